@@ -9,8 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,51 +120,4 @@ TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {
     }
   }
   CHECK(ran == (test::turn_of_run() ? 1 : 2));
-}
-
-// nvidia/gemm/turn.cl is plain OpenCL C: inner blocks and those at edges, of words and of bytes.
-TEST_CASE("gemm: factors are packed along k, turned or as they lie") {
-  const smem::Context context;
-  constexpr std::size_t kLines = 300, kGroup = 256;
-  if (context.device().max_work_group < kGroup) return;
-  for (const auto& [bytes, alignment] : {std::pair{4, 4}, {1, 1}, {1, 4}}) {
-    const std::size_t size = static_cast<std::size_t>(bytes), block_k = 128 / size, k = 3 * block_k - 6;
-    // Rows are a multiple of 4 bytes, or not.
-    const std::size_t offset = alignment == 4 ? 4 / size : 3;
-    const std::size_t a_pitch = alignment == 4 ? kLines + 8 : kLines + 7;
-    const std::size_t b_pitch = alignment == 4 ? k + 2 : k + 3, pitch = 3 * block_k;
-    std::vector<std::uint8_t> a((offset + k * a_pitch) * size), b((offset + kLines * b_pitch) * size);
-    for (std::size_t i = 0; i < a.size(); ++i)
-      a[i] = static_cast<std::uint8_t>(i * 7919 + i / 256);
-    for (std::size_t i = 0; i < b.size(); ++i)
-      b[i] = static_cast<std::uint8_t>(i * 104729 + i / 256 + 1);
-    const smem::Kernel kernel = context.build({.source = "#include \"nvidia/gemm/turn.cl\"\n",
-                                               .entry_point = "gemm_turn",
-                                               .defines = {{"GROUP", static_cast<long>(kGroup)},
-                                                           {"ELEMENT_BYTES", bytes},
-                                                           {"A_TURNED", 1},
-                                                           {"B_TURNED", 0},
-                                                           {"ALIGNMENT", alignment}}});
-    const smem::Array<std::uint8_t> a_array(context, a), b_array(context, b);
-    const smem::Array<std::uint8_t> packed(context, std::vector<std::uint8_t>(2 * kLines * pitch * size, 99));
-    const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
-    const std::size_t groups = 2 * ((kLines + 127) / 128) * 3;
-    kernel({.global = {groups * kGroup, 1, 1}, .work_group = {kGroup, 1, 1}}, a_array, n(offset), n(a_pitch),
-           n(0), n(k), n(kLines), n(1), b_array, n(offset), n(b_pitch), n(0), n(kLines), n(k), n(1), packed,
-           n(0), n(pitch), n(kLines * pitch), n(pitch));
-    const std::vector<std::uint8_t> got = packed.to_host();
-    const std::size_t zeros = (k * size + 15) / 16 * 16 / size;
-    std::size_t wrong = 0;
-    for (std::size_t line = 0; line < 2 * kLines; ++line)
-      for (std::size_t x = 0; x < zeros; ++x) {
-        const bool of_a = line < kLines;
-        const std::size_t from =
-            of_a ? (offset + x * a_pitch + line) * size : (offset + (line - kLines) * b_pitch + x) * size;
-        const std::vector<std::uint8_t> none(size, 0);
-        const std::uint8_t* const wanted = x >= k ? none.data() : (of_a ? a.data() : b.data()) + from;
-        if (std::memcmp(wanted, got.data() + (line * pitch + x) * size, size) != 0) ++wrong;
-      }
-    INFO("elements of ", bytes, " bytes, alignment ", alignment);
-    CHECK(wrong == 0);
-  }
 }

@@ -7,7 +7,7 @@
 //
 // Launch: GROUP work-items a group; a group for each block of A, then of B. Local memory: LINES * BLOCK_WORDS words.
 #ifndef GROUP
-#define GROUP 256  // work-items: 128, 256
+#define GROUP 256  // work-items: 64, 128, 256
 #endif
 #ifndef ELEMENT_BYTES
 #define ELEMENT_BYTES 4  // 1 or 4
@@ -60,12 +60,6 @@ static inline uint gather_word(ulong at, ulong bytes, ulong end) {
 static inline uint load_word(ulong at, ulong bytes, ulong end) {
   return ALIGNMENT >= 4 && bytes >= 4 ? *(global const uint*)at : gather_word(at, bytes, end);
 }
-// The same of a whole word, with the next one in the matrix too.
-static inline uint load_inner_word(ulong at) {
-  if (ALIGNMENT >= 4) return *(global const uint*)at;
-  global const uint* from = (global const uint*)(at & ~3ul);
-  return (uint)(((ulong)from[1] << 32 | from[0]) >> 8 * (at % 4));
-}
 
 #if ELEMENT_BYTES == 1
 // Byte i of four words.
@@ -79,40 +73,8 @@ static inline uint place_of(uint line, uint word) {
   return line * BLOCK_WORDS + (word ^ (ELEMENT_BYTES == 1 ? line / 4 : line) % BLOCK_WORDS);
 }
 
-// Whether all of the block lies in the matrix, and where words are unaligned, the word after each of its words; `inner` counts k or
-// lines, along which memory is contiguous. Uniform in the group.
-static inline int is_inner(ulong inner, ulong inner_end, const uint inner_size, ulong outer, ulong outer_end, const uint outer_size) {
-  return inner + inner_size + (ALIGNMENT >= 4 ? 0 : 8) <= inner_end && outer + outer_size <= outer_end;
-}
-
-// Stores the words of EACH k of EACH lines from `column` on in local memory, transposed.
-static inline void put_turned(local uint* block, uint column, uint word, const uint words[4]) {
-#if ELEMENT_BYTES == 4
-  block[place_of(column, word)] = words[0];
-#else
-#pragma unroll
-  for (uint j = 0; j < 4; ++j) block[place_of(column + j, word)] = bytes_of(words, j);
-#endif
-}
-
 // Reads the block at `line` and `k` into local memory, transposed: lines in memory are k.
 GROUP_FUNCTION void read_turned(const operand* x, ulong line, ulong k, local uint* block, uint item) {
-  if (is_inner(line, x->lines, LINES, k, x->k, BLOCK_K)) {
-    // All loads are in flight before the first store.
-    const uint column = item % (LINES / EACH) * EACH, first = item / (LINES / EACH);
-    uint words[LINES / EACH * BLOCK_WORDS / GROUP][4];
-#pragma unroll
-    for (uint i = 0; i < LINES / EACH * BLOCK_WORDS / GROUP; ++i)
-#pragma unroll
-      for (uint j = 0; j < EACH; ++j) {
-        const ulong p = k + (first + i * (GROUP / (LINES / EACH))) * EACH + j;
-        words[i][j] = load_inner_word((ulong)(x->from + p * x->pitch + (line + column) * ELEMENT_BYTES));
-      }
-#pragma unroll
-    for (uint i = 0; i < LINES / EACH * BLOCK_WORDS / GROUP; ++i)
-      put_turned(block, column, first + i * (GROUP / (LINES / EACH)), words[i]);
-    return;
-  }
   const ulong end = (ulong)(x->from + (x->k - 1) * x->pitch + x->lines * ELEMENT_BYTES);
 #pragma unroll 4
   for (uint i = item; i < LINES / EACH * BLOCK_WORDS; i += GROUP) {
@@ -125,20 +87,13 @@ GROUP_FUNCTION void read_turned(const operand* x, ulong line, ulong k, local uin
       words[j] =
           p < x->k ? load_word((ulong)(x->from + p * x->pitch + (line + column) * ELEMENT_BYTES), inside, end) : 0;
     }
-    put_turned(block, column, word, words);
+#if ELEMENT_BYTES == 4
+    block[place_of(column, word)] = words[0];
+#else
+#pragma unroll
+    for (uint j = 0; j < 4; ++j) block[place_of(column + j, word)] = bytes_of(words, j);
+#endif
   }
-}
-
-// Copies the block of lines that are contiguous along k: a warp a line at a time.
-GROUP_FUNCTION void copy_inner_block(const operand* x, ulong line, ulong k, uint item) {
-  const uint word = item % BLOCK_WORDS, first = item / BLOCK_WORDS;
-  uint words[LINES * BLOCK_WORDS / GROUP];
-#pragma unroll
-  for (uint i = 0; i < LINES * BLOCK_WORDS / GROUP; ++i)
-    words[i] = load_inner_word((ulong)(x->from + (line + first + i * (GROUP / BLOCK_WORDS)) * x->pitch + k * ELEMENT_BYTES + word * 4));
-#pragma unroll
-  for (uint i = 0; i < LINES * BLOCK_WORDS / GROUP; ++i)
-    x->packed[(line + first + i * (GROUP / BLOCK_WORDS)) * x->packed_pitch + k / EACH + word] = words[i];
 }
 
 // Writes the block from local memory, or from memory as it lies there: 4 words of a line at a time.
@@ -178,9 +133,6 @@ GROUP_FUNCTION void turn(const operand* x, ulong number, const int turned, local
   if (turned) {
     read_turned(x, line, k, block, item);
     barrier(CLK_LOCAL_MEM_FENCE);
-  } else if (is_inner(k, x->k, BLOCK_K, line, x->lines, LINES)) {
-    copy_inner_block(x, line, k, item);
-    return;
   }
   write_block(x, line, k, turned, block, item);
 }
