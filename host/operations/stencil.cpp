@@ -108,6 +108,8 @@ std::vector<Programs> programs() {
       all.push_back({formatted("{} {} --radius {} --boundary zero", image, type, radius), {"rows"}});
   }
   all.push_back({image + " --radius 3x3 --boundary zero", {"rows"}});
+  for (const char* type : {"uint8 --channels 4", "half", "float32", "double"})
+    all.push_back({formatted("{} {} --radius 7x7", image, type), {"blocks"}});
   for (const char* radius : {"2x2x2", "3x3x3"})
     all.push_back({formatted("{} --radius {} --shape star --boundary zero", volume, radius), {"planes"}});
   return all;

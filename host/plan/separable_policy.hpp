@@ -72,7 +72,7 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
                   .what = "8192 x 8192, Gaussian 5 x 5 and 15 x 15 of float, and of uint8",
                   .share = "0.84 and 0.81, 0.29 and 0.16 of copy"},
      .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4},
-     .packed = {.used = true, .registers_a_unit = 65536}},
+     .packed = {.registers_a_unit = 65536}},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},

@@ -21,9 +21,6 @@ struct WindowPolicy {
 };
 
 inline constexpr WindowPolicy kWindowPolicies[] = {
-    {.when = {.family = "nvidia-hopper"},
-     .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
-     .shares_columns = true},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: half as many results a work-item, since the compiler runs 32 of "
                           "them in the registers of one thread"},

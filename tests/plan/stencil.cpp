@@ -70,9 +70,13 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
       smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 512}, {1, 1, 1})).variant ==
       "planes");
   CHECK(smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {20, 20, 0}))
-            .variant == "blocks");
+            .variant == "tiled");
   CHECK(smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 1}, {500, 500, 0}))
             .variant == "naive");
+  const smem::Plan blocks = smem::plan_stencil(
+      h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}), {.variant = "blocks"});
+  CHECK(blocks.items_per_work_item == 16);
+  CHECK(blocks.local_bytes == (8192 + 256) * 4);
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};
