@@ -76,7 +76,7 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
   const smem::Plan blocks = smem::plan_stencil(
       h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}), {.variant = "blocks"});
   CHECK(blocks.items_per_work_item == 16);
-  CHECK(blocks.local_bytes == (8192 + 256) * 4);
+  CHECK(blocks.local_bytes == (4096 + 256) * 4);
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};
