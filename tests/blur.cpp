@@ -293,6 +293,7 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::window_variants()) {
+    if (variant == "columns") continue;  // its own test, below
     // Each is a program to compile: half of them of each variant.
     for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
                                      {Scalar::uint8, 5},
@@ -320,6 +321,36 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
     }
     CHECK((sweep.ran() >= 6) == always_runs(context.device(), variant));
   }
+}
+
+TEST_CASE("blur: medians by shared columns") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Scalar type : {Scalar::uint8, Scalar::float32, Scalar::half, Scalar::uint16, Scalar::float64}) {
+    BlurCase c;
+    c.blur = Blur::median;
+    c.variant = "columns";
+    c.grids.in = c.grids.out = type;
+    if (type == Scalar::uint16) c.grids.out = Scalar::float32;
+    c.grids.channels = turn % 2 == 0 ? 1 : 3;
+    c.grids.boundary = kBoundaries[turn];
+    c.grids.value = 3;
+    c.size = 5;
+    c.grids.batch = 1 + turn % 2;
+    // Rows of whole vectors, then others.
+    for (const auto& [width, height] : {std::pair{72, 13}, {67, 9}}) {
+      c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+      c.grids.gaps = width == 67;
+      sweep.run(c);
+    }
+    ++turn;
+  }
+  CHECK(sweep.ran() == (context.device().fp64 ? 10 : 8));
+  CHECK(test::failure_of([&] {
+          const smem::Array<float> in(context, std::vector<float>(64)), out(context, std::vector<float>(64));
+          smem::median_blur(context, in.grid({8, 8}), out.grid({8, 8}), 3, {}, {.variant = "columns"});
+        }).argument == "variant");
 }
 
 TEST_CASE("blur: Sobel's slopes and their magnitude") {
@@ -390,6 +421,52 @@ TEST_CASE("blur: Gaussian, of bytes exact, and unsharp masks") {
     sweep.run(c);
   }
   CHECK(sweep.ran() == 21);
+}
+
+TEST_CASE("blur: Gaussian of bytes by packed products") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  BlurCase c;
+  c.blur = Blur::gaussian;
+  c.variant = "packed";
+  c.grids.in = Scalar::uint8;
+  c.grids.value = 200;
+  struct Window {
+    Boundary boundary;
+    std::size_t across, down, channels;
+    double sigma;
+    Scalar out;
+  };
+  std::size_t expected = 0;
+  for (const Window& w : {Window{Boundary::mirror, 5, 5, 1, 0, Scalar::uint8},
+                          {Boundary::constant, 15, 15, 1, 0, Scalar::uint8},
+                          {Boundary::wrap, 3, 7, 1, 1.3, Scalar::float32},
+                          {Boundary::leave, 9, 4 * 2 + 1, 1, 1.3, Scalar::uint8},
+                          {Boundary::clamp, 5, 5, 3, 0, Scalar::uint8}}) {
+    c.size = w.across, c.down_size = w.down, c.sigma = w.sigma;
+    c.grids.boundary = w.boundary, c.grids.out = w.out, c.grids.channels = w.channels;
+    c.grids.batch = w.channels == 3 ? 2 : 1;
+    // With a middle that no edge touches, and of fewer columns than a work-item reads.
+    for (const auto& [width, height] : {std::pair{260, 70}, {16, 33}}) {
+      c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+      sweep.run(c);
+      ++expected;
+    }
+  }
+  CHECK(sweep.ran() == expected);
+  // A weight of 256 of 256 is no byte; a value beyond the edges may be none.
+  const smem::Array<std::uint8_t> in(context, std::vector<std::uint8_t>(64)),
+      out(context, std::vector<std::uint8_t>(64));
+  const auto from = in.grid({8, 8}), to = out.grid({8, 8});
+  const smem::CallOptions packed{.variant = "packed"};
+  using test::failure_of;
+  CHECK(failure_of([&] {
+          smem::gaussian_blur(context, from, to, {.size = 3, .sigma = 0.01}, {}, packed);
+        }).argument == "variant");
+  CHECK(failure_of([&] {
+          smem::gaussian_blur(context, from, to, {.size = 3}, {Boundary::constant, 0.5}, packed);
+        }).argument == "variant");
+  CHECK(failure_of([&] { smem::unsharp_mask(context, from, to, {}, {}, packed); }).argument == "variant");
 }
 
 TEST_CASE("blur: nothing to do") {

@@ -112,6 +112,27 @@ TEST_CASE("stencil: every variant, boundary and shape") {
   }
 }
 
+TEST_CASE("stencil: blocks, every boundary and type") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Boundary boundary : test::kBoundaries) {
+    StencilCase c;
+    c.variant = "blocks";
+    c.boundary = boundary;
+    // Rows of whole fours of weights, and all others; one program serves all windows and boundaries.
+    constexpr smem::Radius kRadii[] = {{1, 1}, {3, 2}, {0, 4}, {7, 0}, {6, 5}};
+    c.radius = kRadii[turn % 5];
+    on_grids(sweep, c, {{130, 35}, {67, 33}, {4, 40}, {1, 1}});
+    c.type = kTypes[turn % 5];
+    c.in.channels = c.out.channels = 1 + turn % 4;
+    c.radius = {2, 3};
+    on_grids(sweep, c, {{70, 37, 2}, {5, 3}}, false);
+    ++turn;
+  }
+  CHECK(sweep.ran() > 30);
+}
+
 TEST_CASE("stencil: rows, every boundary") {
   const smem::Context context;
   test::StencilSweep sweep(context);
@@ -269,7 +290,7 @@ TEST_CASE("stencil: a caller's own expression") {
 TEST_CASE("stencil: windows larger than the grid, than a tile, and than local memory") {
   const smem::Context context;
   test::StencilSweep sweep(context);
-  for (const char* variant : {"naive", "tiled", "cpu", ""}) {
+  for (const char* variant : {"naive", "tiled", "blocks", "cpu", ""}) {
     StencilCase c;
     c.variant = variant;
     c.boundary = Boundary::clamp;
@@ -280,7 +301,8 @@ TEST_CASE("stencil: windows larger than the grid, than a tile, and than local me
     c.shape = StencilShape::star;
     c.radius = {5, 5, 5};
     on_grids(sweep, c, {{3, 2, 4}, {12, 7, 13}});
-    if (variant == std::string("tiled") || variant == std::string("cpu")) continue;
+    if (variant == std::string("tiled") || variant == std::string("blocks") || variant == std::string("cpu"))
+      continue;
     c.shape = StencilShape::box;
     c.radius = {300000, 0};
     on_grids(sweep, c, {{5, 1}});

@@ -160,19 +160,24 @@ TEST_CASE("top_k: so many spans that groups share them") {
   const bool runs = std::none_of(faults.begin(), faults.end(), [](const smem::plan::LaunchFault& fault) {
     return fault.broken.operation == "top_k";
   });
+  std::size_t refused = 0;  // a driver's fault stands for plans with many listed spans
   const auto check = [&](auto key, Keys kind, TopKCall call) {
     using K = decltype(key);
     call.variant = "delegates";
     const auto keys = test::make_keys<K>(kind, call.rows * call.cols, call.k);
-    CHECK(test::selects<K, std::uint32_t>(context, keys, call) == runs);
+    const bool ran = test::selects<K, std::uint32_t>(context, keys, call);
+    refused += ran ? 0 : 1;
+    CHECK((ran || !runs));
   };
   for (const Keys kind : {Keys::special, Keys::equal, Keys::zipf})
     check(float{}, kind, {.rows = 2, .cols = 200003, .k = 5000, .gap = 1});
   check(float{}, Keys::two, {.cols = 200003, .k = 5000, .which = {.sorted = false}});
   check(std::uint64_t{}, Keys::uniform, {.cols = 100001, .k = 6000});
   const smem::NthElement which{.n = 6000};
-  CHECK(test::finds_nth(context, test::make_keys<float>(Keys::special, 200003, 1), which, "delegates") ==
-        runs);
+  const bool ran =
+      test::finds_nth(context, test::make_keys<float>(Keys::special, 200003, 1), which, "delegates");
+  CHECK((ran || !runs));
+  CHECK((refused > 0) == !runs);
 }
 
 TEST_CASE("nth_element: every variant, ties, and the ends") {

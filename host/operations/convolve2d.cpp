@@ -87,6 +87,7 @@ Operation convolve2d_operation() {
       .summary = "Correlates or convolves planes with a dense kernel",
       .steps = {{"naive", "all cells of the window from global memory"},
                 {"tiled", "a tile with its halo in local memory"},
+                {"blocks", "blocks of results in registers, of a tile in local memory"},
                 {"rows", "vectors of several rows in registers, each row read once"},
                 {"march", "plane streaming (2.5D blocking) in local memory: volumes only"},
                 {"planes", "vectors of several planes in registers: volumes only"},

@@ -37,6 +37,7 @@ Case read(const Words& words) {
     p.row_taps = taps[0], p.column_taps = taps[1];
     p.unsharp = filter == Filter::unsharp;
     p.half_up = filter == Filter::gaussian && packed.type == Scalar::uint8;
+    p.fixed_point = p.half_up && taps[0] > 1 && taps[1] > 1;  // a single weight is 256
     return p;
   }();
   Case made =
@@ -85,6 +86,7 @@ Operation separable_operation() {
                 {"two_pass", "along rows, then along columns, through temporary memory"},
                 {"tiled", "both passes through tiles in local memory"},
                 {"march", "columns in registers, rows in local memory"},
+                {"packed", "bytes: dot products of packed numbers, in registers"},
                 {"cpu", "one thread a band of rows, vector registers"}},
       .words = {grid_rule(), pixel_rule(), grids_rule(),
                 sizes_rule("window", "Size of the window: one number, or ACROSSxDOWN", "ACROSSxDOWN", {1, 2},
@@ -119,6 +121,8 @@ Operation separable_operation() {
       .programs = {{"4096x4096 --filter weights"},
                    {"4096x4096 uint8 --filter weights", {""}},
                    {"4096x4096 half --filter weights", {""}},
+                   {"4096x4096 uint8 --filter gaussian", {"", "packed"}},
+                   {"4096x4096 uint8 --filter gaussian --window 15", {"packed"}},
                    {"4096x4096 double --filter weights", {""}},
                    {"4096x4096 --filter weights --window 15", {""}},
                    {"4096x4096 --filter unsharp --window 3 --channels 3",

@@ -108,6 +108,8 @@ std::vector<Programs> programs() {
       all.push_back({formatted("{} {} --radius {} --boundary zero", image, type, radius), {"rows"}});
   }
   all.push_back({image + " --radius 3x3 --boundary zero", {"rows"}});
+  for (const char* type : {"uint8 --channels 4", "half", "float32", "double"})
+    all.push_back({formatted("{} {} --radius 7x7", image, type), {"blocks"}});
   for (const char* radius : {"2x2x2", "3x3x3"})
     all.push_back({formatted("{} --radius {} --shape star --boundary zero", volume, radius), {"planes"}});
   return all;
@@ -121,6 +123,7 @@ Operation stencil_operation() {
       .summary = "Stencils: weighted sums of the neighbours of each cell",
       .steps = {{"naive", "all cells of the window from global memory"},
                 {"tiled", "a tile with its halo in local memory"},
+                {"blocks", "blocks of results in registers, of a tile in local memory"},
                 {"rows", "vectors of several rows in registers, each row read once"},
                 {"march", "plane streaming (2.5D blocking) in local memory"},
                 {"planes", "vectors of several planes in registers"},

@@ -121,8 +121,9 @@ cl::Event gaussian_blur(const Context& context, const ConstGrid& in, const Grid&
   const Scalar type = checked_type(kOperation, in, out);
   const bool bytes = type == Scalar::uint8;
   const Weights weights = both_weights(kOperation, window, type, bytes);
-  return ops::run_separable(context, in, out, {weights.row, weights.column}, edges, options,
-                            {.operation = kOperation, .boundary = Boundary::mirror, .half_up = bytes});
+  return ops::run_separable(
+      context, in, out, {weights.row, weights.column}, edges, options,
+      {.operation = kOperation, .boundary = Boundary::mirror, .half_up = bytes, .whole_weights = bytes});
 }
 
 cl::Event unsharp_mask(const Context& context, const ConstGrid& in, const Grid& out, const UnsharpMask& mask,

@@ -4,6 +4,7 @@
 #include "plan/sizes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace smem::ops {
@@ -53,6 +54,30 @@ FilterWeights filter_weights(const Context& context, const FilterCall& filter, d
   return plan::pixel_value(*filter.in.type.scalar, *filter.out.type.scalar) == Scalar::float64
              ? typed_weights<double>(context, numbers)
              : typed_weights<float>(context, numbers);
+}
+
+FewWeights packed_weights(const FilterCall& filter, double value, std::span<const double> row,
+                          std::span<const double> column) {
+  const plan::PackedWindow window =
+      plan::packed_window(filter.row_taps, filter.row_origin, filter.in.channels);
+  std::vector<std::uint32_t> words{filter.boundary == Boundary::constant ? static_cast<std::uint32_t>(value)
+                                                                         : 0};
+  const auto whole = [](double weight) { return static_cast<std::uint32_t>(weight * 256); };
+  for (std::size_t place = 0; place < 4; ++place) {
+    const std::size_t first = words.size(), before = window.shift + place;
+    words.resize(first + window.words);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::size_t byte = before + i * filter.in.channels;
+      words[first + byte / 4] |= whole(row[i]) << 8 * (byte % 4);
+    }
+  }
+  for (std::size_t i = 0; i <= column.size(); ++i) {
+    words.push_back((i > 0 ? whole(column[i - 1]) : 0) | (i < column.size() ? whole(column[i]) << 8 : 0));
+  }
+  FewWeights packed;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span<const std::uint32_t>(words));
+  std::copy_n(bytes.begin(), std::min(bytes.size(), packed.bytes.size()), packed.bytes.begin());
+  return packed;
 }
 
 }  // namespace smem::ops

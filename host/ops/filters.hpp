@@ -64,6 +64,10 @@ FilterWeights filter_weights(const Context& context, const FilterCall& filter, d
                              std::span<const double> row = {}, std::span<const double> column = {},
                              double amount = 0, double threshold = 0);
 
+/// packed_weights of cl/separable/packed.cl.
+FewWeights packed_weights(const FilterCall& filter, double value, std::span<const double> row,
+                          std::span<const double> column);
+
 /// Gives one of the kernels that take cl/separable/arguments.clh its arguments. `more`: those behind them.
 template <class... More>
 void bind_filter(const Launching& launch, const FilterCall& f, cl_mem weights, const More&... more) {
@@ -82,6 +86,7 @@ struct SeparableCall {
   bool unsharp = false;
   double amount = 0, threshold = 0;
   bool half_up = false;
+  bool whole_weights = false;  ///< all weights are whole 256ths that add up to 1
 };
 cl::Event run_separable(const Context& context, const ConstGrid& in, const Grid& out,
                         const SeparableKernel& kernel, const Edges& edges, const CallOptions& options,

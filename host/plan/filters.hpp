@@ -11,6 +11,14 @@ namespace smem::plan {
 /// Numbers that a kernel is given by value: the least that OpenCL allows for all arguments is 1024 bytes.
 inline constexpr std::size_t kFewWeightsBytes = 384;
 
+/// Where the bytes of a window along a row lie in the words that "packed" reads.
+struct PackedWindow {
+  std::size_t left = 0;   ///< words before that of the result
+  std::size_t shift = 0;  ///< bytes from the first of them to the window of a word's first result
+  std::size_t words = 0;  ///< that the windows of a word's results cover
+};
+PackedWindow packed_window(std::size_t taps, std::size_t origin, std::size_t channels);
+
 /// \throws Error naming the argument of `operation` unless it can filter such grids on the device.
 void check_grids(const char* operation, const Device& device, const SeparableProblem& grids);
 /// The plan of a filter whose window reaches so many cells from its result, with what all kernels of filters

@@ -21,12 +21,13 @@ struct Model {
   bool loose(std::size_t alignment) const { return alignment < 16; }
   /// What the layouts of both factors make of a step; those of double are loose where they are no pairs.
   double factors(const nvidia::Rates& rates) const {
-    const double turned = size_of(problem.in) == 1   ? rates.bytes_across
-                          : size_of(problem.in) == 4 ? rates.words_across
-                                                     : 1;
-    return rates.a.of(problem.a_along_k, loose(problem.a_alignment)) *
-           rates.b.of(problem.b_along_k, loose(problem.b_alignment)) * (problem.a_along_k ? 1 : turned) *
-           (problem.b_along_k ? 1 : turned);
+    const auto of = [&](const nvidia::Factors& factor, bool along_k, bool is_loose) {
+      const nvidia::Across& across = size_of(problem.in) == 1 ? rates.bytes : rates.words;
+      const bool is_turned = !along_k && (size_of(problem.in) == 1 || size_of(problem.in) == 4);
+      return factor.of(along_k, is_loose) * (!is_turned ? 1 : is_loose ? across.loose : across.aligned);
+    };
+    return of(rates.a, problem.a_along_k, loose(problem.a_alignment)) *
+           of(rates.b, problem.b_along_k, loose(problem.b_alignment));
   }
   double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
     return loose(problem.c_alignment) ? nanoseconds * rates.loose_c : nanoseconds;
@@ -36,6 +37,11 @@ struct Model {
     const double m = real(problem.m), n = real(problem.n), k = real(problem.k);
     const double bytes = (m * k + k * n) * real(size_of(problem.in)) + m * n * real(size_of(problem.out));
     return bytes * real(problem.batch) / rates.memory;
+  }
+  /// With the units' own time. The smaller of both is hidden for the most part.
+  double with_memory(const nvidia::Rates& rates, double nanoseconds) const {
+    const double memory = of_memory(rates);
+    return std::max(nanoseconds, memory) + (1 - policy.overlap) * std::min(nanoseconds, memory);
   }
   double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
     return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
@@ -86,7 +92,7 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
     double time =
         time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth), tiles * split.parts);
     if (split.parts > 1) time += model.of_join(rates, split.parts, results);
-    choices.push_back({variant, split, rates.launch + std::max(time, model.of_memory(rates))});
+    choices.push_back({variant, split, rates.launch + model.with_memory(rates, time)});
   };
   Split split;
   split.tile = number;
@@ -127,9 +133,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
   double before = rates.launch + tile.start;
   if (packing.bytes > 0)
-    before += model.policy.pack.launch + 2 * real(packing.bytes) / model.policy.pack.memory;
+    before += model.policy.pack.launch +
+              2 * real(packing.bytes) /
+                  (size_of(problem.in) == 2 ? model.policy.pack.memory : model.policy.pack.turned_memory);
   const auto add = [&](const Split& split, double time) {
-    choices.push_back({"wgmma", split, before + std::max(time, model.of_memory(rates))});
+    choices.push_back({"wgmma", split, before + model.with_memory(rates, time)});
   };
   Split split;
   split.tile = number;
@@ -215,7 +223,9 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.kDepth, joins, choices);
     }
   }
-  if (!of_doubles && (variant == "multistage" || (variant.empty() && !by_units))) {
+  // TF32 is what a caller allows, and not what they ask for: of few steps, vectors of float take less time.
+  const bool of_floats = problem.in == Scalar::float32;
+  if (!of_doubles && (variant == "multistage" || (variant.empty() && (!by_units || of_floats)))) {
     for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
       const nvidia::Multistage& tile = model.policy.multistage[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
@@ -233,7 +243,11 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
       const std::size_t bytes = tile.local_bytes();
       const bool joins = !tile.of_batches && fits(tile, bytes + nvidia::kFlagBytes);
-      if (!has_blocks || !fits(tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
+      // The addresses of words that lie across k leave no registers for more results.
+      const bool is_too_large = size_of(problem.in) == 4 && !(problem.a_along_k && problem.b_along_k) &&
+                                tile.of.warp_m * tile.of.warp_n > 2048;
+      if (!has_blocks || is_too_large || !fits(tile, bytes) || (tile.of_batches && !has_small_tiles))
+        continue;
       add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,
                 choices);
     }

@@ -326,7 +326,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");
-  plan.evidence = (split.packing.bytes > 0 ? policy.packed : policy.wgmma_evidence).text(device);
+  const Evidence& of_packed = is_turned(given) ? policy.turned : policy.packed;
+  plan.evidence = (split.packing.bytes > 0 ? of_packed : policy.wgmma_evidence).text(device);
   return plan;
 }
 
@@ -353,8 +354,7 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
                 {"STAGES", tile.of.stages},
                 {"MMA_K", compute_capability(device) >= 90 ? policy.dmma_k : 4},
                 {"A_VECTOR", copied(problem.a_alignment)},
-                {"B_VECTOR", copied(problem.b_alignment)},
-                {"C_VECTOR", store_width(problem, 2)}});
+                {"B_VECTOR", copied(problem.b_alignment)}});
   plan.prediction.operations = 0;
   plan.reason = "matrix units for double, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");

@@ -240,22 +240,14 @@ std::size_t march_group(const Device& device, const SeparableProblem& problem, s
 }
 
 /// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
-/// as long as a band has rows, with those that it reads twice.
-std::size_t march_band(const Device& device, const SeparableProblem& problem) {
-  const SeparableMarch& policy = separable_policy(device).march;
-  const MarchShape shape = march_shape(device, problem);
-  const std::size_t a_unit = policy.registers_a_unit == 0
-                                 ? policy.groups_a_unit
-                                 : policy.registers_a_unit / (shape.registers * shape.group);
-  const std::size_t resident = at_least_1(a_unit * device.compute_units);
-  const std::size_t width = shape.group * shape.cols;
-  const std::size_t strips =
-      problem.planes * divide_up(problem.row_elements(), width - std::min(shape.halo, width / 2));
-  const std::size_t most = std::min(divide_up(problem.height, policy.least_band),
-                                    divide_up(policy.most_rounds * resident, at_least_1(strips)));
+/// as long as a band has rows, with those that it reads twice. `strips`: groups side by side of all planes.
+std::size_t best_band(const SeparableProblem& problem, std::size_t strips, std::size_t resident,
+                      std::size_t step, std::size_t least_band, std::size_t most_rounds) {
+  const std::size_t most =
+      std::min(divide_up(problem.height, least_band), divide_up(most_rounds * resident, at_least_1(strips)));
   std::size_t best = at_least_1(problem.height), best_rows = 0;
   for (std::size_t bands = 1; bands <= most; ++bands) {
-    const std::size_t band = round_up(divide_up(problem.height, bands), shape.step);
+    const std::size_t band = round_up(divide_up(problem.height, bands), step);
     const std::size_t rounds = divide_up(strips * divide_up(problem.height, band), resident);
     const std::size_t rows = rounds * (band + problem.column_taps - 1);
     if (best_rows != 0 && rows >= best_rows) continue;
@@ -263,6 +255,19 @@ std::size_t march_band(const Device& device, const SeparableProblem& problem) {
     best = band;
   }
   return best;
+}
+
+std::size_t march_band(const Device& device, const SeparableProblem& problem) {
+  const SeparableMarch& policy = separable_policy(device).march;
+  const MarchShape shape = march_shape(device, problem);
+  const std::size_t a_unit = policy.registers_a_unit == 0
+                                 ? policy.groups_a_unit
+                                 : policy.registers_a_unit / (shape.registers * shape.group);
+  const std::size_t width = shape.group * shape.cols;
+  const std::size_t strips =
+      problem.planes * divide_up(problem.row_elements(), width - std::min(shape.halo, width / 2));
+  return best_band(problem, strips, at_least_1(a_unit * device.compute_units), shape.step, policy.least_band,
+                   policy.most_rounds);
 }
 
 Attempt march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
@@ -300,8 +305,56 @@ Attempt march(const Device& device, const SeparableProblem& problem, std::size_t
   return plan;
 }
 
+Attempt packed(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+  const SeparablePacked& policy = separable_policy(device).packed;
+  constexpr std::size_t kWord = 4;
+  if (!policy.runs) return "its columns would not stay in registers";
+  if (!problem.fixed_point || problem.in != Scalar::uint8)
+    return "for weights of whole 256ths, as Gaussian blurs of bytes have them";
+  if (problem.in_alignment < kWord) return "rows do not begin at multiples of 4 bytes";
+  const PackedWindow window = packed_window(problem.row_taps, problem.origin(), problem.channels);
+  const std::size_t begun = problem.column_taps - 1;
+  const std::size_t cols = kMarchCols * (2 * kMarchCols * begun <= policy.wide_registers ? 2 : 1);
+  const std::size_t words = cols / kWord + window.words - 1;
+  if (begun * cols > policy.most_registers || policy.step * words > policy.most_registers ||
+      (2 + 4 * window.words + problem.column_taps) * kWord > kFewWeightsBytes ||
+      problem.row_elements() > kMarchMost || problem.height > kMarchMost) {
+    return formatted("a window of {} x {} needs too many registers, or too many weights", problem.row_taps,
+                     problem.column_taps);
+  }
+  const std::size_t group =
+      group_for(device, wanted == 0 ? policy.group : wanted, policy.step * words * kWord, kOwnBytes);
+  if (group == 0) return no_tile_fits(device);
+  const std::size_t registers = round_up(policy.own_registers + begun * cols + policy.step * words, 8);
+  const std::size_t a_unit =
+      policy.registers_a_unit == 0 ? policy.groups_a_unit : policy.registers_a_unit / (registers * group);
+  const std::size_t across = divide_up(problem.row_elements(), cols);  // work-items of a row
+  const std::size_t band =
+      best_band(problem, divide_up(across * problem.planes, group), at_least_1(a_unit * device.compute_units),
+                policy.step, policy.least_band, policy.most_rounds);
+  Plan plan = base_plan(problem, "packed", "separable/packed.cl", "separable_packed");
+  const std::size_t items = across * divide_up(problem.height, band) * problem.planes;
+  set_groups(plan, group, divide_up(items, group), std::size_t{1} << 20);
+  plan.tile_rows = policy.step;
+  plan.tile_cols = plan.vector_width = cols;
+  plan.items_per_work_item = policy.step * cols;
+  plan.local_bytes = policy.step * words * kWord * group;
+  define(plan, {{"GROUP", group},
+                {"COLS", cols},
+                {"STEP", policy.step},
+                {"ROW_TAPS", problem.row_taps},
+                {"ROW_ORIGIN", problem.origin()},
+                {"COLUMN_TAPS", problem.column_taps},
+                {"VECTOR_OUT", in_vectors(cols, problem.out, problem.out_alignment) ? 1 : 0}});
+  if (is_nvidia_gpu(device) && compute_capability(device) >= 61) define(plan, "DOT_PRODUCTS", 1);
+  plan.numbers = {{"band", band}};
+  plan.reason = "four products by one instruction along rows, two down columns; all sums stay in registers";
+  return plan;
+}
+
 Attempt plan_variant(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
+  if (variant == "packed") return packed(device, problem, fixed.work_items);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
   if (variant == "two_pass") return two_pass(device, problem);
@@ -309,17 +362,20 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
   return cpu(device, problem);
 }
 
-std::vector<std::string_view> preference(const Device& /*device*/, const SeparableProblem& /*problem*/,
+std::vector<std::string_view> preference(const Device& device, const SeparableProblem& /*problem*/,
                                          const PlanOverrides& /*fixed*/) {
+  if (separable_policy(device).packed.used) return {"cpu", "packed", "march", "tiled", "two_pass"};
   return {"cpu", "march", "tiled", "two_pass"};
 }
 
 std::string why_not(const Device& /*device*/, const SeparableProblem& problem, std::string_view variant,
-                    const Plan& /*chosen*/) {
+                    const Plan& chosen) {
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
+  if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
+  if (variant == "packed") return "not measured on this device";
   return "its local memory is read and written for every step of both passes";
 }
 
@@ -343,6 +399,16 @@ constexpr Operation<SeparableProblem> kSeparable{.what = "filter",
                                                  .one_work_item = "a thread has a band of rows"};
 
 }  // namespace
+
+plan::PackedWindow plan::packed_window(std::size_t taps, std::size_t origin, std::size_t channels) {
+  constexpr std::size_t kWord = 4;  // bytes
+  PackedWindow window;
+  const std::size_t before = origin * channels, extent = (taps - 1) * channels + 1;
+  window.left = divide_up(before, kWord);
+  window.shift = window.left * kWord - before;
+  window.words = (window.shift + kWord - 1 + extent - 1) / kWord + 1;
+  return window;
+}
 
 void plan::check_grids(const char* operation, const Device& device, const SeparableProblem& g) {
   check_pixels(operation, device, g.in, g.out, g.channels);
@@ -371,7 +437,9 @@ void plan::check_separable(const char* operation, const Device& device, const Se
   check_taps("column_weights", problem.column_taps);
 }
 
-std::vector<std::string_view> separable_variants() { return {"naive", "two_pass", "tiled", "march", "cpu"}; }
+std::vector<std::string_view> separable_variants() {
+  return {"naive", "two_pass", "tiled", "march", "packed", "cpu"};
+}
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kSeparable, kOperation, problem.in, device, problem, overrides);

@@ -27,6 +27,22 @@ struct SeparableMarch {
   std::size_t most_rounds = 8;       ///< of resident groups, in which a launch is imagined
 };
 
+/// Of "packed": how work-items share a problem.
+struct SeparablePacked {
+  bool runs = true;         ///< its sums would stay in registers
+  bool used = false;        ///< by plans' own choice, where it runs
+  std::size_t group = 128;  ///< work-items
+  std::size_t step = 4;     ///< rows that a work-item reads ahead of time
+  std::size_t wide_registers =
+      32;  ///< 8 columns a work-item, not 4, if sums that have begun take so many at most
+  std::size_t most_registers = 96;   ///< for sums that have begun
+  std::size_t own_registers = 56;    ///< for addresses, weights and what is being summed
+  std::size_t registers_a_unit = 0;  ///< of 4 bytes; 0: not known
+  std::size_t groups_a_unit = 8;     ///< that are taken to run at once where registers are not known
+  std::size_t least_band = 32;       ///< rows
+  std::size_t most_rounds = 8;       ///< of resident groups, in which a launch is imagined
+};
+
 /// Of "tiled".
 struct SeparableTile {
   std::size_t width = 64, height = 32;  ///< results
@@ -39,6 +55,7 @@ struct SeparablePolicy {
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;  ///< work-items of the other variants
   SeparableMarch march;
+  SeparablePacked packed = {};
   SeparableTile tile = {};
   std::size_t thread_values = 65536;  ///< of a CPU's thread: a quarter of a core's second-level cache
   std::size_t threads_items = 64;     ///< work-items of a CPU that take bands in turns, for each thread
@@ -54,11 +71,13 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
                   .driver = "580.159",
                   .what = "8192 x 8192, Gaussian 5 x 5 and 15 x 15 of float, and of uint8",
                   .share = "0.84 and 0.81, 0.29 and 0.16 of copy"},
-     .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4}},
+     .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4},
+     .packed = {.registers_a_unit = 65536}},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
-     .march = {.used = false, .group = 128, .groups_a_unit = 8}},
+     .march = {.used = false, .group = 128, .groups_a_unit = 8},
+     .packed = {.runs = false}},
     {.evidence = {.what = "no measurement: a Hopper's sizes, by smaller groups"},
      .march = {.group = 128, .groups_a_unit = 8}},
 };

@@ -2,6 +2,7 @@
 #include <smem/stencil_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/stencil_policy.hpp"
 #include "plan/stencil_problem.hpp"
 #include "plan/stencil_variants.hpp"
 
@@ -19,6 +20,7 @@ Attempt plan_variant(const Device& device, const StencilProblem& problem, const 
   const std::size_t wanted = fixed.work_items;
   if (variant == "naive") return stencil::naive(device, problem);
   if (variant == "tiled") return stencil::tiled(device, problem, wanted);
+  if (variant == "blocks") return stencil::blocks(device, problem, wanted);
   if (variant == "rows") return stencil::rows(device, problem, wanted);
   if (variant == "march") return stencil::march(device, problem, wanted);
   if (variant == "planes") return stencil::planes(device, problem, fixed);
@@ -26,9 +28,10 @@ Attempt plan_variant(const Device& device, const StencilProblem& problem, const 
 }
 
 /// "naive" runs wherever loops do.
-std::vector<std::string_view> preference(const Device& /*device*/, const StencilProblem& problem,
+std::vector<std::string_view> preference(const Device& device, const StencilProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   if (problem.window[2] > 1) return {"cpu", "planes", "march", "tiled", "naive"};
+  if (stencil_policy(device).tiles.blocks) return {"cpu", "rows", "blocks", "tiled", "naive"};
   return {"cpu", "rows", "tiled", "naive"};
 }
 
@@ -36,6 +39,7 @@ std::string why_not(const Device& /*device*/, const StencilProblem& problem, std
                     const Plan& chosen) {
   if (variant == "naive")
     return formatted("each element reads {} neighbours from the cache", problem.weights());
+  if (variant == "blocks" && chosen.variant != "rows") return "not measured on this device";
   if (chosen.variant == "cpu") return "work-items of one element each are loops on a CPU";
   return "each weight costs a read of local memory; in registers a row serves several results";
 }
@@ -111,7 +115,7 @@ StencilProblem stencil_problem(Scalar type, const std::array<std::size_t, 3>& si
 }
 
 std::vector<std::string_view> stencil_variants() {
-  return {"naive", "tiled", "rows", "march", "planes", "cpu"};
+  return {"naive", "tiled", "blocks", "rows", "march", "planes", "cpu"};
 }
 
 Plan plan_stencil(const Device& device, const StencilProblem& problem, const PlanOverrides& overrides) {

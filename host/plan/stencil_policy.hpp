@@ -41,6 +41,8 @@ struct StencilTiles {
   std::size_t group = 256;            ///< work-items
   std::size_t across = 32;            ///< of them, along x, which read a row together
   std::size_t down_of_volumes = 4;    ///< of them, along y, in tiles of volumes
+  std::size_t block_rows = 4;         ///< rows of results of a work-item of "blocks"
+  bool blocks = false;                ///< flat boxes by "blocks" before "tiled"
   std::size_t march_down = 8;         ///< of those of a march, along y, by which its chunks are counted
   std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory
   std::size_t least_values = 2048;    ///< of a tile of "tiled": few programs serve the smaller ones

@@ -249,6 +249,50 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   return plan;
 }
 
+Attempt blocks(const Device& device, const StencilProblem& problem, std::size_t wanted) {
+  constexpr std::size_t kCols = 4,
+                        kTaps = 4;  // of a work-item, and of weights at a time (cl/stencil/blocks.cl)
+  if (!is_plain(problem)) return "needs strides and dilations of 1";
+  if (problem.window[2] > 1) return "a volume's planes would each be read as often as the window is deep";
+  if (problem.shape != StencilShape::box) return "goes through whole rows of weights: for boxes";
+  const std::size_t each = value_bytes(problem);
+  for (const std::size_t d : {0, 1})  // so that no extent of a tile overflows
+    if (problem.window.at(d) > device.local_bytes) return no_room(device);
+  const StencilTiles& sizes = stencil_policy(device).tiles;
+  const auto values = [&](const Sizes& group) {
+    const std::size_t needed = group[0] * kCols + (problem.window[0] - 1) * problem.channels;
+    return (round_up(needed, kCols) + kCols * problem.channels) *
+           (group[1] * sizes.block_rows + problem.window[1] - 1);
+  };
+  const std::size_t weights = std::bit_ceil(problem.window[1] * round_up(problem.window[0], kTaps));
+  const Sizes group =
+      group_that_fits(device, {sizes.across, at_least_1(sizes.group / sizes.across), 1}, wanted,
+                      [&](const Sizes& g) { return (std::bit_ceil(values(g)) + weights) * each; });
+  if (group[0] == 0) return no_room(device);
+  Plan plan = base_plan(device, problem, "blocks");
+  // Powers of two, so that few programs serve all windows.
+  const std::size_t tile = std::bit_ceil(values(group));
+  plan.work_group = group;
+  plan.global =
+      global_size({divide_up(problem.out_size[0] * problem.channels, kCols),
+                   divide_up(problem.out_size[1], sizes.block_rows), problem.out_size[2] * problem.batch},
+                  group);
+  plan.tile_rows = group[1] * sizes.block_rows;
+  plan.tile_cols = group[0] * kCols;
+  plan.items_per_work_item = kCols * sizes.block_rows;
+  plan.local_bytes = (tile + weights) * each;
+  define(plan, {{"GROUP_X", group[0]},
+                {"GROUP_Y", group[1]},
+                {"ROWS", sizes.block_rows},
+                {"TILE", tile},
+                {"WEIGHTS", weights}});
+  plan.prediction.local_bytes =
+      real(each) * real(problem.results(), problem.weights()) / real(sizes.block_rows);
+  plan.reason = formatted("{} x {} results in a work-item's registers, of a tile in local memory", kCols,
+                          sizes.block_rows);
+  return plan;
+}
+
 Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted) {
   if (!is_plain(problem) || problem.size != problem.out_size) return "needs strides and dilations of 1";
   if (problem.window[2] == 1) return "the window is flat: there is nothing to keep from plane to plane";

@@ -24,6 +24,7 @@ void define_window(Plan& plan, const Device& device, const StencilProblem& probl
 Attempt naive(const Device& device, const StencilProblem& problem);
 /// `wanted`: work-items of a group, 0: the plan's choice.
 Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t wanted);
+Attempt blocks(const Device& device, const StencilProblem& problem, std::size_t wanted);
 Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted);
 Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted);
 /// \throws Error naming the field when a tile that is fixed cannot be.

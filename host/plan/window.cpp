@@ -19,10 +19,41 @@ const char* operation_of(const WindowProblem& problem) {
   return problem.op == WindowOp::median ? "median_blur" : "sobel";
 }
 
+/// Medians of windows that share what they have in common.
+Attempt columns(const Device& device, const WindowProblem& problem) {
+  const SeparableProblem& g = problem.grids;
+  constexpr std::size_t kSize = 5;
+  if (problem.op != WindowOp::median || g.row_taps != kSize) return "for medians of 5 x 5";
+  const WindowPolicy& policy = window_policy(device);
+  if (policy.columns == 0) return "its columns would not stay in registers";
+  const std::size_t cols = policy.columns;
+  Plan plan = filter_plan(operation_of(problem), "columns", "blur/median_columns.cl", "median_columns", g,
+                          kSize / 2, kSize / 2);
+  const std::array<std::size_t, 3> extent{divide_up(g.width, cols) * g.channels, g.height, g.planes};
+  const std::size_t number = g.in == Scalar::float64 ? 8 : 4, own = kSize * (cols + kSize - 1) * number;
+  const std::size_t group = group_for(device, policy.columns_group, own, kOwnBytes);
+  if (group == 0) return no_tile_fits(device);
+  plan.work_group = shape_group(device, group, 64, extent);
+  plan.local_bytes = own * plan.work_items();
+  plan.global = global_size(extent, plan.work_group);
+  plan.vector_width = plan.items_per_work_item = cols;
+  plan.numbers = {{"band", 1}};
+  define(plan, "COLS", cols);
+  if (is_float(g.in) && g.in != Scalar::half) define(plan, "FLOATING_ELEMENT", 1);
+  if (g.in_alignment >= cols * size_of(g.in)) define(plan, "ALIGNED", 1);
+  define_group(plan);
+  // Of a pair of windows: the exchanges of two columns and of merging two, and what is left.
+  plan.prediction.operations = real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2 + 10);
+  plan.reason =
+      formatted("{} windows of a row: columns are sorted once, and what pairs of windows share", cols);
+  return plan;
+}
+
 Attempt plan_variant(const Device& device, const WindowProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   const char* operation = operation_of(problem);
   if (fixed.work_items != 0) refuse(operation, "work_items", "none: the shape of the grid decides", "one");
+  if (variant == "columns") return columns(device, problem);
   const bool cpu = variant == "cpu";
   if (cpu && !runs_cpu_variant(device)) return no_cpu_variant(device);
   const SeparableProblem& g = problem.grids;
@@ -49,13 +80,17 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
   return plan;
 }
 
-std::vector<std::string_view> preference(const Device& /*device*/, const WindowProblem& /*problem*/,
+std::vector<std::string_view> preference(const Device& device, const WindowProblem& /*problem*/,
                                          const PlanOverrides& /*fixed*/) {
+  if (window_policy(device).shares_columns) return {"cpu", "columns", "registers"};
   return {"cpu", "registers"};
 }
 
-std::string why_not(const Device& /*device*/, const WindowProblem& /*problem*/, std::string_view /*variant*/,
-                    const Plan& /*chosen*/) {
+std::string why_not(const Device& /*device*/, const WindowProblem& /*problem*/, std::string_view variant,
+                    const Plan& chosen) {
+  if (variant == "registers" && chosen.variant == "columns")
+    return "it sorts again what neighbouring windows share";
+  if (variant == "columns") return "not measured on this device";
   return "a CPU's vectors hold more than a work-item's";
 }
 
@@ -75,7 +110,7 @@ constexpr Operation<WindowProblem> kWindow{.what = "filter",
 
 }  // namespace
 
-std::vector<std::string_view> window_variants() { return {"registers", "cpu"}; }
+std::vector<std::string_view> window_variants() { return {"registers", "columns", "cpu"}; }
 
 void plan::check_window(const Device& device, const WindowProblem& problem) {
   require_known("blur", "op", problem.op, WindowOp::gradient);

@@ -12,16 +12,20 @@ namespace smem::plan {
 struct WindowPolicy {
   When when;
   Evidence evidence;
-  std::size_t group = 256;        ///< work-items
-  std::size_t lanes = 4;          ///< results of a work-item: 100 registers of a window of 25
-  std::size_t thread_lanes = 16;  ///< results that a CPU's thread makes at once
+  std::size_t group = 256;      ///< work-items
+  std::size_t lanes = 4;        ///< results of a work-item: 100 registers of a window of 25
+  bool shares_columns = false;  ///< medians of 5 x 5 by "columns"
+  std::size_t columns = 4;      ///< results of a work-item of "columns", an even number; 0: it does not run
+  std::size_t columns_group = 128;  ///< its work-items
+  std::size_t thread_lanes = 16;    ///< results that a CPU's thread makes at once
 };
 
 inline constexpr WindowPolicy kWindowPolicies[] = {
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: half as many results a work-item, since the compiler runs 32 of "
                           "them in the registers of one thread"},
-     .lanes = 2},
+     .lanes = 2,
+     .columns = 0},
     {.evidence = {.what = "no measurement: the sizes follow from the registers of a window"}},
 };
 

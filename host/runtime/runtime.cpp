@@ -139,9 +139,10 @@ cl::Event Runtime::enqueue(cl_kernel kernel, const Launch& plan, std::span<const
                            bool wants_event) {
   static_assert(sizeof(cl::Event) == sizeof(cl_event), "a cl::Event is its handle");
   cl_event event = nullptr;
+  const bool is_line = plan.global[1] * plan.global[2] == 1 && plan.work_group[1] * plan.work_group[2] == 1;
   check(
-      clEnqueueNDRangeKernel(queue_(), kernel, 3, nullptr, plan.global.data(), plan.work_group.data(),
-                             static_cast<cl_uint>(wait_for.size()),
+      clEnqueueNDRangeKernel(queue_(), kernel, is_line ? 1 : 3, nullptr, plan.global.data(),
+                             plan.work_group.data(), static_cast<cl_uint>(wait_for.size()),
                              wait_for.empty() ? nullptr : reinterpret_cast<const cl_event*>(wait_for.data()),
                              wants_event ? &event : nullptr),
       "clEnqueueNDRangeKernel", plan.operation.c_str());

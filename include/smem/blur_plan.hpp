@@ -72,7 +72,7 @@ struct WindowProblem {
 /// plan_separable().
 SMEM_API Plan plan_window(const Device& device, const WindowProblem& problem,
                           const PlanOverrides& overrides = {});
-/// "registers" and "cpu".
+/// "registers", "columns" for medians of 5 x 5, and "cpu".
 SMEM_API std::vector<std::string_view> window_variants();
 
 }  // namespace smem

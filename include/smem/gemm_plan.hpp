@@ -76,7 +76,8 @@ struct GemmProblem {
 /// A launch after the main one adds the parts of each sum, where it makes them in parts: "split_k" and
 /// "stream_k" always, NVIDIA's own variants where C has few tiles and the sums are long. A launch before it
 /// copies factors whose rows begin anywhere to where "wgmma" reads them faster: large products of half and
-/// bfloat16 on NVIDIA's Hopper.
+/// bfloat16 on NVIDIA's Hopper; and of int8 and of float32 by TF32, factors that do not lie along k too.
+/// Where TF32 is allowed, small products may be made of vectors of float32 all the same.
 ///
 /// "matrix_units", of half, bfloat16 and int8, is chosen on every device of AMD and Intel that has such a
 /// unit (Device::matrix_unit): nobody measured it there, nor another variant, and the unit does several times

@@ -30,7 +30,10 @@ struct SeparableProblem {
   std::size_t row_origin = static_cast<std::size_t>(-1);
   bool unsharp = false;  ///< the results are those of an unsharp mask
   bool half_up = false;  ///< integers: half-way cases are rounded up, not to even
-  bool mean = false;     ///< of integers: all weights are 1, and the results are exact means of the window
+  /// All weights are whole 256ths of 0 to 255, which add up to 1 along rows and along columns; the value
+  /// beyond the edges is a number of uint8.
+  bool fixed_point = false;
+  bool mean = false;  ///< of integers: all weights are 1, and the results are exact means of the window
   /// The largest power of two, at most 64, that divides the byte address of each row.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
@@ -44,7 +47,8 @@ struct SeparableProblem {
                       extent("width", width), extent("height", height), extent("planes", planes),
                       choice("channels", channels), extent("row_taps", row_taps),
                       extent("column_taps", column_taps), ignored("row_origin", row_origin),
-                      choice("unsharp", unsharp), ignored("half_up", half_up), ignored("mean", mean),
+                      choice("unsharp", unsharp), ignored("half_up", half_up),
+                      choice("fixed_point", fixed_point), ignored("mean", mean),
                       aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
   }
   /// Elements of a row.
@@ -59,9 +63,9 @@ struct SeparableProblem {
 };
 
 /// The plan that separable() would use on `device`. "two_pass" sums along rows first, into temporary memory.
-/// Overrides: `variant`, and `work_items`, a power of two, for "tiled" and "march". \throws Error when the
-/// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
-/// or another field was fixed; it names the field.
+/// Overrides: `variant`, and `work_items`, a power of two, for "tiled", "march" and "packed". \throws Error
+/// when the problem or the device does not allow it, the variant is unknown or cannot run this problem on
+/// this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& problem,
                              const PlanOverrides& overrides = {});
 

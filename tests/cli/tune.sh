@@ -26,7 +26,7 @@ else
   expect "$text" '^Nothing was gained over the shipped plans'
 fi
 # Both times are there, and what was gained.
-expect "$text" '^flip .* [0-9.]+ +[0-9.]+ +(.*: x [0-9]+\.[0-9]|nothing: the shipped plan is the best of [2-9])'
+expect "$text" '^flip .* [0-9.]+ +[0-9.]+ +(.*: x [0-9]+\.[0-9]|nothing: the shipped plan is the best of ([2-9]|[1-9][0-9]+)\b)'
 refuse "$text" 'not measured'
 text=$("$smem" tune flip --small --case horizontal --minutes 0.5)
 expect "$text" "^[0-9]+ plans tried, $measured of them in an earlier run"

@@ -247,17 +247,30 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(loose.before.empty());
   CHECK(std::find(loose.defines.begin(), loose.defines.end(), std::pair<std::string, long>{"LOOSE", 1}) !=
         loose.defines.end());
-  CHECK(smem::plan_gemm(hopper, problem_of(4096, 4096, 4096, Scalar::int8)).variant == "mma");
+  // Factors of int8 and TF32 that lie across k are turned before, where the product is large.
   smem::GemmProblem bytes = problem_of(4096, 4096, 4096, Scalar::int8);
+  CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
+  CHECK(smem::plan_gemm(hopper, bytes).before.size() == 1);
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), bytes).variant == "mma");
+  CHECK(smem::plan_gemm(hopper, problem_of(300, 300, 300, Scalar::int8)).variant == "mma");
   bytes.a_along_k = bytes.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
+  CHECK(smem::plan_gemm(hopper, bytes).before.empty());
   CHECK(smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::float64)).variant == "mma");
   smem::GemmProblem cut = problem_of(4096, 4096, 4096);
   cut.tf32 = true;
-  CHECK(smem::plan_gemm(hopper, cut).variant == "mma");
+  CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
+  CHECK(smem::plan_gemm(hopper, cut).before.size() == 1);
   CHECK(smem::plan_gemm(target("sm_75"), cut).variant == "two_level");
   cut.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
+  CHECK(smem::plan_gemm(hopper, cut).before.empty());
+  // TF32 is allowed, not demanded: vectors of float take less time here.
+  smem::GemmProblem small = problem_of(193, 53, 140);
+  small.tf32 = true;
+  small.a_along_k = false;
+  small.a_alignment = small.b_alignment = small.c_alignment = 4;
+  CHECK(smem::plan_gemm(hopper, small).variant == "multistage");
   for (const char* variant : {"multistage", "mma", "wgmma"}) {
     CHECK(test::failure_of([&] {
             smem::plan_gemm(target("gfx90a"), large, {.variant = std::string(variant)});

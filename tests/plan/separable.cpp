@@ -4,6 +4,8 @@
 #include <smem/pool_plan.hpp>
 #include <smem/separable_plan.hpp>
 
+#include "support/failure.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -36,7 +38,7 @@ TEST_CASE("plan separable: marches with small windows, tiles larger ones, and go
   const smem::Device device = gpu();
   smem::Plan plan = smem::plan_separable(device, image(15));
   CHECK(plan.variant == "march");
-  CHECK(plan.alternatives.size() == 4);
+  CHECK(plan.alternatives.size() == 5);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 8192);
   CHECK(smem::plan_separable(device, image(61)).variant == "tiled");
   CHECK(smem::plan_separable(device, image(2001)).variant == "two_pass");
@@ -48,6 +50,29 @@ TEST_CASE("plan separable: marches with small windows, tiles larger ones, and go
   plan = smem::plan_separable(small, image(5));
   CHECK(plan.local_bytes <= 512);
   CHECK(plan.work_items() <= 4);
+}
+
+TEST_CASE("plan separable: packed products of bytes where all weights are whole 256ths") {
+  const smem::Device device = gpu();
+  const smem::PlanOverrides packed{.variant = "packed"};
+  smem::SeparableProblem bytes = image(5);
+  bytes.in = bytes.out = smem::Scalar::uint8;
+  const auto refused = [&] {
+    return test::failure_of([&] { smem::plan_separable(device, bytes, packed); }).argument == "variant";
+  };
+  CHECK(refused());
+  bytes.fixed_point = true;
+  CHECK(smem::plan_separable(device, bytes, packed).vector_width == 8);
+  bytes.row_taps = bytes.column_taps = 15;
+  CHECK(smem::plan_separable(device, bytes, packed).vector_width == 4);
+  bytes.row_taps = bytes.column_taps = 31;  // too many sums at once
+  CHECK(refused());
+  bytes.row_taps = bytes.column_taps = 5;
+  bytes.in_alignment = 2;
+  CHECK(refused());
+  bytes.in_alignment = 4;
+  bytes.in = bytes.out = smem::Scalar::uint16;
+  CHECK(refused());
 }
 
 TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {

@@ -40,7 +40,8 @@ TEST_CASE("plan of stencil: problems of all kinds fit every target and its clamp
           for (const Sizes& radius : {Sizes{0, 0, 0}, Sizes{1, 1, 0}, Sizes{7, 7, 0}, Sizes{1, 1, 1},
                                       Sizes{100, 100, 100}, Sizes{100000, 0, 0}}) {
             const smem::StencilProblem problem = smem::stencil_problem(type, size, radius, 3);
-            for (const std::string_view variant : {"", "naive", "tiled", "rows", "march", "planes", "cpu"}) {
+            for (const std::string_view variant :
+                 {"", "naive", "tiled", "blocks", "rows", "march", "planes", "cpu"}) {
               try {
                 const smem::Plan plan =
                     smem::plan_stencil(device, problem, {.variant = std::string(variant)});
@@ -72,6 +73,10 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
             .variant == "tiled");
   CHECK(smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 1}, {500, 500, 0}))
             .variant == "naive");
+  const smem::Plan blocks = smem::plan_stencil(
+      h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}), {.variant = "blocks"});
+  CHECK(blocks.items_per_work_item == 16);
+  CHECK(blocks.local_bytes == (4096 + 256) * 4);
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};

@@ -29,9 +29,6 @@
 #ifndef B_VECTOR
 #define B_VECTOR 1  // the same of B
 #endif
-#ifndef C_VECTOR
-#define C_VECTOR 1  // results of a store: 2 if all rows of C begin at multiples of 16 bytes, else 1
-#endif
 #ifndef BAND
 #define BAND 8  // tile rasterisation: nvidia/gemm_band.clh
 #endif
@@ -65,7 +62,7 @@
 #define A_DOUBLES (A_ALONG_K ? TILE_M * TILE_K : TILE_K * (TILE_M + 2))
 #define B_DOUBLES (B_ALONG_K ? TILE_N * TILE_K : TILE_K * (TILE_N + 2))
 #define STAGE_DOUBLES (A_DOUBLES + B_DOUBLES)
-#define OUT_ROW (WARP_N + 4)  // pitch of the rows of results in local memory, before the epilogue
+#define OUT_ROW (WARP_N + 4)  // pitch of the rows of results in local memory, through which stores are coalesced
 
 // The place of (line, k) in a tile of `extent` lines. `along_k`: lines' k are contiguous.
 static inline uint place_of(uint line, uint k, const uint extent, const int along_k) {
@@ -157,17 +154,6 @@ GROUP_FUNCTION void load_b(double b[2][2], local const double* stage, uint col, 
   b[0][0] = x.first[0], b[0][1] = x.second[0], b[1][0] = x.first[1], b[1][1] = x.second[1];
 }
 
-// Stores a pair of neighbouring results.
-static inline void write_two(const destination* d, ulong row, ulong col, ulong columns, double first, double second) {
-  if (C_VECTOR == 2 && col + 2 <= columns) {
-    *(global double2*)(d->c + row * d->pitch + col) =
-        (double2)(finish_value(d, row, col, first), finish_value(d, row, col + 1, second));
-  } else {
-    if (col < columns) write_sum(d, row, col, first);
-    if (col + 1 < columns) write_sum(d, row, col + 1, second);
-  }
-}
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_dmma(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
@@ -256,7 +242,6 @@ void gemm_dmma(GEMM_ARGUMENTS) {
 #endif
 
   const destination d = destination_of(&g, place.number);
-#if EPILOGUE
   barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
   local double* const mine = tiles + warp * (8 * OUT_ROW);
 #pragma unroll
@@ -271,20 +256,10 @@ void gemm_dmma(GEMM_ARGUMENTS) {
           to[0] = sum[i][j][h * 2 + c];
           to[1] = sum[i][j + 1][h * 2 + c];
         }
+#if EPILOGUE
       write_rows(&d, mine, OUT_ROW, 8, WARP_N, row + warp_row + i * 16 + h, 2, q.m, col + warp_col, q.n, lane);
-    }
 #else
-#pragma unroll
-  for (uint i = 0; i < MS; ++i)
-#pragma unroll
-    for (uint h = 0; h < 2; ++h) {
-      const ulong r = row + warp_row + i * 16 + lane / 4 * 2 + h;
-      if (r < q.m)
-#pragma unroll
-        for (uint j = 0; j < NS; j += 2)
-#pragma unroll
-          for (uint c = 0; c < 2; ++c)
-            write_two(&d, r, col + warp_col + j * 8 + lane % 4 * 4 + c * 2, q.n, sum[i][j][h * 2 + c], sum[i][j + 1][h * 2 + c]);
-    }
+      store_rows(&d, mine, OUT_ROW, 8, WARP_N, row + warp_row + i * 16 + h, 2, q.m, col + warp_col, q.n, lane);
 #endif
+    }
 }

@@ -343,7 +343,7 @@ void gemm_multistage(GEMM_ARGUMENTS) {
 #endif
 
   const destination d = destination_of(&g, place.number);
-#if EPILOGUE
+#if EPILOGUE || C_VECTOR != 4
   barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
   local float* const mine = tiles + warp * (LANES_M * WARP_N);
 #pragma unroll
@@ -352,8 +352,12 @@ void gemm_multistage(GEMM_ARGUMENTS) {
     for (uint s = 0; s < ITEM_N / 4; ++s)
       *(local float4*)(mine + lane_m * WARP_N + lane_n * 4 + s * (LANES_N * 4)) =
           (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]);
-    write_rows(&d, mine, WARP_N, LANES_M, WARP_N, row + item_row - lane_m * 4 + i / 4 * (LANES_M * 4) + i % 4, 4, row + height,
-               col + item_col - lane_n * 4, col + width, lane);
+    const ulong first = row + item_row - lane_m * 4 + i / 4 * (LANES_M * 4) + i % 4;
+#if EPILOGUE
+    write_rows(&d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, col + item_col - lane_n * 4, col + width, lane);
+#else
+    store_rows(&d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, col + item_col - lane_n * 4, col + width, lane);
+#endif
   }
 #else
 #pragma unroll
@@ -363,7 +367,7 @@ void gemm_multistage(GEMM_ARGUMENTS) {
 #pragma unroll
       for (uint s = 0; s < ITEM_N / 4; ++s) {
         const uint x = item_col + s * (LANES_N * 4);
-        if (C_VECTOR == 4 && x + 4 <= width) {
+        if (x + 4 <= width) {
           write_sums_4(&d, row + r, col + x,
                        (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]));
         } else {

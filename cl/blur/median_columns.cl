@@ -1,0 +1,190 @@
+// Median of 5 x 5 elements: of neighbouring windows, what they share is sorted once. After: G. Perrot et al., "Fine-tuned high-speed
+// implementation of a GPU-based median filter", Journal of Signal Processing Systems 75, 2014, and A. Adams, "Fast median filters using
+// separable sorting networks", ACM Transactions on Graphics 40, 2021.
+//
+// A work-item computes COLS neighbours of a row, of one channel. It sorts their COLS + 4 columns of 5 elements, and merges columns by
+// pairs. Two neighbouring windows have four columns in common, two such pairs; of their 20 elements only numbers 8 to 13 can be the median
+// of the 25, since one column is missing. Of these 6 and the 5 of the window's own column, both sorted, the median is the sixth.
+//
+// Elements are loaded from global memory: the cache serves all but the first load of one. There is no barrier.
+//
+// Launch: three dimensions of work-items: COLS cells of a channel of a row, rows, planes; grid-stride loops over all three. Local memory:
+// the elements of each work-item's windows, at the edges.
+#include "separable/arguments.clh"
+
+#ifndef COLS
+#define COLS 4  // items per work-item: an even number
+#endif
+#ifndef GROUP_0
+#define GROUP_0 32  // work-group, by dimension
+#endif
+#ifndef GROUP_1
+#define GROUP_1 8
+#endif
+#ifndef GROUP_2
+#define GROUP_2 1
+#endif
+#ifndef ALIGNED
+#define ALIGNED 0  // 1: rows begin at multiples of COLS elements
+#endif
+#define SIZE 5
+#define RADIUS 2
+#define WIDE (COLS + SIZE - 1)  // columns of a work-item
+#define GROUP (GROUP_0 * GROUP_1 * GROUP_2)
+
+// Integers are compared as words.
+#if ELEMENT_HALF
+typedef float number;
+#define LEAST(a, b) fmin(a, b)
+#define MOST(a, b) fmax(a, b)
+#elif FLOATING_ELEMENT
+typedef ELEMENT number;
+#define LEAST(a, b) fmin(a, b)
+#define MOST(a, b) fmax(a, b)
+#else
+typedef uint number;
+#define LEAST(a, b) min(a, b)
+#define MOST(a, b) max(a, b)
+#endif
+
+static inline void sort_pair(number* a, number* b) {
+  const number least = LEAST(*a, *b), most = MOST(*a, *b);
+  *a = least, *b = most;
+}
+
+// 9 exchanges.
+static inline void sort_column(number v[SIZE]) {
+  sort_pair(v, v + 1); sort_pair(v + 3, v + 4); sort_pair(v + 2, v + 4); sort_pair(v + 2, v + 3); sort_pair(v + 1, v + 4);
+  sort_pair(v, v + 3); sort_pair(v, v + 2); sort_pair(v + 1, v + 3); sort_pair(v + 1, v + 2);
+}
+
+// Merges two sorted columns by K. E. Batcher's odd-even merge: 13 exchanges.
+static inline void merge_columns(number to[2 * SIZE], const number a[SIZE], const number b[SIZE]) {
+  number v[2 * SIZE] = {a[0], a[1], a[2], a[3], a[4], b[0], b[1], b[2], b[3], b[4]};
+  sort_pair(v, v + 5); sort_pair(v + 4, v + 9); sort_pair(v + 4, v + 5); sort_pair(v + 2, v + 7); sort_pair(v + 2, v + 4);
+  sort_pair(v + 7, v + 5); sort_pair(v + 1, v + 6); sort_pair(v + 3, v + 8); sort_pair(v + 3, v + 6); sort_pair(v + 1, v + 2);
+  sort_pair(v + 3, v + 4); sort_pair(v + 6, v + 7); sort_pair(v + 8, v + 5);
+  to[0] = v[0], to[1] = v[1], to[2] = v[2], to[3] = v[3], to[4] = v[4];
+  to[5] = v[6], to[6] = v[7], to[7] = v[8], to[8] = v[5], to[9] = v[9];
+}
+
+// Numbers 8 to 13 of the 20 of two sorted lists. The least 10 and the greatest 10 are one exchange for each place of lists in opposite
+// order; both are bitonic, as what half of them leaves is, of which 7 exchanges sort three.
+static inline void find_middle(number middle[6], const number a[2 * SIZE], const number b[2 * SIZE]) {
+  number low[2 * SIZE], high[2 * SIZE], t[SIZE], u[SIZE];
+#pragma unroll
+  for (uint i = 0; i < 2 * SIZE; ++i) {
+    low[i] = LEAST(a[i], b[2 * SIZE - 1 - i]);
+    high[i] = MOST(a[i], b[2 * SIZE - 1 - i]);
+  }
+#pragma unroll
+  for (uint i = 0; i < SIZE; ++i) {
+    t[i] = MOST(low[i], low[i + SIZE]);
+    u[i] = LEAST(high[i], high[i + SIZE]);
+  }
+  sort_pair(t, t + 1); sort_pair(t, t + 2); sort_pair(t, t + 3); sort_pair(t + 1, t + 3); sort_pair(t + 2, t + 4);
+  sort_pair(t + 1, t + 2); sort_pair(t + 3, t + 4);
+  sort_pair(u + 3, u + 4); sort_pair(u + 2, u + 4); sort_pair(u + 1, u + 4); sort_pair(u + 1, u + 3); sort_pair(u, u + 2);
+  sort_pair(u + 2, u + 3); sort_pair(u, u + 1);
+  middle[0] = t[2], middle[1] = t[3], middle[2] = t[4], middle[3] = u[0], middle[4] = u[1], middle[5] = u[2];
+}
+
+// Number 6 of a sorted list of 6 and a sorted column: for some i, the first i of the one and 6 - i of the other are the least six.
+static inline number find_median(const number m[6], const number v[SIZE]) {
+  number least = m[5];
+#pragma unroll
+  for (uint i = 0; i < SIZE; ++i) least = LEAST(least, MOST(m[i], v[SIZE - 1 - i]));
+  return least;
+}
+
+static inline number number_of(global const ELEMENT* p, ulong i) { return (number)load_value(p, i); }
+
+// Loads a row of a work-item whose elements all exist. `from`: its first result's place in the row.
+static inline void load_row(number v[WIDE], global const ELEMENT* from) {
+#if CHANNELS == 1 && ALIGNED && !ELEMENT_HALF
+  const JOIN(ELEMENT, COLS) own = *(global const JOIN(ELEMENT, COLS)*)from;
+  const JOIN(ELEMENT, 2) left = *(global const JOIN(ELEMENT, 2)*)(from - 2), right = *(global const JOIN(ELEMENT, 2)*)(from + COLS);
+  v[0] = left.s0, v[1] = left.s1, v[2] = own.s0, v[3] = own.s1;
+#if COLS >= 4
+  v[4] = own.s2, v[5] = own.s3;
+#endif
+#if COLS == 8
+  v[6] = own.s4, v[7] = own.s5, v[8] = own.s6, v[9] = own.s7;
+#endif
+  v[WIDE - 2] = right.s0, v[WIDE - 1] = right.s1;
+#else
+#pragma unroll
+  for (uint c = 0; c < WIDE; ++c) v[c] = number_of(from + ((long)c - RADIUS) * CHANNELS, 0);
+#endif
+}
+
+// Loads the elements of a work-item's windows, which may lie beyond the edges, column by column: SIZE rows from `row` on. They go through
+// local memory of the work-item's own, since loops over registers would be written out.
+static inline void load_edge(number v[WIDE][SIZE], local number* own, global const ELEMENT* from, ulong in_pitch, long row, long rows, long cell,
+                             long cells, uint channel, number beyond) {
+#pragma unroll 1
+  for (uint n = 0; n < WIDE * SIZE; ++n) {
+    const uint c = n / SIZE;
+    const long at = place_within(row + (long)(n - c * SIZE), rows);
+    // What lies farther away is for no result.
+    const long place = cell + (long)c < cells + SIZE - 1 ? place_within(cell + (long)c - RADIUS, cells) : -1;
+    number got = beyond;
+    if (at >= 0 && place >= 0) got = number_of(from + (ulong)at * in_pitch, (ulong)place * CHANNELS + channel);
+    own[n * GROUP] = got;
+  }
+#pragma unroll
+  for (uint c = 0; c < WIDE; ++c)
+#pragma unroll
+    for (uint j = 0; j < SIZE; ++j) v[c][j] = own[(c * SIZE + j) * GROUP];
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void median_columns(SEPARABLE_ARGUMENTS) {
+  (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch, (void)band;
+  local number edge[SIZE * WIDE * GROUP];
+  const uint item = (get_local_id(2) * GROUP_1 + get_local_id(1)) * GROUP_0 + get_local_id(0);
+  const number beyond = (number)value_beyond(weights);
+  const ulong cells = width / CHANNELS, pieces = (cells + COLS - 1) / COLS * CHANNELS;  // of a row
+  for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
+    global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
+    for (ulong row = first_row + get_global_id(1); row < end_row; row += get_global_size(1)) {
+      global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch;
+      for (ulong piece = get_global_id(0); piece < pieces; piece += get_global_size(0)) {
+        const ulong channel = piece % CHANNELS;
+        const long cell = (long)(piece / CHANNELS * COLS);  // of the first result
+        number v[WIDE][SIZE];
+        if (cell >= RADIUS && cell + COLS + RADIUS <= (long)cells && row >= RADIUS && row + RADIUS < rows) {
+          global const ELEMENT* first = from + (row - RADIUS) * in_pitch + (ulong)cell * CHANNELS + channel;
+#pragma unroll
+          for (uint j = 0; j < SIZE; ++j) {
+            number line[WIDE];
+            load_row(line, first + j * in_pitch);
+#pragma unroll
+            for (uint c = 0; c < WIDE; ++c) v[c][j] = line[c];
+          }
+        } else {
+load_edge(v, edge + item, from, in_pitch, (long)row - RADIUS, (long)rows, cell, (long)cells, (uint)channel, beyond);
+        }
+#pragma unroll
+        for (uint c = 0; c < WIDE; ++c) sort_column(v[c]);
+
+        number before[2 * SIZE], pair[2 * SIZE], middle[6], made[COLS];
+        merge_columns(before, v[1], v[2]);
+#pragma unroll
+        for (uint c = 0; c < COLS; c += 2) {
+          merge_columns(pair, v[c + 3], v[c + 4]);
+          find_middle(middle, before, pair);
+          made[c] = find_median(middle, v[c]);
+          made[c + 1] = find_median(middle, v[c + 5]);
+#pragma unroll
+          for (uint i = 0; i < 2 * SIZE; ++i) before[i] = pair[i];
+        }
+#pragma unroll
+        for (uint c = 0; c < COLS; ++c) {
+          const ulong col = (ulong)(cell + c) * CHANNELS + channel;
+          if (col >= first_col && col < end_col) store_result(to, col, (result_value)made[c]);
+        }
+      }
+    }
+  }
+}
