@@ -9,6 +9,9 @@
 //
 // Work-item i computes strip i % across of band i / across % bands of plane i / across / bands; strips are numbered from the row's first
 // element. Launch: one dimension, GROUP work-items a group.
+#ifndef ELEMENT
+#define ELEMENT uchar
+#endif
 #include "separable/arguments.clh"
 
 #ifndef GROUP
@@ -124,7 +127,9 @@ static inline void sum_along(uint sum[COLS], const uint w[WORDS], const packed_w
   }
 }
 
+#if RESULT_INTEGER
 static inline uint result_of(uint sum) { return sum >> 16; }
+#endif
 
 // Writes the results of a row: all, or those whose bits are set.
 static inline void store_row(global RESULT* to, const uint sum[COLS], uint written) {

@@ -118,10 +118,11 @@ Call call_of(const Context& context, NormOp op, bool columns, const ConstMatrix&
   p.weights = plan::row_value(p.in);
   if (p.weight) p.weights = ops::number_type(operation, "weight", what.weight.type);
   if (p.bias && !p.weight) p.weights = ops::number_type(operation, "bias", what.bias.type);
-  if (columns)
+  if (columns) {
     plan::check_norm_columns(context.device(), call.of_columns());
-  else
+  } else {
     plan::check_norm(context.device(), p);
+  }
   return call;
 }
 

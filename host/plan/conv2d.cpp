@@ -61,9 +61,10 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   const auto has_units = [](std::string_view name) { return name == "mma" || name == "wgmma"; };
   if (has_units(variant) && has_units(chosen.variant)) return "its tiles take longer by gemm's times";
   if (has_units(variant) && chosen.variant == "gemm") return "the input is a factor as it lies";
-  if (has_units(variant))
+  if (has_units(variant)) {
     return formatted("{} filters a group of {} weights leave most of its tiles empty", p.group_filters(),
                      p.depth());
+  }
   if (has_units(chosen.variant) && variant != "naive")
     return "it multiplies without matrix units, or lays columns in memory";
   if (variant == "depthwise") return "its work-items have few results, and loops of a CPU many";

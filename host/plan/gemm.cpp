@@ -219,9 +219,10 @@ Split split_of(const Device& device, const GemmProblem& problem, const PlanOverr
   split.part_depth = problem.k;
   if (is_nvidias(variant)) {
     // What is chosen only by name is left out where no name is fixed.
-    if (fixed.variant.empty() && is_free(fixed))
+    if (fixed.variant.empty() && is_free(fixed)) {
       for (const Choice& choice : nvidia_choices(device, problem))
         if (choice.variant == variant) return choice.split;
+    }
     const std::vector<Choice> choices = nvidia_choices(device, problem, variant, fixed);
     if (!choices.empty()) return choices.front().split;
   } else if (variant == "split_k") {

@@ -132,10 +132,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   if (tiles > kMaxTiles) return;
   const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
   double before = rates.launch + tile.start;
-  if (packing.bytes > 0)
+  if (packing.bytes > 0) {
     before += model.policy.pack.launch +
               2 * real(packing.bytes) /
                   (size_of(problem.in) == 2 ? model.policy.pack.memory : model.policy.pack.turned_memory);
+  }
   const auto add = [&](const Split& split, double time) {
     choices.push_back({"wgmma", split, before + model.with_memory(rates, time)});
   };

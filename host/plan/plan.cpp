@@ -1,5 +1,6 @@
 // Plans as values and as text.
 #include "formatted.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/explain.hpp>
 #include <smem/plan.hpp>

@@ -316,14 +316,16 @@ std::vector<std::string_view> preference(const Device& device, const TopKProblem
 std::string why_not(const Device& /*device*/, const TopKProblem& /*p*/, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (chosen.variant == "row_delegates")
+  if (chosen.variant == "row_delegates") {
     return variant == "registers" || variant == "tile"
                ? "keeps or counts all elements of a row, not the best of spans"
                : "takes several launches; one group reads such a row once";
+  }
   if (variant == "row_delegates") return "one group a row, which must have several spans for each result";
-  if (chosen.variant == "registers")
+  if (chosen.variant == "registers") {
     return variant == "tile" ? "local memory and its atomics for all elements"
                              : "takes several launches; one group reads such a row once";
+  }
   if (variant == "registers") return "one group a row, and few results";
   if (chosen.variant == "tile") return "takes several launches; one group reads such a row once";
   if (variant == "cpu") return "one thread a row";

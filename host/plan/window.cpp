@@ -43,7 +43,7 @@ Attempt columns(const Device& device, const WindowProblem& problem) {
   if (g.in_alignment >= cols * size_of(g.in)) define(plan, "ALIGNED", 1);
   define_group(plan);
   // Of a pair of windows: the exchanges of two columns and of merging two, and what is left.
-  plan.prediction.operations = real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2 + 10);
+  plan.prediction.operations = real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2.0 + 10);
   plan.reason =
       formatted("{} windows of a row: columns are sorted once, and what pairs of windows share", cols);
   return plan;

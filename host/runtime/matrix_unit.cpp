@@ -43,9 +43,10 @@ void put(std::vector<unsigned char>& bytes, Scalar type, int number) {
 template <class Number>
 std::vector<unsigned char> rows_of(std::size_t rows, std::size_t depth, Scalar type, const Number& number) {
   std::vector<unsigned char> bytes;
-  for (std::size_t row = 0; row < rows; ++row)
+  for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t k = 0; k < depth; ++k)
       put(bytes, type, number(row, k));
+  }
   return bytes;
 }
 

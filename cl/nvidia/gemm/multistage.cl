@@ -211,12 +211,14 @@ GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* stage
   return is_left;
 }
 
+#if !EPILOGUE && C_VECTOR == 4
 // Writes four neighbours of a row, at a multiple of 16 bytes.
 static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
   store_result4(d->c + row * d->pitch + col,
                 (float4)(finish_value(d, row, col, sum.x), finish_value(d, row, col + 1, sum.y),
                          finish_value(d, row, col + 2, sum.z), finish_value(d, row, col + 3, sum.w)));
 }
+#endif
 
 typedef union {
   float4 v[ITEM_M / 4];
