@@ -50,7 +50,7 @@ void norm_registers(NORM_ARGUMENTS) {
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
     // A team without a row reaches the barriers too.
     const bool is_row = base + item / TEAM < all;
-    const ulong r = is_row ? base + item / TEAM : 0;
+    const ulong r = min(base + item / TEAM, all - 1);
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
     const int shift = from % PACK, count = is_row ? cols : 0;
