@@ -9,6 +9,8 @@
 #include <smem/sizes.hpp>
 #include <smem/transpose_plan.hpp>
 
+#include <algorithm>
+
 namespace smem::operations {
 
 namespace {
@@ -65,8 +67,9 @@ Operation flip_operation();
 
 Operation rotate_operation() {
   std::vector<Step> steps = transpose_operation().steps;
-  const std::vector<Step> of_flip = flip_operation().steps;
-  steps.insert(steps.end(), of_flip.begin(), of_flip.end());
+  for (const Step& step : flip_operation().steps)  // both have a "vector"
+    if (std::none_of(steps.begin(), steps.end(), [&](const Step& s) { return s.variant == step.variant; }))
+      steps.push_back(step);
   return {
       .name = "rotate",
       .summary = "Rotates packed matrices clockwise",
