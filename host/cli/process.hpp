@@ -43,7 +43,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Asks for the work that a line tells, and forgets the output so far.
+  /// Sends a line that names the next work, and drops the output so far.
   void ask(const std::string& line);
   /// Waits for at most a tenth of a second. \returns the answer, once it has come.
   std::optional<std::string> answer();
@@ -56,7 +56,7 @@ class Worker {
   std::string output() const;
   /// Stops it, if it has not ended yet.
   Ended stop();
-  /// Tells it that there is no more work, and waits for its end: for some seconds, then stops it.
+  /// Ends its input, waits some seconds for it to end, then stops it.
   Ended finish();
 
  private:

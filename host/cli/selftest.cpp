@@ -231,7 +231,7 @@ class Run {
       if (one.number == number && cases > 0)
         one.what = fmt::format("{}; {} done", kind_text(kind), count_text(cases, "case"));
     }
-    // That which has run for longest tells.
+    // The one that has run for longest is shown.
     if (running_.front().number == number) show();
     return selftest_.stopped.empty() && !failure_;
   }

@@ -232,8 +232,8 @@ std::optional<TestRunner::End> TestRunner::run_once(const Test& test, const std:
   }
 }
 
-/// Runs a test case to its end, in as many processes as it takes: after one that hung or crashed, another
-/// goes on with the rest.
+/// Runs a test case to its end. After a process that hung or crashed, another one runs the cases that are
+/// left.
 std::optional<TestResult> TestRunner::attempt(const Test& test, const Told& tell, bool goes_on) {
   TestResult result{.test = test};
   const TemporaryFolder folder;
@@ -249,7 +249,7 @@ std::optional<TestResult> TestRunner::attempt(const Test& test, const Told& tell
         log.lose(end->verdict == Verdict::passed ? Verdict::failed : end->verdict, end->why);
     goes_on =
         goes_on && in_a_case && is_lost(end->verdict) && !result.is_left && result.processes < kMostProcesses;
-    // The worst of all: a test that goes on after a crash fails, which says less.
+    // The worst verdict counts: a test case that is continued after a crash fails, which says less.
     if (is_lost(end->verdict) || result.verdict == Verdict::passed) {
       result.verdict = end->verdict;
       if (is_lost(end->verdict)) result.why = end->why;

@@ -209,7 +209,7 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
           logits[e][i] = number >= here.to || is_hidden(j, first_of[h], end_of[h], sinks) ? -INFINITY : x;
         }
       }
-      // Weights. Rows that the tile has not have others, of which nobody reads the sums.
+      // Weights. Rows beyond the tile have weights too; their sums are not read.
       UNROLLED
       for (uint h = 0; h < 2; ++h) {
         float most = largest[h];
