@@ -252,7 +252,8 @@ std::vector<std::string_view> column_preference(const Device& device, const Colu
   const bool few = real(blocks_of(w, policy.width)) < policy.blocks_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, group) > 1) return {"split", "tiled", "online", "naive"};
   // Groups of a launch start in order and go on, so that none waits for one that cannot start.
-  if (w.has_together && policy.together && device.forward_progress && device.ordered_start) {
+  if (w.has_together && policy.together && value_bytes(w) < sizeof(double) && device.forward_progress &&
+      device.ordered_start) {
     const Attempt shared = together(device, w, fixed.work_items);
     const std::size_t parts = shared.plan ? shared.plan->number("parts") : 0;
     if (parts > 1 && parts <= device.compute_units) return {"tiled", "together", "online", "naive"};
