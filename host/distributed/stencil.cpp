@@ -269,6 +269,7 @@ void Passes::compute(std::size_t index, std::size_t count, bool last) {
 void Passes::send(Exchange& one) {
   const int from = rank_of(one.from), to = rank_of(one.to);
   if (from == to) {
+    state_.bring(one.leaving.handle(), home_of(parts_[one.to].next.handle()));
     one.arrived = std::move(one.leaving);
     return;
   }
