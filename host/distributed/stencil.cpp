@@ -16,8 +16,8 @@ namespace smem::distributed::detail {
 
 namespace {
 
-// A multiple of the steps of kernels' passes (2, 3, 4). 200 steps of 1024^3 floats on two H100: 6, 9 and 12 steps
-// 160.7 to 161.2 ms, 24 steps 174.5 ms; 8 are passes of 3, 3 and 2 there.
+// A multiple of the steps of kernels' passes (2, 3, 4). 200 steps of 1024^3 floats on two H100: 6, 9 and 12
+// steps 160.7 to 161.2 ms, 24 steps 174.5 ms; 8 are passes of 3, 3 and 2 there.
 constexpr std::size_t kHeatStepsPerHalo = 12;
 constexpr std::size_t kMostHeatStepsPerHalo = 64;  // a kernel's passes: more read the block again
 
