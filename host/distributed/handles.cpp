@@ -24,7 +24,7 @@ void acquire(State& state, Handle handle, starpu_data_access_mode mode) {
     if (transport.progress()) {
       pause.reset();
     } else {
-      pause.wait();
+      pause.wait(transport.is_moving());
     }
   }
 }

@@ -134,7 +134,7 @@ void State::throttle(std::size_t tasks) {
     if (transport_.progress()) {
       pause.reset();
     } else {
-      pause.wait();
+      pause.wait(transport_.is_moving());
     }
   }
 }
@@ -146,7 +146,7 @@ void State::settle() {
     if (transport_.progress()) {
       pause.reset();
     } else {
-      pause.wait();
+      pause.wait(transport_.is_moving());
     }
   }
   engine_.wait_for_tasks();

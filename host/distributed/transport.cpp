@@ -25,10 +25,10 @@ std::atomic<bool> short_of_cores = false;
 void Pause::set_cores_are_short(bool value) { short_of_cores = value; }
 bool Pause::cores_are_short() { return short_of_cores; }
 
-void Pause::wait() {
+void Pause::wait(bool moving) {
   const unsigned yields = short_of_cores ? 4 : 2000;
-  ++polls_;
-  if (polls_ <= yields) {
+  polls_ = moving ? std::min(polls_ + 1, yields + 1) : polls_ + 1;
+  if (polls_ <= yields || (moving && !short_of_cores)) {
     std::this_thread::yield();
   } else {  // longer and longer, up to a quarter of a millisecond
     std::this_thread::sleep_for(std::chrono::microseconds(20 + std::min(polls_ - yields, 230u)));
@@ -120,7 +120,7 @@ void Transport::complete(MPI_Request& request, const char* call) {
     if (has_messages() && progress()) {
       pause.reset();
     } else {
-      pause.wait();
+      pause.wait(is_moving());
     }
   }
 }

@@ -20,7 +20,9 @@ using Handle = starpu_data_handle_t;
 /// Waits between polls: yields at first, then sleeps, so that a core is left to those who have work.
 class Pause {
  public:
-  void wait();
+  /// `moving`: MPI moves a message, by small pieces, one or some in each poll. Then sleeps are short, or none
+  /// where there are cores enough.
+  void wait(bool moving = false);
   void reset() { polls_ = 0; }
   /// Of this process: whether more threads want to run on this machine than it has cores.
   static void set_cores_are_short(bool value);
@@ -75,6 +77,8 @@ class Transport {
   bool progress();
   /// Whether there are messages that have not arrived.
   bool has_messages() const { return under_way_ != 0; }
+  /// Whether MPI has some of them.
+  bool is_moving() const { return !posted_.empty(); }
 
   /// Collective. Seconds of a message of so many bytes from the first rank to the last, the least of some.
   double seconds_of_message(std::size_t bytes);
