@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -147,4 +148,50 @@ TEST_CASE("boundaries: paddings larger than the grid") {
     for (std::size_t x = 0; x < 23; ++x)
       CHECK(got[x] == static_cast<float>(1U << element_of(row, static_cast<long>(x) - kBefore, 3)));
   }
+}
+
+TEST_CASE("boundaries: medians and slopes of grids smaller than their windows") {
+  const smem::Context context;
+  std::size_t turn = 0, ran = 0;
+  for (const std::string_view variant : smem::window_variants()) {
+    const std::string name(variant);
+    const Continued& row = kContinued[turn++ % 3];
+    CAPTURE(name);
+    for (const auto& [width, height] : {std::pair<std::size_t, std::size_t>{3, 1}, {1, 3}, {3, 3}, {1, 1}}) {
+      CAPTURE(width);
+      CAPTURE(height);
+      std::vector<float> numbers(width * height);
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = static_cast<float>(i * 5 % 9);
+      const smem::Array<float> in(context, numbers), out(context, smem::Count{numbers.size()});
+      try {
+        smem::median_blur(context, in.grid({width, height}), out.grid({width, height}), 5,
+                          {.boundary = row.boundary}, {.variant = name});
+      } catch (const smem::Error& error) {
+        CHECK_MESSAGE(error.details().argument == "variant", error.what());
+        continue;
+      }
+      ++ran;
+      const std::vector<float> got = out.to_host();
+      for (std::size_t y = 0; y < height; ++y) {
+        for (std::size_t x = 0; x < width; ++x) {
+          std::vector<float> window;
+          for (long j = -2; j <= 2; ++j)
+            for (long i = -2; i <= 2; ++i)
+              window.push_back(numbers[element_of(row, static_cast<long>(y) + j, height) * width +
+                                       element_of(row, static_cast<long>(x) + i, width)]);
+          std::sort(window.begin(), window.end());
+          CHECK(got[y * width + x] == window[12]);
+        }
+      }
+    }
+    const double smooth[] = {1, 4, 6, 4, 1}, slope[] = {-1, -2, 0, 2, 1};
+    check_small_grids(
+        context, row, 2, [&](long i, long j) { return slope[i + 2] * smooth[j + 2]; }, "slope " + name,
+        [&](const smem::Grid& from, const smem::Grid& to) {
+          smem::sobel(context, from, to, {smem::Gradient::across, 5}, {.boundary = row.boundary},
+                      {.variant = name});
+        });
+  }
+  CHECK(ran >= 4);
 }

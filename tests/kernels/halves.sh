@@ -36,8 +36,8 @@ allowed() {
 }
 
 check_one() {
-    local name file entry group local options words ir single most
-    IFS=$'\t' read -r name file entry group local options <<< "$1"
+    local name file options words ir single most
+    IFS=$'\t' read -r name file _ _ _ options <<< "$1"
     eval "words=($options)"
     # Neither unrolled by the compiler's own choice nor vectorised: as many as the source has.
     ir=$("$CLANG" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -O2 -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -w \
@@ -54,6 +54,7 @@ work=$(mktemp) || exit 1
 trap 'rm -f "$work"' EXIT
 grep -- '-D[A-Z_]*HALF=1' <<< "$list" | awk -v n="${SMEM_CHECK_TURNS:-1}" -v t="${SMEM_TEST_TURN:-0}" 'NR % n == t % n' > "$work"
 count=$(wc -l < "$work")
+# shellcheck disable=SC2016
 xargs -d '\n' -P "${SMEM_CHECK_JOBS:-$(nproc)}" -I{} bash -c 'check_one "$1"' _ {} < "$work"
 failed=$?
 echo "halves: $count programs"

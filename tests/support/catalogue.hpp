@@ -91,7 +91,8 @@ inline std::vector<Configuration> chosen_for_halves(const smem::Device& device) 
       if (words.compare(sizes, 2, " -") == 0) type = sizes;
       const std::string halves = words.substr(0, sizes) + " half" + words.substr(type);
       catalogue.add(fmt::format("{} {}", operation.name, halves), [&] {
-        return operation.parse(halves).plan_changed(device, {}, smem::operations::change_of(programs.changes));
+        return operation.parse(halves).plan_changed(device, {},
+                                                    smem::operations::change_of(programs.changes));
       });
     }
   }
