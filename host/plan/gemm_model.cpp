@@ -49,13 +49,14 @@ struct Model {
   std::size_t tiles(std::size_t m, std::size_t n) const {
     return divide_up(problem.m, m) * divide_up(problem.n, n) * problem.batch;
   }
-  /// In how many parts sums may be worth making: as many as give the device one, two or four groups a unit.
-  std::vector<std::size_t> parts(std::size_t tiles) const {
+  /// In how many parts sums may be worth making: as many as give the device one, two or four groups a unit,
+  /// or as many as are `resident`.
+  std::vector<std::size_t> parts(std::size_t tiles, std::size_t resident = 1) const {
     std::vector<std::size_t> all;
-    for (const std::size_t groups : {units, 2 * units, 4 * units}) {
+    for (const std::size_t groups : {units, 2 * units, 4 * units, resident * units}) {
       const std::size_t wanted =
           std::min({groups / at_least_1(tiles), problem.k / policy.least_depth, policy.most_parts});
-      if (wanted > 1 && (all.empty() || all.back() != wanted)) all.push_back(wanted);
+      if (wanted > 1 && std::find(all.begin(), all.end(), wanted) == all.end()) all.push_back(wanted);
     }
     return all;
   }
@@ -99,7 +100,7 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   split.part_depth = model.problem.k;
   add(split, model.problem.k);
   if (!joins || tiles > model.policy.counters) return;
-  for (const std::size_t parts : model.parts(tiles)) {
+  for (const std::size_t parts : model.parts(tiles, tile.resident)) {
     split.part_depth = round_up(divide_up(model.problem.k, parts), 64);
     split.parts = divide_up(model.problem.k, split.part_depth);
     const std::size_t values = split.parts * tiles * results;
@@ -242,11 +243,12 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const nvidia::Mma& tile = model.policy.mma[i];
       const bool has_blocks =
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
-      const std::size_t bytes = tile.local_bytes();
+      const std::size_t bytes = tile.local_bytes(padded_factors(problem));
       const bool joins = !tile.of_batches && fits(tile, bytes + nvidia::kFlagBytes);
-      // The addresses of words that lie across k leave no registers for more results.
-      const bool is_too_large = size_of(problem.in) == 4 && !(problem.a_along_k && problem.b_along_k) &&
-                                tile.of.warp_m * tile.of.warp_n > 2048;
+      // Copies of words from unaligned rows leave no registers for more results.
+      const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
+      const bool is_too_large =
+          padded_factors(problem) > 0 && is_loose && tile.of.warp_m * tile.of.warp_n > 2048;
       if (!has_blocks || is_too_large || !fits(tile, bytes) || (tile.of_batches && !has_small_tiles))
         continue;
       add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,

@@ -113,6 +113,11 @@ bool has_units(const GemmProblem& problem) {
   return problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
 }
 
+std::size_t padded_factors(const GemmProblem& problem) {
+  if (size_of(problem.in) != 4) return 0;
+  return (problem.a_along_k ? 0 : 1) + (problem.b_along_k ? 0 : 1);
+}
+
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
                       std::size_t tile) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
@@ -372,7 +377,8 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   if (!has_units(problem)) return "multiplies double, half, bfloat16, int8, and where it may, TF32";
   const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
-  const std::size_t bytes = tile.local_bytes() + (split.parts > 1 ? nvidia::kFlagBytes : 0);
+  const std::size_t bytes =
+      tile.local_bytes(padded_factors(problem)) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);

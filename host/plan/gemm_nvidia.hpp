@@ -119,7 +119,10 @@ struct Mma {
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
   constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
-  constexpr std::size_t local_bytes() const { return of.stages * (tile_m() + tile_n()) * of.row_bytes; }
+  /// `padded`: the number of factors of words that lie across k.
+  constexpr std::size_t local_bytes(std::size_t padded) const {
+    return of.stages * (tile_m() + tile_n() + 8 * padded) * of.row_bytes;
+  }
 };
 
 inline constexpr std::array<Mma, 9> kMma{{
@@ -159,8 +162,12 @@ struct Dmma {
 // registers left: larger ones than 64 x 64 are left out. Instructions of 16 k, and fragments in one set of
 // registers, are 8 to 11 and 2 % slower at 64 x 64; 128 x 96, 128 x 64 and 96 x 64 by 12, 8 and 6 warps reach
 // 48.2, 49.5 and 33.0 with a transposed B, where 64 x 64 has 50.9.
-inline constexpr std::array<Dmma, 7> kDmma{{
+inline constexpr std::array<Dmma, 11> kDmma{{
     {{2, 2, 32, 32, 4}, 3, {700, 345, 2000}},
+    {{2, 2, 32, 48, 3}, 2, {900, 520, 2600}},
+    {{2, 2, 48, 32, 3}, 2, {900, 520, 2600}},
+    {{4, 1, 32, 48, 3}, 2, {920, 540, 2600}},
+    {{1, 4, 48, 32, 3}, 2, {920, 540, 2600}},
     {{2, 2, 32, 16, 5}, 4, {534, 265, 1900}},
     {{2, 2, 16, 16, 6}, 6, {600, 152, 1000}},
     {{1, 4, 16, 32, 4}, 4, {655, 442, 900}},

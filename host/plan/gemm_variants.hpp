@@ -96,6 +96,8 @@ Packing packing_of(const Device& device, const GemmProblem& problem);
 Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing);
 /// Whether NVIDIA's matrix units multiply this.
 bool has_units(const GemmProblem& problem);
+/// Factors of words across k, whose rows have a padding in the tiles of "mma".
+std::size_t padded_factors(const GemmProblem& problem);
 /// Why "wgmma" cannot run this; empty: it can.
 std::string no_wgmma(const Device& device, const GemmProblem& problem);
 // What they share.

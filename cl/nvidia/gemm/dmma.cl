@@ -15,10 +15,10 @@
 #define WARPS_N 4  // warps of a group, across
 #endif
 #ifndef WARP_M
-#define WARP_M 64  // rows of a warp: 16, 32, 64
+#define WARP_M 64  // rows of a warp: 16, 32, 48, 64
 #endif
 #ifndef WARP_N
-#define WARP_N 32  // columns: 16, 32, 64; WARP_M * WARP_N at most 2048
+#define WARP_N 32  // columns: 16, 32, 48, 64; WARP_M * WARP_N at most 2048
 #endif
 #ifndef STAGES
 #define STAGES 4  // 2 to 8

@@ -214,9 +214,10 @@ GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* stage
 #if !EPILOGUE && C_VECTOR == 4
 // Writes four neighbours of a row, at a multiple of 16 bytes.
 static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
-  store_result4(d->c + row * d->pitch + col,
-                (float4)(finish_value(d, row, col, sum.x), finish_value(d, row, col + 1, sum.y),
-                         finish_value(d, row, col + 2, sum.z), finish_value(d, row, col + 3, sum.w)));
+  global float4* to = (global float4*)(d->c + row * d->pitch + col);
+  float4 x = d->alpha * sum;
+  if (d->beta != 0) x += d->beta * *to;
+  *to = x;
 }
 #endif
 
