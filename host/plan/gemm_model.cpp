@@ -22,12 +22,17 @@ struct Model {
   /// What the layouts of both factors make of a step; those of double are loose where they are no pairs.
   double factors(const nvidia::Rates& rates) const {
     const auto of = [&](const nvidia::Factors& factor, bool along_k, bool is_loose) {
-      const nvidia::Across& across = size_of(problem.in) == 1 ? rates.bytes : rates.words;
-      const bool is_turned = !along_k && (size_of(problem.in) == 1 || size_of(problem.in) == 4);
-      return factor.of(along_k, is_loose) * (!is_turned ? 1 : is_loose ? across.loose : across.aligned);
+      const std::size_t bytes = size_of(problem.in);
+      if (bytes != 1 && bytes != 4) return factor.of(along_k, is_loose);
+      const nvidia::Across& across = bytes == 1 ? rates.bytes : rates.words;
+      const double beside = along_k    ? (is_loose ? across.loose_along : 1)
+                            : is_loose ? across.loose
+                                       : across.aligned;
+      return factor.of(along_k, is_loose) * beside;
     };
     return of(rates.a, problem.a_along_k, loose(problem.a_alignment)) *
-           of(rates.b, problem.b_along_k, loose(problem.b_alignment));
+           of(rates.b, problem.b_along_k, loose(problem.b_alignment)) *
+           (size_of(problem.in) == 4 ? rates.rounding : 1);
   }
   double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
     return loose(problem.c_alignment) ? nanoseconds * rates.loose_c : nanoseconds;
@@ -45,6 +50,16 @@ struct Model {
   }
   double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
     return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
+  }
+  /// Of a group for each part: how many parts are added before the sums of these teams, if they are.
+  std::size_t team(std::size_t tiles, std::size_t parts) const {
+    const std::size_t counters = tiles * (1 + divide_up(parts, policy.team));
+    return parts > policy.team_parts && counters <= policy.counters ? policy.team : 0;
+  }
+  double of_join(const nvidia::Rates& rates, const Split& split, std::size_t results) const {
+    if (split.team == 0) return of_join(rates, split.parts, results);
+    return of_join(rates, split.team + 1, results) +
+           of_join(rates, divide_up(split.parts, split.team), results);
   }
   std::size_t tiles(std::size_t m, std::size_t n) const {
     return divide_up(problem.m, m) * divide_up(problem.n, n) * problem.batch;
@@ -92,7 +107,7 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   const auto add = [&](const Split& split, std::size_t k) {
     double time =
         time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth), tiles * split.parts);
-    if (split.parts > 1) time += model.of_join(rates, split.parts, results);
+    if (split.parts > 1) time += model.of_join(rates, split, results);
     choices.push_back({variant, split, rates.launch + model.with_memory(rates, time)});
   };
   Split split;
@@ -105,6 +120,7 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
     split.parts = divide_up(model.problem.k, split.part_depth);
     const std::size_t values = split.parts * tiles * results;
     split.bytes = values * size_of(value_type(model.problem.in));
+    split.team = model.team(tiles, split.parts);
     if (split.parts > 1 && model.has_room(values)) add(split, split.part_depth);
   }
 }

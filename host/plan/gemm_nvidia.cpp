@@ -66,6 +66,7 @@ Plan started(const GemmProblem& problem, const Split& split, std::string_view va
     define(plan, "STREAM", 1);
   } else if (split.parts > 1) {
     define(plan, "PARTS", 1);
+    if (split.team > 0) define(plan, "TEAM", split.team);
   }
   return plan;
 }
@@ -281,10 +282,14 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
                 {"TILE_K", tile.of.tile_k},
                 {"STAGES", tile.of.stages}});
   // Numbers along k are turned by copies of 4 bytes, or through registers.
-  const bool a_aligned = problem.a_alignment >= 16, b_aligned = problem.b_alignment >= 16;
-  define(plan, {{"A_VECTOR", a_aligned && !problem.a_along_k ? 4 : 1},
-                {"B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1},
-                {"C_VECTOR", store_width(problem, 4)}});
+  const auto vector = [](std::size_t alignment, bool along_k) {
+    return alignment >= 16 ? 4 : alignment >= 8 && !along_k ? 2 : 1;
+  };
+  define(plan,
+         {{"A_VECTOR", problem.a_along_k ? 1 : vector(problem.a_alignment, false)},
+          {"B_VECTOR",
+           problem.b_along_k && !problem.a_along_k ? 1 : vector(problem.b_alignment, problem.b_along_k)},
+          {"C_VECTOR", store_width(problem, 4)}});
   plan.vector_width = 4;
   plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
                           tile.of.item_m, tile.of.item_n, in_parts(split)) +
@@ -391,7 +396,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
                 {"ROW_BYTES", tile.of.row_bytes},
                 {"STAGES", tile.of.stages}});
   const auto copied = [](std::size_t alignment) -> std::size_t {
-    return alignment >= 16 ? 16 : alignment >= 4 ? 4 : 1;
+    return alignment >= 16 ? 16 : alignment >= 8 ? 8 : alignment >= 4 ? 4 : 1;
   };
   define(plan, {{"A_ALIGNMENT", copied(problem.a_alignment)},
                 {"B_ALIGNMENT", copied(problem.b_alignment)},

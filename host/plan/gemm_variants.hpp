@@ -31,6 +31,7 @@ struct Split {
   std::size_t bytes = 0;       ///< for the sums of parts; 0: there is one part
   Packing packing = {};        ///< of "wgmma" alone
   std::size_t tile = 0;        ///< of NVIDIA's own variants: which of their policy's
+  std::size_t team = 0;        ///< of them: parts that are added before the sums of teams are; 0: all at once
 };
 /// The variant that a problem gets when the caller fixes none.
 std::string_view choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);

@@ -26,7 +26,7 @@
 #define STAGES 3  // 2 to 8
 #endif
 #ifndef A_ALIGNMENT
-#define A_ALIGNMENT 1  // bytes, of each line of A in memory: 16, 4, 1
+#define A_ALIGNMENT 1  // bytes, of each line of A in memory: 16, 8, 4, 1
 #endif
 #ifndef B_ALIGNMENT
 #define B_ALIGNMENT 1
