@@ -261,10 +261,10 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
       const std::size_t bytes = tile.local_bytes(padded_factors(problem));
       const bool joins = !tile.of_batches && fits(tile, bytes + nvidia::kFlagBytes);
-      // Copies of words from unaligned rows leave no registers for more results.
+      // Of words across k, copies from unaligned rows, or short steps, leave no registers for more results.
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
-      const bool is_too_large =
-          padded_factors(problem) > 0 && is_loose && tile.of.warp_m * tile.of.warp_n > 2048;
+      const bool is_too_large = padded_factors(problem) > 0 && (is_loose || tile.of.row_bytes < 128) &&
+                                tile.of.warp_m * tile.of.warp_n > 2048;
       if (!has_blocks || is_too_large || !fits(tile, bytes) || (tile.of_batches && !has_small_tiles))
         continue;
       add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,
