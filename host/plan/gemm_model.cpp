@@ -35,7 +35,9 @@ struct Model {
            (size_of(problem.in) == 4 ? rates.rounding : 1);
   }
   double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
-    return loose(problem.c_alignment) ? nanoseconds * rates.loose_c : nanoseconds;
+    if (loose(problem.c_alignment))
+      return nanoseconds * rates.loose_c * (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
+    return size_of(problem.out) == 2 ? nanoseconds * rates.short_c : nanoseconds;
   }
   /// Until all is read and written once.
   double of_memory(const nvidia::Rates& rates) const {
@@ -208,13 +210,15 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
 
 void add_skinny(const Model& model, std::vector<Choice>& choices) {
   if (!no_skinny(model.device, model.problem).empty()) return;
+  nvidia::Rates rates = model.policy.skinny_rates;
+  nvidia::Factors& thin = model.problem.m <= nvidia::Skinny::kThin ? rates.a : rates.b;
+  thin.across = thin.loose_across = nvidia::Skinny::kThinAcross;
   for (std::size_t i = 0; i < model.policy.skinny.size(); ++i) {
     const nvidia::Skinny& tile = model.policy.skinny[i];
     if (tile.local_bytes() + nvidia::kFlagBytes > model.device.local_bytes ||
         tile.group() > model.device.max_work_group)
       continue;
-    add_tiled(model, model.policy.skinny_rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true,
-              choices);
+    add_tiled(model, rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true, choices);
   }
 }
 

@@ -180,6 +180,7 @@ inline constexpr std::array<Dmma, 11> kDmma{{
 
 /// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
 struct Skinny {
+  static constexpr double kThinAcross = 2.6;  ///< what a thin factor across k makes of a step
   std::size_t warps;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;             ///< a step is all warps' 64 k
@@ -218,7 +219,9 @@ struct Rates {
   double loose_c;     ///< what unaligned rows of C make of a tile's own time
   Factors a, b;
   Across bytes = {1, 1}, words = {1, 1};
-  double rounding = 1;  ///< what TF32, whose fragments are rounded, makes of a step
+  double rounding = 1;       ///< what TF32, whose fragments are rounded, makes of a step
+  double short_c = 1;        ///< what aligned results of 16 bits make of a tile's own time
+  double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
 };
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
@@ -252,10 +255,25 @@ struct Policy {
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   Rates multistage_rates = {5770, 2600, 670, 40, 1.3, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
-  Rates wgmma_rates = {5150, 2600, 0, 45, 1.5, {1, 0.89, 0.91, 1.11}, {1, 0.82, 0.95, 0.87}};
-  Rates mma_rates = {
-      5250, 2600, 600, 70, 0.75, {1, 2.25, 0.86, 2.13}, {1, 2.05, 0.95, 1.70}, {4.2, 1.9}, {1.05, 0.69, 0.74},
-      1.18};
+  Rates wgmma_rates = {.launch = 5150,
+                       .memory = 2600,
+                       .join = 0,
+                       .join_bytes = 45,
+                       .loose_c = 1.8,
+                       .a = {1, 0.89, 0.91, 1.11},
+                       .b = {1, 0.82, 0.95, 0.87},
+                       .short_c = 0.7,
+                       .loose_words_c = 1.6};
+  Rates mma_rates = {.launch = 5250,
+                     .memory = 2600,
+                     .join = 600,
+                     .join_bytes = 70,
+                     .loose_c = 0.65,
+                     .a = {1, 2.25, 0.86, 2.13},
+                     .b = {1, 2.05, 0.95, 1.70},
+                     .bytes = {4.2, 1.9},
+                     .words = {1, 0.65, 0.74},
+                     .rounding = 1.16};
   Rates skinny_rates = {5250, 3200, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Rates dmma_rates = {5250, 2900, 1930, 80, 0.85, {0.875, 0.87, 0.84, 1.1}, {1.03, 1.08, 0.96, 1.02}};
   Pack pack = {};
@@ -278,7 +296,13 @@ struct Policy {
 // took 25 and 15 us.
 //
 // On an H100 36 random shapes of each type gave the rates of memory (products that it bounds move 2.0 to 2.4
-// bytes a nanosecond), of factors of int8 and TF32 across k, of double's layouts and of turned factors (2.0).
+// bytes a nanosecond), of int8 across k and of turned factors (2.0); 40 others those of double, of TF32 by
+// "mma" and of its joins; 60 others what results of 16 bits and unaligned ones of 4 bytes make of "wgmma"'s
+// tiles. Over these 60 cuBLAS's time over the choice's is 1.14 for TF32, 1.11 for double, 1.14 for
+// float, 1.20 for half and bfloat16 in the geometric mean.
+//
+// team: the parts that a last group adds alone took most of 21 x 43 x 14596 TF32 in 58 parts: 24.5 us, in
+// teams 15.3.
 //
 // pack: TFLOP/s packed and not: 1023^3 44.4 and 45.3, 1291^3 91 and 95, 2047^3 324 and 270. Packing takes 15
 // of the 96 us of 4097 x 4095 x 1023, whichever way the factors lie.
@@ -295,13 +319,13 @@ inline constexpr Policy kPolicies[] = {
      .mma_evidence = {.device = "H200",
                       .driver = "580.159",
                       .what = "423 tiles and parts of 48 random shapes of half, model",
-                      .share = "median error 10 %, its choice 3.5 % over the best; TF32 and int8 across k: "
-                               "36 shapes of each on an H100"},
+                      .share = "median error 10 %, its choice 3.5 % over the best; TF32 of 60 shapes on an "
+                               "H100: 7 %"},
      .dmma_evidence = {.device = "H100",
                        .driver = "580.159.04",
-                       .what = "64 tiles of 8 shapes and 2 each of 36 random shapes of double, model",
-                       .share = "its choice 3 % over the best; 4096 48.1 TFLOP/s, B transposed 51.8; cuBLAS "
-                                "57.2 and 55.9"},
+                       .what = "three tiles each of 60 random shapes of double, model",
+                       .share = "median error 5 %, its choice 2 % over the best; 4096 49.2 TFLOP/s, B "
+                                "transposed 54.5; cuBLAS 56.3 and 52.2"},
      .skinny_evidence = {.device = "H100",
                          .driver = "580.159.04",
                          .what = "1 and 16 x 8192 x 8192 half, us",
