@@ -32,7 +32,8 @@ struct Numbers {
 
 /// Runs a plan's own launch on a device that it was not made for. `Value`: of sums and C.
 template <class T, class Value>
-void check(const smem::Context& context, const smem::Plan& plan, const smem::GemmProblem& p, bool is_padded) {
+void check(const smem::Context& context, const smem::Plan& plan, const smem::GemmProblem& p, bool is_padded,
+           double beta = 1) {
   Numbers<T> a(p.a_along_k ? p.m : p.k, p.a_along_k ? p.k : p.m, is_padded, 1),
       b(p.b_along_k ? p.n : p.k, p.b_along_k ? p.k : p.n, is_padded, 2);
   Numbers<Value> c(p.m, p.n, is_padded, 3);
@@ -43,7 +44,7 @@ void check(const smem::Context& context, const smem::Plan& plan, const smem::Gem
       for (std::size_t x = 0; x < p.k; ++x)
         sum += static_cast<double>(static_cast<float>(p.a_along_k ? a.at(i, x) : a.at(x, i))) *
                static_cast<double>(static_cast<float>(p.b_along_k ? b.at(j, x) : b.at(x, j)));
-      expected.at(i, j) = static_cast<Value>(-2 * sum + static_cast<double>(c.at(i, j)));
+      expected.at(i, j) = static_cast<Value>(-2 * sum + beta * static_cast<double>(c.at(i, j)));
     }
   auto defines = plan.defines;
   defines.emplace_back("EMULATED", 1);
@@ -55,10 +56,10 @@ void check(const smem::Context& context, const smem::Plan& plan, const smem::Gem
   const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
   kernel({.global = plan.global, .work_group = plan.work_group}, a_array, n(a.offset), n(a.pitch), n(0),
          b_array, n(b.offset), n(b.pitch), n(0), c_array, n(c.offset), n(c.pitch), n(0), n(p.m), n(p.n),
-         n(p.k), n(1), Value{-2}, Value{1}, c_array, n(0), n(0), n(0), n(0), c_array, n(0), c_array, n(0),
-         n(0), n(0), Value{1}, cl_uint{1}, n(p.k), c_array, c_array);
+         n(p.k), n(1), Value{-2}, static_cast<Value>(beta), c_array, n(0), n(0), n(0), n(0), c_array, n(0),
+         c_array, n(0), n(0), n(0), Value{1}, cl_uint{1}, n(p.k), c_array, c_array);
   INFO(p.m, " x ", p.n, " x ", p.k, ", A along k ", p.a_along_k, ", B along k ", p.b_along_k, ", padded ",
-       is_padded, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
+       is_padded, ", beta ", beta, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
   CHECK(c_array.to_host() == expected.all);
 }
 
@@ -93,6 +94,7 @@ TEST_CASE("gemm: matrix units for double, emulated") {
     for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "mma")) {
       if (one.plan.items_per_work_item > 8 || one.plan.counters) continue;
       check<double, double>(context, one.plan, p, order == 0);
+      check<double, double>(context, one.plan, p, order == 0, 0);
       ++ran;
     }
   }

@@ -398,6 +398,79 @@ TEST_CASE("gemm on NVIDIA: many small products") {
   CHECK(sweep.ran() == 24);
 }
 
+TEST_CASE("gemm on NVIDIA: tiles of double whose sides are no powers of two") {
+  const smem::Context context;
+  if (!runs(context.device(), "mma", Scalar::float64, false) ||
+      context.device().local_bytes < std::size_t{100} << 10)
+    return;
+  test::GemmSweep sweep(context);
+  std::size_t number = 0;
+  for (const auto& [rows, cols] :
+       {std::array<std::size_t, 2>{64, 96}, std::array<std::size_t, 2>{96, 64},
+        std::array<std::size_t, 2>{128, 48}, std::array<std::size_t, 2>{48, 128}}) {
+    for (std::size_t order = 0; order < 4; ++order) {
+      GemmCase c;
+      c.variant = "mma";
+      c.in = c.out = Scalar::float64;
+      c.transpose_a = order % 2 != 0;
+      c.transpose_b = order / 2 != 0;
+      c.overrides.tile_rows = rows;
+      c.overrides.tile_cols = cols;
+      // One tile and parts of others, and sums in parts.
+      for (const std::size_t k : {67, 5003}) {
+        c.place = number++ % 2 == 0 ? Place::aligned : Place::odd;
+        c.m = 130;
+        c.n = 203;
+        c.k = k;
+        c.beta = k == 67 ? 0 : 1;
+        sweep.run(c);
+      }
+    }
+  }
+  CHECK(sweep.ran() == 32);
+}
+
+TEST_CASE("gemm on NVIDIA: sums of so many parts that teams add them first") {
+  const smem::Context context;
+  if (!runs(context.device(), "mma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  std::size_t in_teams = 0;
+  const auto run = [&](const char* variant, Scalar in, Scalar out, bool tf32) {
+    GemmCase c;
+    c.variant = variant;
+    c.in = in;
+    c.out = out;
+    c.tf32 = tf32;
+    c.transpose_b = true;
+    c.place = Place::packed;
+    struct Shape {
+      std::size_t m, n, k, batch;
+    };
+    // Counters are zero again: the second product of a kind finds those of the first one.
+    for (const Shape& shape : {Shape{21, 43, 14596, 1}, Shape{21, 43, 14598, 1}, Shape{70, 33, 9001, 2}}) {
+      c.m = shape.m;
+      c.n = shape.n;
+      c.k = shape.k;
+      c.batch = shape.batch;
+      smem::PlanOverrides fixed;
+      fixed.variant = variant;
+      const smem::Plan plan = smem::plan_gemm(context.device(), test::problem_of(c), fixed);
+      in_teams += std::any_of(plan.defines.begin(), plan.defines.end(),
+                              [](const auto& define) { return define.first == "TEAM"; })
+                      ? 1
+                      : 0;
+      sweep.run(c);
+      sweep.run(c);
+    }
+  };
+  run("multistage", Scalar::float32, Scalar::float32, false);
+  run("mma", Scalar::float32, Scalar::float32, true);
+  run("mma", Scalar::half, Scalar::float32, false);
+  run("mma", Scalar::float64, Scalar::float64, false);
+  CHECK(sweep.ran() == 24);
+  if (context.device().compute_units > 100) CHECK(in_teams >= 8);
+}
+
 TEST_CASE("gemm on NVIDIA: skinny") {
   const smem::Context context;
   smem::GemmProblem problem;

@@ -390,7 +390,7 @@ Operation gemm_operation() {
                    {"4096x4096x4096 half", {"mma", "wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
                    {"4096x4096x4096 half --batch 2", {"wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
                    {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}},
-                   {"4096x4096x4096 --transpose-a --tf32", {"wgmma"}},
+                   {"4096x4096x4096 --transpose-a --tf32", {"mma", "wgmma"}},
                    {"4096x4096x4096 int8", {"wgmma"}, "a_alignment=1 b_alignment=1"},
                    {"4096x4096x4096 double", {"mma"}},
                    {"300x300x20000 double --transpose-a --transpose-b --bias row --activation gelu", {"mma"}},

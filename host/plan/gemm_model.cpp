@@ -22,15 +22,22 @@ struct Model {
   /// What the layouts of both factors make of a step; those of double are loose where they are no pairs.
   double factors(const nvidia::Rates& rates) const {
     const auto of = [&](const nvidia::Factors& factor, bool along_k, bool is_loose) {
-      const nvidia::Across& across = size_of(problem.in) == 1 ? rates.bytes : rates.words;
-      const bool is_turned = !along_k && (size_of(problem.in) == 1 || size_of(problem.in) == 4);
-      return factor.of(along_k, is_loose) * (!is_turned ? 1 : is_loose ? across.loose : across.aligned);
+      const std::size_t bytes = size_of(problem.in);
+      if (bytes != 1 && bytes != 4) return factor.of(along_k, is_loose);
+      const nvidia::Across& across = bytes == 1 ? rates.bytes : rates.words;
+      const double beside = along_k    ? (is_loose ? across.loose_along : 1)
+                            : is_loose ? across.loose
+                                       : across.aligned;
+      return factor.of(along_k, is_loose) * beside;
     };
     return of(rates.a, problem.a_along_k, loose(problem.a_alignment)) *
-           of(rates.b, problem.b_along_k, loose(problem.b_alignment));
+           of(rates.b, problem.b_along_k, loose(problem.b_alignment)) *
+           (size_of(problem.in) == 4 ? rates.rounding : 1);
   }
   double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
-    return loose(problem.c_alignment) ? nanoseconds * rates.loose_c : nanoseconds;
+    if (loose(problem.c_alignment))
+      return nanoseconds * rates.loose_c * (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
+    return size_of(problem.out) == 2 ? nanoseconds * rates.short_c : nanoseconds;
   }
   /// Until all is read and written once.
   double of_memory(const nvidia::Rates& rates) const {
@@ -46,16 +53,27 @@ struct Model {
   double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
     return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
   }
+  /// Of a group for each part: how many parts are added before the sums of these teams, if they are.
+  std::size_t team(std::size_t tiles, std::size_t parts) const {
+    const std::size_t counters = tiles * (1 + divide_up(parts, policy.team));
+    return parts > policy.team_parts && counters <= policy.counters ? policy.team : 0;
+  }
+  double of_join(const nvidia::Rates& rates, const Split& split, std::size_t results) const {
+    if (split.team == 0) return of_join(rates, split.parts, results);
+    return of_join(rates, split.team + 1, results) +
+           of_join(rates, divide_up(split.parts, split.team), results);
+  }
   std::size_t tiles(std::size_t m, std::size_t n) const {
     return divide_up(problem.m, m) * divide_up(problem.n, n) * problem.batch;
   }
-  /// In how many parts sums may be worth making: as many as give the device one, two or four groups a unit.
-  std::vector<std::size_t> parts(std::size_t tiles) const {
+  /// In how many parts sums may be worth making: as many as give the device one, two or four groups a unit,
+  /// or as many as are `resident`.
+  std::vector<std::size_t> parts(std::size_t tiles, std::size_t resident = 1) const {
     std::vector<std::size_t> all;
-    for (const std::size_t groups : {units, 2 * units, 4 * units}) {
+    for (const std::size_t groups : {units, 2 * units, 4 * units, resident * units}) {
       const std::size_t wanted =
           std::min({groups / at_least_1(tiles), problem.k / policy.least_depth, policy.most_parts});
-      if (wanted > 1 && (all.empty() || all.back() != wanted)) all.push_back(wanted);
+      if (wanted > 1 && std::find(all.begin(), all.end(), wanted) == all.end()) all.push_back(wanted);
     }
     return all;
   }
@@ -91,7 +109,7 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   const auto add = [&](const Split& split, std::size_t k) {
     double time =
         time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth), tiles * split.parts);
-    if (split.parts > 1) time += model.of_join(rates, split.parts, results);
+    if (split.parts > 1) time += model.of_join(rates, split, results);
     choices.push_back({variant, split, rates.launch + model.with_memory(rates, time)});
   };
   Split split;
@@ -99,11 +117,12 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   split.part_depth = model.problem.k;
   add(split, model.problem.k);
   if (!joins || tiles > model.policy.counters) return;
-  for (const std::size_t parts : model.parts(tiles)) {
+  for (const std::size_t parts : model.parts(tiles, tile.resident)) {
     split.part_depth = round_up(divide_up(model.problem.k, parts), 64);
     split.parts = divide_up(model.problem.k, split.part_depth);
     const std::size_t values = split.parts * tiles * results;
     split.bytes = values * size_of(value_type(model.problem.in));
+    split.team = model.team(tiles, split.parts);
     if (split.parts > 1 && model.has_room(values)) add(split, split.part_depth);
   }
 }
@@ -191,13 +210,15 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
 
 void add_skinny(const Model& model, std::vector<Choice>& choices) {
   if (!no_skinny(model.device, model.problem).empty()) return;
+  nvidia::Rates rates = model.policy.skinny_rates;
+  nvidia::Factors& thin = model.problem.m <= nvidia::Skinny::kThin ? rates.a : rates.b;
+  thin.across = thin.loose_across = nvidia::Skinny::kThinAcross;
   for (std::size_t i = 0; i < model.policy.skinny.size(); ++i) {
     const nvidia::Skinny& tile = model.policy.skinny[i];
     if (tile.local_bytes() + nvidia::kFlagBytes > model.device.local_bytes ||
         tile.group() > model.device.max_work_group)
       continue;
-    add_tiled(model, model.policy.skinny_rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true,
-              choices);
+    add_tiled(model, rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true, choices);
   }
 }
 
@@ -242,10 +263,11 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const nvidia::Mma& tile = model.policy.mma[i];
       const bool has_blocks =
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
-      const std::size_t bytes = tile.local_bytes();
+      const std::size_t bytes = tile.local_bytes(padded_factors(problem));
       const bool joins = !tile.of_batches && fits(tile, bytes + nvidia::kFlagBytes);
-      // The addresses of words that lie across k leave no registers for more results.
-      const bool is_too_large = size_of(problem.in) == 4 && !(problem.a_along_k && problem.b_along_k) &&
+      // Of words across k, copies from unaligned rows, or short steps, leave no registers for more results.
+      const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
+      const bool is_too_large = padded_factors(problem) > 0 && (is_loose || tile.of.row_bytes < 128) &&
                                 tile.of.warp_m * tile.of.warp_n > 2048;
       if (!has_blocks || is_too_large || !fits(tile, bytes) || (tile.of_batches && !has_small_tiles))
         continue;

@@ -66,6 +66,7 @@ Plan started(const GemmProblem& problem, const Split& split, std::string_view va
     define(plan, "STREAM", 1);
   } else if (split.parts > 1) {
     define(plan, "PARTS", 1);
+    if (split.team > 0) define(plan, "TEAM", split.team);
   }
   return plan;
 }
@@ -86,6 +87,13 @@ void set_sizes(Plan& plan, const GemmProblem& problem, std::size_t tile_m, std::
 /// Elements of C that a store takes: `most`, where all rows begin at a multiple.
 std::size_t store_width(const GemmProblem& problem, std::size_t most) {
   return problem.c_alignment >= most * size_of(problem.out) ? most : 1;
+}
+
+/// The same of the registers of matrix units, which have pairs: from rows that begin anywhere these write
+/// parts of sectors alone. 3456 x 12530 x 66 in pairs takes 185 us by TF32 and 143 of half, 12843 x 3423 x
+/// 27, as many results, in whole lines 103 and 70.
+std::size_t pair_width(const GemmProblem& problem) {
+  return problem.c_alignment < 16 ? 1 : store_width(problem, 2);
 }
 
 std::string in_parts(const Split& split) {
@@ -111,6 +119,11 @@ std::string predicted(const Device& device, const GemmProblem& problem, std::str
 
 bool has_units(const GemmProblem& problem) {
   return problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
+}
+
+std::size_t padded_factors(const GemmProblem& problem) {
+  if (size_of(problem.in) != 4) return 0;
+  return (problem.a_along_k ? 0 : 1) + (problem.b_along_k ? 0 : 1);
 }
 
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
@@ -276,10 +289,14 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
                 {"TILE_K", tile.of.tile_k},
                 {"STAGES", tile.of.stages}});
   // Numbers along k are turned by copies of 4 bytes, or through registers.
-  const bool a_aligned = problem.a_alignment >= 16, b_aligned = problem.b_alignment >= 16;
-  define(plan, {{"A_VECTOR", a_aligned && !problem.a_along_k ? 4 : 1},
-                {"B_VECTOR", b_aligned && (!problem.b_along_k || problem.a_along_k) ? 4 : 1},
-                {"C_VECTOR", store_width(problem, 4)}});
+  const auto vector = [](std::size_t alignment, bool along_k) {
+    return alignment >= 16 ? 4 : alignment >= 8 && !along_k ? 2 : 1;
+  };
+  define(plan,
+         {{"A_VECTOR", problem.a_along_k ? 1 : vector(problem.a_alignment, false)},
+          {"B_VECTOR",
+           problem.b_along_k && !problem.a_along_k ? 1 : vector(problem.b_alignment, problem.b_along_k)},
+          {"C_VECTOR", store_width(problem, 4)}});
   plan.vector_width = 4;
   plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
                           tile.of.item_m, tile.of.item_n, in_parts(split)) +
@@ -297,8 +314,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   const nvidia::Wgmma& tile = policy.wgmma[split.tile];
   const bool joins = split.parts > 1;
   const std::size_t tiles = joins ? split.whole + split.parts : count(problem, tile.tile_m(), tile.of.tile_n);
-  const std::size_t width =
-      size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : store_width(problem, 2);
+  const std::size_t width = size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : pair_width(problem);
   const std::size_t bytes = tile.local_bytes(width != 2 || problem.epilogue);
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
@@ -372,7 +388,8 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   if (!has_units(problem)) return "multiplies double, half, bfloat16, int8, and where it may, TF32";
   const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
-  const std::size_t bytes = tile.local_bytes() + (split.parts > 1 ? nvidia::kFlagBytes : 0);
+  const std::size_t bytes =
+      tile.local_bytes(padded_factors(problem)) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
@@ -385,11 +402,11 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
                 {"ROW_BYTES", tile.of.row_bytes},
                 {"STAGES", tile.of.stages}});
   const auto copied = [](std::size_t alignment) -> std::size_t {
-    return alignment >= 16 ? 16 : alignment >= 4 ? 4 : 1;
+    return alignment >= 16 ? 16 : alignment >= 8 ? 8 : alignment >= 4 ? 4 : 1;
   };
   define(plan, {{"A_ALIGNMENT", copied(problem.a_alignment)},
                 {"B_ALIGNMENT", copied(problem.b_alignment)},
-                {"C_VECTOR", store_width(problem, 2)}});
+                {"C_VECTOR", pair_width(problem)}});
   plan.prediction.operations = 0;
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");

@@ -96,8 +96,8 @@ struct Wgmma {
 // The loose tile of 128 x 256 has two producers: 250 TFLOP/s at 4097 x 4095 x 1023 and 333 at 8191; with one
 // it reaches 230 and 278.
 inline constexpr std::array<Wgmma, 8> kWgmma{{
-    {{2, 1, 256, 256, 4, 1}, {853, 853, 4090}, 110, 0, 0, 56, 224},
-    {{2, 1, 128, 128, 6, 3}, {544, 544, 1780}, 1860},
+    {{2, 1, 256, 256, 4, 1}, {853, 853, 3800}, 110, 0, 0, 56, 224},
+    {{2, 1, 128, 128, 6, 3}, {544, 544, 1650}, 1860},
     {{1, 1, 256, 256, 4, 2}, {645, 645, 4310}, 170},
     {{1, 1, 128, 128, 6, 4}, {420, 420, 1560}, 2240},
     {{2, 1, 64, 64, 8, 5}, {416, 416, 1040}, 2170},
@@ -119,13 +119,16 @@ struct Mma {
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
   constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
-  constexpr std::size_t local_bytes() const { return of.stages * (tile_m() + tile_n()) * of.row_bytes; }
+  /// `padded`: the number of factors of words that lie across k.
+  constexpr std::size_t local_bytes(std::size_t padded) const {
+    return of.stages * (tile_m() + tile_n() + 8 * padded) * of.row_bytes;
+  }
 };
 
 inline constexpr std::array<Mma, 9> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1343, 1343, 6220}},
-    {{2, 2, 64, 64, 128, 3}, 2, {1254, 627, 4960}},
-    {{2, 2, 64, 64, 64, 3}, 2, {623, 312, 4500}},  // fits 48 KiB of local memory
+    {{2, 2, 64, 64, 128, 3}, 2, {1254, 627, 4400}},
+    {{2, 2, 64, 64, 64, 3}, 2, {623, 312, 4000}},  // fits 48 KiB of local memory
     {{2, 2, 64, 32, 128, 4}, 2, {746, 373, 2880}},
     {{2, 2, 32, 64, 128, 4}, 2, {780, 390, 2830}},
     {{2, 2, 32, 32, 128, 4}, 3, {378, 264, 1470}},
@@ -133,7 +136,7 @@ inline constexpr std::array<Mma, 9> kMma{{
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
     {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470}, true},
-    {{1, 1, 16, 64, 64, 2}, 16, {250, 40, 500}, true},
+    {{1, 1, 16, 64, 64, 2}, 16, {250, 40, 850}, true},
 }};
 
 /// dmma.cl: double, sm_80 and later.
@@ -156,22 +159,28 @@ struct Dmma {
 
 // TFLOP/s at 4096^3, by instructions of 8 k and of 4: 64 x 64 47.7 and 30.6, 64 x 128 45.3 and 31.5, 128 x
 // 128 39.8 and 30.9. Several groups of 64 x 64 a multiprocessor hide more than one of 128 x 128, which has no
-// registers left: larger ones than 64 x 64 are left out. Instructions of 16 k, and fragments in one set of
-// registers, are 8 to 11 and 2 % slower at 64 x 64; 128 x 96, 128 x 64 and 96 x 64 by 12, 8 and 6 warps reach
-// 48.2, 49.5 and 33.0 with a transposed B, where 64 x 64 has 50.9.
-inline constexpr std::array<Dmma, 7> kDmma{{
-    {{2, 2, 32, 32, 4}, 3, {700, 345, 2000}},
-    {{2, 2, 32, 16, 5}, 4, {534, 265, 1900}},
-    {{2, 2, 16, 16, 6}, 6, {600, 152, 1000}},
-    {{1, 4, 16, 32, 4}, 4, {655, 442, 900}},
-    {{4, 1, 32, 16, 4}, 4, {693, 309, 700}},
+// registers left. Instructions of 16 k, and fragments in one set of registers, are 8 to 11 and 2 % slower at
+// 64 x 64; 128 x 96, 128 x 64 and 96 x 64 by 12, 8 and 6 warps reach 48.2, 49.5 and 33.0 with a transposed B,
+// where 64 x 64 has 50.9. Four warps of 32 x 48 each are faster where they fit C: 789 x 13135 x 1410 by 64 x
+// 96 takes 625 us, by 64 x 64 677.
+inline constexpr std::array<Dmma, 11> kDmma{{
+    {{2, 2, 32, 32, 4}, 3, {800, 400, 1630}},
+    {{2, 2, 32, 48, 3}, 2, {960, 560, 1900}},
+    {{2, 2, 48, 32, 3}, 2, {900, 530, 2500}},
+    {{4, 1, 32, 48, 3}, 2, {980, 575, 2600}},
+    {{1, 4, 48, 32, 3}, 2, {940, 550, 2800}},
+    {{2, 2, 32, 16, 5}, 4, {480, 237, 1000}},
+    {{2, 2, 16, 16, 6}, 6, {583, 148, 990}},
+    {{1, 4, 16, 32, 4}, 4, {680, 458, 900}},
+    {{4, 1, 32, 16, 4}, 4, {1000, 460, 1100}},
     // Two or three stages, which fit 48 KiB of local memory.
-    {{2, 2, 32, 32, 2}, 3, {700, 345, 2000}},
-    {{2, 2, 32, 16, 3}, 4, {534, 265, 1900}},
+    {{2, 2, 32, 32, 2}, 3, {800, 400, 1630}},
+    {{2, 2, 32, 16, 3}, 4, {480, 237, 1000}},
 }};
 
 /// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
 struct Skinny {
+  static constexpr double kThinAcross = 2.6;  ///< what a thin factor across k makes of a step
   std::size_t warps;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;             ///< a step is all warps' 64 k
@@ -183,8 +192,8 @@ struct Skinny {
 };
 
 inline constexpr std::array<Skinny, 2> kSkinny{{
-    {8, 2, {2100, 2060, 1500}},
-    {4, 4, {1500, 1030, 1200}},
+    {8, 2, {1300, 1240, 1500}},
+    {4, 4, {900, 620, 1200}},
 }};
 
 /// What a layout of a factor makes of a step's time.
@@ -196,9 +205,9 @@ struct Factors {
   }
 };
 
-/// What a factor of int8 (bytes) or TF32 (words) makes of a step where it lies across k, beside Factors.
+/// What a factor of int8 (bytes) or TF32 (words) makes of a step, beside Factors: across k, and along it.
 struct Across {
-  double aligned, loose;
+  double aligned, loose, loose_along = 1;
 };
 
 /// What the times of all tiles of a kernel have in common.
@@ -210,6 +219,9 @@ struct Rates {
   double loose_c;     ///< what unaligned rows of C make of a tile's own time
   Factors a, b;
   Across bytes = {1, 1}, words = {1, 1};
+  double rounding = 1;       ///< what TF32, whose fragments are rounded, makes of a step
+  double short_c = 1;        ///< what aligned results of 16 bits make of a tile's own time
+  double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
 };
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
@@ -243,14 +255,32 @@ struct Policy {
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   Rates multistage_rates = {5770, 2600, 670, 40, 1.3, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
-  Rates wgmma_rates = {5150, 2600, 0, 45, 2.51, {1, 0.89, 0.91, 1.11}, {1, 0.82, 0.95, 0.87}};
-  Rates mma_rates = {5250,       2600,       560, 36, 0.91, {1, 2.25, 0.86, 2.13}, {1, 2.05, 0.95, 1.70},
-                     {4.2, 1.9}, {1.3, 0.85}};
-  Rates skinny_rates = {5250, 2700, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
-  Rates dmma_rates = {5250, 2600, 560, 36, 1, {1.1, 1.2, 0.97, 1.07}, {1.03, 1.13, 0.93, 1.03}};
+  Rates wgmma_rates = {.launch = 5150,
+                       .memory = 2600,
+                       .join = 0,
+                       .join_bytes = 45,
+                       .loose_c = 1.8,
+                       .a = {1, 0.89, 0.91, 1.11},
+                       .b = {1, 0.82, 0.95, 0.87},
+                       .short_c = 0.7,
+                       .loose_words_c = 1.6};
+  Rates mma_rates = {.launch = 5250,
+                     .memory = 2600,
+                     .join = 600,
+                     .join_bytes = 70,
+                     .loose_c = 0.65,
+                     .a = {1, 2.25, 0.86, 2.13},
+                     .b = {1, 2.05, 0.95, 1.70},
+                     .bytes = {4.2, 1.9},
+                     .words = {1, 0.65, 0.74},
+                     .rounding = 1.16};
+  Rates skinny_rates = {5250, 3200, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
+  Rates dmma_rates = {5250, 2900, 1930, 80, 0.85, {0.875, 0.87, 0.84, 1.1}, {1.03, 1.08, 0.96, 1.02}};
   Pack pack = {};
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has (4096 bytes).
   std::size_t least_depth = 128, most_parts = 256, counters = 1024;
+  /// Parts of a sum that are added first, where it has more than so many.
+  std::size_t team = 8, team_parts = 12;
   double gain = 1.04;    ///< that it must have by the model, which is that far off
   double overlap = 0.8;  ///< the part of the shorter of memory's and the units' time that is hidden
   /// Tiles down that groups of "wgmma" take before they go on to the right: of few rows and of packed
@@ -266,7 +296,13 @@ struct Policy {
 // took 25 and 15 us.
 //
 // On an H100 36 random shapes of each type gave the rates of memory (products that it bounds move 2.0 to 2.4
-// bytes a nanosecond), of factors of int8 and TF32 across k, of double's layouts and of turned factors (2.0).
+// bytes a nanosecond), of int8 across k and of turned factors (2.0); 40 others those of double, of TF32 by
+// "mma" and of its joins; 60 others what results of 16 bits and unaligned ones of 4 bytes make of "wgmma"'s
+// tiles. Over these 60 cuBLAS's time over the choice's is 1.14 for TF32, 1.11 for double, 1.14 for
+// float, 1.20 for half and bfloat16 in the geometric mean.
+//
+// team: the parts that a last group adds alone took most of 21 x 43 x 14596 TF32 in 58 parts: 24.5 us, in
+// teams 15.3.
 //
 // pack: TFLOP/s packed and not: 1023^3 44.4 and 45.3, 1291^3 91 and 95, 2047^3 324 and 270. Packing takes 15
 // of the 96 us of 4097 x 4095 x 1023, whichever way the factors lie.
@@ -283,17 +319,17 @@ inline constexpr Policy kPolicies[] = {
      .mma_evidence = {.device = "H200",
                       .driver = "580.159",
                       .what = "423 tiles and parts of 48 random shapes of half, model",
-                      .share = "median error 10 %, its choice 3.5 % over the best; TF32 and int8 across k: "
-                               "36 shapes of each on an H100"},
+                      .share = "median error 10 %, its choice 3.5 % over the best; TF32 of 60 shapes on an "
+                               "H100: 7 %"},
      .dmma_evidence = {.device = "H100",
                        .driver = "580.159.04",
-                       .what = "64 tiles of 8 shapes and 2 each of 36 random shapes of double, model",
-                       .share = "its choice 3 % over the best; 4096 48.1 TFLOP/s, B transposed 51.8; cuBLAS "
-                                "57.2 and 55.9"},
+                       .what = "three tiles each of 60 random shapes of double, model",
+                       .share = "median error 5 %, its choice 2 % over the best; 4096 49.2 TFLOP/s, B "
+                                "transposed 54.5; cuBLAS 56.3 and 52.2"},
      .skinny_evidence = {.device = "H100",
                          .driver = "580.159.04",
                          .what = "1 and 16 x 8192 x 8192 half, us",
-                         .share = "54.4 and 61.8; by mma 57.9 and 58.0; cuBLAS 48.3 and 48.6"},
+                         .share = "50.3 and 50.7; by mma 51.3 and 51.4; cuBLAS 48.8 and 48.0"},
      .packed = {.device = "H200",
                 .driver = "580.159",
                 .what = "rows that begin anywhere, packed before, TFLOP/s and of cuBLAS",
@@ -306,7 +342,7 @@ inline constexpr Policy kPolicies[] = {
                 .share = "TF32 6809 x 1636 x 15197: 1548 and 5348, cuBLAS 3678; int8 1120 x 304 x 14656: 54 "
                          "and 162, cuBLAS 579; 60 random shapes: the choice 2 % over the better of both"},
      .chooses_dmma = true,
-     .skinny_rows = 4,
+     .skinny_rows = 16,
      .chooses_turned = true,
      .chooses_batched = true},
     {.multistage_evidence = {.what = "no measurement: a Hopper's tiles and rates"},

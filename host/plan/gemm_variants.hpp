@@ -31,6 +31,7 @@ struct Split {
   std::size_t bytes = 0;       ///< for the sums of parts; 0: there is one part
   Packing packing = {};        ///< of "wgmma" alone
   std::size_t tile = 0;        ///< of NVIDIA's own variants: which of their policy's
+  std::size_t team = 0;        ///< of them: parts that are added before the sums of teams are; 0: all at once
 };
 /// The variant that a problem gets when the caller fixes none.
 std::string_view choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
@@ -96,6 +97,8 @@ Packing packing_of(const Device& device, const GemmProblem& problem);
 Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing);
 /// Whether NVIDIA's matrix units multiply this.
 bool has_units(const GemmProblem& problem);
+/// Factors of words across k, whose rows have a padding in the tiles of "mma".
+std::size_t padded_factors(const GemmProblem& problem);
 /// Why "wgmma" cannot run this; empty: it can.
 std::string no_wgmma(const Device& device, const GemmProblem& problem);
 // What they share.

@@ -363,6 +363,24 @@ TEST_CASE("plan of gemm: factors of int8 and TF32 are turned for wgmma") {
   }
 }
 
+TEST_CASE("plan of gemm: stores of unaligned rows, and parts that teams add") {
+  const auto define_of = [](const smem::GemmProblem& problem, const char* variant, std::string_view name) {
+    const smem::Plan plan = smem::plan_gemm(target("sm_90"), problem, {.variant = variant});
+    for (const auto& [known, value] : plan.defines)
+      if (known == name) return static_cast<long>(value);
+    return 0L;
+  };
+  smem::GemmProblem problem = problem_of(512, 514, 512, Scalar::half);
+  for (const char* const variant : {"mma", "wgmma"}) {
+    problem.c_alignment = 8;  // pairs would write parts of sectors
+    CHECK(define_of(problem, variant, "C_VECTOR") == 1);
+    problem.c_alignment = 16;
+    CHECK(define_of(problem, variant, "C_VECTOR") == 2);
+  }
+  CHECK(define_of(problem_of(21, 43, 14596, Scalar::half), "mma", "TEAM") > 0);
+  CHECK(define_of(problem_of(512, 512, 2048, Scalar::half), "mma", "TEAM") == 0);
+}
+
 TEST_CASE("plan of gemm: a thin and a wide factor") {
   const auto plan_of = [](std::size_t m, std::size_t n, std::size_t a_alignment, std::size_t b_alignment) {
     smem::GemmProblem problem = problem_of(m, n, 8192, Scalar::half);
@@ -370,9 +388,8 @@ TEST_CASE("plan of gemm: a thin and a wide factor") {
     problem.b_alignment = b_alignment;
     return smem::plan_gemm(target("sm_90"), problem, {.variant = "skinny"});
   };
-  smem::GemmProblem thin = problem_of(5, 8192, 8192, Scalar::half);
-  CHECK(smem::plan_gemm(target("sm_90"), thin).variant != "skinny");
-  thin.m = 3;
+  smem::GemmProblem thin = problem_of(16, 8192, 8192, Scalar::half);
+  CHECK(smem::plan_gemm(target("sm_90"), thin).variant == "skinny");
   thin.k = 100;
   CHECK(smem::plan_gemm(target("sm_90"), thin).variant != "skinny");
   CHECK(plan_of(16, 8192, 2, 16).tile_rows == 16);

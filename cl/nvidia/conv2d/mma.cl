@@ -52,6 +52,7 @@
 #include "conv2d/parameters.clh"
 #include "nvidia/copy_async.clh"
 #include "nvidia/mma.clh"
+#define COPIES_SELECT 1
 #include "nvidia/fill_tile.clh"
 #include "nvidia/mma_fragments.clh"
 #include "nvidia/conv2d_windows.clh"

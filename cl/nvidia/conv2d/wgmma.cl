@@ -53,6 +53,7 @@
 #include "nvidia/copy_async.clh"
 #include "nvidia/mbarrier.clh"
 #include "nvidia/pipeline.clh"
+#define COPIES_SELECT 1
 #include "nvidia/fill_tile.clh"
 #include "nvidia/wgmma.clh"
 #include "nvidia/wgmma_tile.clh"

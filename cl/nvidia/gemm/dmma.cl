@@ -15,10 +15,10 @@
 #define WARPS_N 4  // warps of a group, across
 #endif
 #ifndef WARP_M
-#define WARP_M 64  // rows of a warp: 16, 32, 64
+#define WARP_M 64  // rows of a warp: 16, 32, 48, 64
 #endif
 #ifndef WARP_N
-#define WARP_N 32  // columns: 16, 32, 64; WARP_M * WARP_N at most 2048
+#define WARP_N 32  // columns: 16, 32, 48, 64; WARP_M * WARP_N at most 2048
 #endif
 #ifndef STAGES
 #define STAGES 4  // 2 to 8
@@ -90,25 +90,28 @@ static inline source source_of(const gemm_arguments* g, const product* q, ulong 
   return x;
 }
 
-// Copies TILE_K k of `extent` lines, of which `depth` and `inside` lie in the matrix, to a tile; zeros to its other places.
+// Copies TILE_K k of `extent` lines, of which `depth` and `inside` lie in the matrix, to a tile; zeros to its other places. Across k, an
+// extent that is no power of two goes in columns whose width is one.
 GROUP_FUNCTION void fill_tile(local double* tile, const uint extent, const int along_k, const uint vector, global const double* from,
                               ulong pitch, uint inside, uint depth, uint item) {
-  const uint across = (along_k ? TILE_K : extent) / vector, down = along_k ? extent : TILE_K;  // of copies
-  const uint x = item % across * vector, first = item / across;
-  const uint along = along_k ? depth : inside, rows = along_k ? inside : depth;
-  const uint elements = x < along ? min(along - x, vector) : 0;
-  global const double* place = from + first * pitch + x;
+  const uint width = along_k ? TILE_K : extent & (~extent + 1), columns = along_k ? 1 : extent / width;
+  const uint across = width / vector, down = along_k ? extent : TILE_K;  // of copies
+  const uint first = item / across, along = along_k ? depth : inside, rows = along_k ? inside : depth;
 #pragma unroll
-  for (uint i = 0; i < (down * across + GROUP - 1) / GROUP; ++i) {
-    const uint y = first + i * (GROUP / across);
-    if (down * across % GROUP == 0 || y < down) {
-      const uint bytes = y < rows ? elements * 8 : 0;
-      global const double* at = bytes ? place : from;
-      local double* const to = tile + (along_k ? place_of(y, x, extent, 1) : place_of(x, y, extent, 0));
-      if (vector == 2) copy_16(local_address(to), at, bytes);
-      if (vector == 1) copy_8(local_address(to), at, bytes);
+  for (uint c = 0; c < columns; ++c) {
+    const uint x = c * width + item % across * vector, elements = x < along ? min(along - x, vector) : 0;
+    global const double* place = from + first * pitch + x;
+#pragma unroll
+    for (uint i = 0; i < (down * across + GROUP - 1) / GROUP; ++i) {
+      const uint y = first + i * (GROUP / across);
+      if (down * across % GROUP == 0 || y < down) {
+        const uint bytes = y < rows ? elements * 8 : 0;  // of 0 bytes, nothing is read, wherever `place` is
+        local double* const to = tile + (along_k ? place_of(y, x, extent, 1) : place_of(x, y, extent, 0));
+        if (vector == 2) copy_16(local_address(to), place, bytes);
+        if (vector == 1) copy_8(local_address(to), place, bytes);
+      }
+      place = (global const double*)running_pointer(place + GROUP / across * pitch);
     }
-    place = running_pointer(place + GROUP / across * pitch);
   }
 }
 

@@ -6,7 +6,7 @@
 // go through registers (nvidia/fill_tile.clh).
 //
 // Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
-// (TILE_M + TILE_N) * ROW_BYTES bytes, and a word with PARTS. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
+// STAGE_BYTES bytes, and a word with PARTS. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
 #ifndef WARPS_M
 #define WARPS_M 2  // warps of a group, down: 1 to 8
 #endif
@@ -26,7 +26,7 @@
 #define STAGES 3  // 2 to 8
 #endif
 #ifndef A_ALIGNMENT
-#define A_ALIGNMENT 1  // bytes, of each line of A in memory: 16, 4, 1
+#define A_ALIGNMENT 1  // bytes, of each line of A in memory: 16, 8, 4, 1
 #endif
 #ifndef B_ALIGNMENT
 #define B_ALIGNMENT 1
@@ -65,9 +65,10 @@
 #include "nvidia/fill_tile.clh"
 #include "nvidia/mma_fragments.clh"
 
-#define A_BYTES (TILE_M * ROW_BYTES)
-#define STAGE_BYTES ((TILE_M + TILE_N) * ROW_BYTES)
-#define OUT_ROW (WARP_N + 8)  // pitch of the rows of results in local memory, before the epilogue
+#define A_BYTES ((TILE_M + (A_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
+#define B_BYTES ((TILE_N + (B_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+#define OUT_ROW (WARP_N + 8)  // pitch of the rows of results in local memory, through which not all of them go
 
 // The operands of a tile of C, from the step on whose copies start next.
 typedef struct {
@@ -167,30 +168,40 @@ void gemm_mma(GEMM_ARGUMENTS) {
 #endif
 
   const destination d = destination_of(&g, place.number);
-#if EPILOGUE
-  barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
-  local value* const mine = (local value*)tiles + warp * (8 * OUT_ROW);
+#if !EPILOGUE && C_VECTOR == 2
+  if (d.beta == 0) {
+    destination written = d;
+    written.beta = 0;  // a constant
 #pragma unroll
-  for (uint i = 0; i < MS; ++i)
+    for (uint i = 0; i < MS; ++i)
 #pragma unroll
-    for (uint h = 0; h < 2; ++h) {
+      for (uint h = 0; h < 2; ++h) {
+        const ulong r = row + warp_row + i * 16 + lane / 4 + h * 8;
+        if (r < q.m)
 #pragma unroll
-      for (uint j = 0; j < NS; ++j) {
-        mine[lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2] = sum[i][j][h * 2];
-        mine[lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2 + 1] = sum[i][j][h * 2 + 1];
+          for (uint j = 0; j < NS; ++j)
+            write_pair(&written, r, col + warp_col + j * 8 + lane % 4 * 2, q.n, sum[i][j][h * 2], sum[i][j][h * 2 + 1]);
       }
-      write_rows(&d, mine, OUT_ROW, 8, WARP_N, row + warp_row + i * 16 + h * 8, 1, q.m, col + warp_col, q.n, lane);
-    }
-#else
-#pragma unroll
-  for (uint i = 0; i < MS; ++i)
-#pragma unroll
-    for (uint h = 0; h < 2; ++h) {
-      const ulong r = row + warp_row + i * 16 + lane / 4 + h * 8;
-      if (r < q.m)
-#pragma unroll
-        for (uint j = 0; j < NS; ++j)
-          write_pair(&d, r, col + warp_col + j * 8 + lane % 4 * 2, q.n, sum[i][j][h * 2], sum[i][j][h * 2 + 1]);
-    }
+  } else
 #endif
+  {
+    barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
+    local value* const mine = (local value*)tiles + warp * (8 * OUT_ROW);
+#pragma unroll
+    for (uint i = 0; i < MS; ++i)
+#pragma unroll
+      for (uint h = 0; h < 2; ++h) {
+#pragma unroll
+        for (uint j = 0; j < NS; ++j) {
+          mine[lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2] = sum[i][j][h * 2];
+          mine[lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2 + 1] = sum[i][j][h * 2 + 1];
+        }
+        const ulong first = row + warp_row + i * 16 + h * 8;
+#if EPILOGUE || C_VECTOR == 2
+        write_rows(&d, mine, OUT_ROW, 8, WARP_N, first, 1, q.m, col + warp_col, q.n, lane);
+#else
+        store_rows(&d, mine, OUT_ROW, 8, WARP_N, first, 1, q.m, col + warp_col, q.n, lane);
+#endif
+      }
+  }
 }

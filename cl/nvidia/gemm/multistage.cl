@@ -37,7 +37,9 @@
 #define STAGES 2  // tiles in local memory: 2 to 8
 #endif
 #ifndef A_VECTOR
-#define A_VECTOR 1  // floats that are read at once: 4 if all rows of A in memory begin at a multiple of 16 bytes, else 1
+// Floats that are read at once: 4 if all rows of A in memory begin at a multiple of 16 bytes, 2 where A does not lie along k and they
+// begin at a multiple of 8, else 1.
+#define A_VECTOR 1
 #endif
 #ifndef B_VECTOR
 #define B_VECTOR 1  // the same of B
@@ -88,6 +90,7 @@ typedef struct {
   uint steps, k;       // that are left
 } source;
 
+// Of 0 bytes, asynchronous copies read nothing, wherever the address is.
 // The following functions copy TILE_K k by `size` rows (of A) or columns (of B) to a tile of pitch `row`. Of these, `depth` k and
 // `inside` rows or columns lie in the matrix. `whole`: all do.
 
@@ -106,7 +109,7 @@ GROUP_FUNCTION void copy_transposed(local float* tile, const uint row, const uin
           copy_whole_4(to + (j * row + i * (GROUP / 8)) * 4, at + j);
         } else {
           const int is_inside = first + i * (GROUP / 8) < inside && k + j < depth;
-          copy_4(to + (j * row + i * (GROUP / 8)) * 4, is_inside ? at + j : from, is_inside ? 4 : 0);
+          copy_4(to + (j * row + i * (GROUP / 8)) * 4, at + j, is_inside ? 4 : 0);
         }
       }
     at = running_pointer(at + GROUP / 8 * pitch);
@@ -126,11 +129,13 @@ GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint 
       global const float* at = start + (long)k * pitch + x;
       if (whole) {
         if (vector == 4) copy_whole_16(to, at);
+        if (vector == 2) copy_whole_8(to, at);
         if (vector == 1) copy_whole_4(to, at);
       } else {
         const uint bytes = k < depth && x < inside ? min(inside - x, vector) * 4 : 0;
-        if (vector == 4) copy_16(to, bytes ? at : from, bytes);
-        if (vector == 1) copy_4(to, bytes ? at : from, bytes);
+        if (vector == 4) copy_16(to, at, bytes);
+        if (vector == 2) copy_8(to, at, bytes);
+        if (vector == 1) copy_4(to, at, bytes);
       }
     }
   }
@@ -214,9 +219,10 @@ GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* stage
 #if !EPILOGUE && C_VECTOR == 4
 // Writes four neighbours of a row, at a multiple of 16 bytes.
 static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
-  store_result4(d->c + row * d->pitch + col,
-                (float4)(finish_value(d, row, col, sum.x), finish_value(d, row, col + 1, sum.y),
-                         finish_value(d, row, col + 2, sum.z), finish_value(d, row, col + 3, sum.w)));
+  global float4* to = (global float4*)(d->c + row * d->pitch + col);
+  float4 x = d->alpha * sum;
+  if (d->beta != 0) x += d->beta * *to;
+  *to = x;
 }
 #endif
 

@@ -68,6 +68,18 @@ static inline uint4 load_piece(global const element* at, ulong count) {
   for (uint i = 0; i < 8; ++i) e[i] = i < count ? at[i] : 0;
   return (uint4)(word_of(e[0], e[1]), word_of(e[2], e[3]), word_of(e[4], e[5]), word_of(e[6], e[7]));
 }
+// The wide factor is read once: its lines are not kept in the first cache, and the second one fetches twice as many bytes.
+static inline uint4 load_streamed(global const element* at) {
+#if EMULATED
+  return *(global const uint4*)at;
+#else
+  uint4 x;
+  __asm__ volatile("ld.global.nc.L1::no_allocate.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+                   : "l"(at));
+  return x;
+#endif
+}
 static inline ulong left_of(ulong all, ulong from) { return from < all ? all - from : 0; }
 
 // The first k of four that lane % 4 has of sub-step s.
@@ -78,6 +90,14 @@ static inline uint first_k(uint s, uint lane) {
 // Adds the products of a step of 64 k.
 GROUP_FUNCTION void add_step(value sum[8][4], const factor* thin, const factor* wide, ulong k, uint lane MMA_SCRATCH_PARAMETER) {
   uint4 raw[16];
+#if !WIDE_ALONG_K
+  uint2 uppers[4], lowers[4];  // before the wide factor; along k they take registers that its loads need
+#pragma unroll
+  for (uint s = 0; s < 4; ++s) {
+    uppers[s] = load_thin(thin, lane / 4, k + first_k(s, lane));
+    lowers[s] = load_thin(thin, lane / 4 + 8, k + first_k(s, lane));
+  }
+#endif
   const int whole = k + STEP <= wide->k && COLUMNS <= wide->inside;  // uniform in the warp
 #pragma unroll
   for (uint i = 0; i < 16; ++i) {
@@ -85,7 +105,7 @@ GROUP_FUNCTION void add_step(value sum[8][4], const factor* thin, const factor* 
     const ulong at = WIDE_ALONG_K ? k + i % 2 * 32 + lane % 4 * 8 : k + i / 4 * 16 + lane % 4 * 4 + i % 4;
     global const element* from = wide->from + (WIDE_ALONG_K ? column * wide->pitch + at : at * wide->pitch + column);
     if (whole)
-      raw[i] = *(global const uint4*)from;
+      raw[i] = load_streamed(from);
     else if (WIDE_ALONG_K)
       raw[i] = load_piece(from, column < wide->inside ? left_of(wide->k, at) : 0);
     else
@@ -93,8 +113,12 @@ GROUP_FUNCTION void add_step(value sum[8][4], const factor* thin, const factor* 
   }
   UNROLL_UNITS
   for (uint s = 0; s < 4; ++s) {
+#if WIDE_ALONG_K
     const ulong at = k + first_k(s, lane);
     const uint2 upper = load_thin(thin, lane / 4, at), lower = load_thin(thin, lane / 4 + 8, at);
+#else
+    const uint2 upper = uppers[s], lower = lowers[s];
+#endif
     const uint left[4] = {upper.x, lower.x, upper.y, lower.y};
     UNROLL_UNITS
     for (uint j = 0; j < 8; ++j) {

@@ -62,7 +62,8 @@
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 // Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
 #define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE)
-#define OUT_ROW 40   // pitch of 32 results in local memory: the pairs of 4 rows access 32 banks
+#define OUT_ROW 72   // pitch of 64 results in local memory: the pairs of 4 rows access 32 banks
+#define ROWS_OF_WARP 640  // values that a warp has there
 #define HALF_ROW 36  // pitch of 64 results of 16 bits, in words: the words of 8 rows access 32 banks
 
 #include "common/work_group.clh"
@@ -103,8 +104,30 @@
 #include "nvidia/gemm_producer.clh"
 #endif
 
+#if THROUGH_LOCAL
+// Stores a warp's accumulators through local memory, so that stores are coalesced: 8 rows of 64 columns at a time. Rows and columns
+// before row_end and col_end lie in C.
+GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
+                                        ulong col_end, uint lane, local value* mine) {
+#pragma unroll
+  for (uint h = 0; h < 2; ++h)
+#pragma unroll
+    for (uint x = 0; x < TILE_N; x += 64) {
+#pragma unroll
+      for (uint j = x / 8; j < x / 8 + 8; ++j)
+        *(local value2*)(mine + lane / 4 * OUT_ROW + (j * 8 - x) + lane % 4 * 2) = (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
+#if EPILOGUE || C_VECTOR == 8
+      write_rows(&d, mine, OUT_ROW, 8, 64, row + h * 8, 1, row_end, col + x, col_end, lane);
+#else
+      store_rows(&d, mine, OUT_ROW, 8, 64, row + h * 8, 1, row_end, col + x, col_end, lane);
+#endif
+    }
+}
+#endif
+
 #if C_VECTOR == 8 && !EPILOGUE
-// Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side.
+// Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side. C is
+// not read.
 GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end,
                                  uint lane, local uint* mine) {
 #pragma unroll
@@ -112,13 +135,9 @@ GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2
 #pragma unroll
     for (uint j = x / 8; j < x / 8 + 8; ++j)
 #pragma unroll
-      for (uint h = 0; h < 2; ++h) {
-        const ulong r = row + lane / 4 + h * 8, c = col + j * 8 + lane % 4 * 2;
-        const int is_inside = r < row_end && c < col_end, has_two = c + 1 < col_end;
-        const value first = is_inside ? finish_value(&d, r, c, sum[j * 4 + h * 2]) : 0;
-        const value second = is_inside && has_two ? finish_value(&d, r, c + 1, sum[j * 4 + h * 2 + 1]) : 0;
-        mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] = pair_word(first, second);
-      }
+      for (uint h = 0; h < 2; ++h)
+        mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] =
+            pair_word(d.alpha * sum[j * 4 + h * 2], d.alpha * sum[j * 4 + h * 2 + 1]);
     sync_warp();
 #pragma unroll
     for (uint i = 0; i < 4; ++i) {
@@ -138,31 +157,6 @@ GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2
       }
     }
     sync_warp();  // before the words are overwritten
-  }
-}
-#elif THROUGH_LOCAL
-// Stores a warp's accumulators through local memory, 32 columns at a time, so that stores are coalesced. Rows and columns before
-// row_end and col_end lie in C.
-GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
-                                        ulong col_end, uint lane, local value* mine) {
-#pragma unroll
-  for (uint x = 0; x < TILE_N; x += 32) {
-#pragma unroll
-    for (uint j = x / 8; j < x / 8 + 4; ++j)
-#pragma unroll
-      for (uint h = 0; h < 2; ++h)
-        *(local value2*)(mine + (lane / 4 + h * 8) * OUT_ROW + (j * 8 - x) + lane % 4 * 2) =
-            (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
-#if EPILOGUE
-    write_rows(&d, mine, OUT_ROW, 16, 32, row, 1, row_end, col + x, col_end, lane);
-#else
-    sync_warp();
-    if (col + x + lane < col_end)
-#pragma unroll
-      for (uint r = 0; r < 16; ++r)
-        if (row + r < row_end) write_sum(&d, row + r, col + x + lane, mine[r * OUT_ROW + lane]);
-    sync_warp();
-#endif
   }
 }
 #endif
@@ -214,10 +208,14 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 
     const destination d = destination_of(g, place.number);
     const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
+#if THROUGH_LOCAL
+    local value* const mine = rows + (consumer * 4 + warp) * ROWS_OF_WARP;
 #if C_VECTOR == 8 && !EPILOGUE
-    store_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)(rows + (consumer * 4 + warp) * (16 * OUT_ROW)));
-#elif THROUGH_LOCAL
-    store_through_local(d, sum, row, q.m, col, q.n, lane, rows + (consumer * 4 + warp) * (16 * OUT_ROW));
+    if (d.beta == 0)
+      store_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)mine);
+    else
+#endif
+      store_through_local(d, sum, row, q.m, col, q.n, lane, mine);
 #else
 #pragma unroll
     for (uint h = 0; h < 2; ++h)
@@ -237,7 +235,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
   local uchar pieces[(TILE_M + TILE_N) * 144] __attribute__((aligned(128)));
 #endif
 #if THROUGH_LOCAL
-  local value rows[CONSUMERS * 4 * 16 * OUT_ROW] __attribute__((aligned(16)));
+  local value rows[CONSUMERS * 4 * ROWS_OF_WARP] __attribute__((aligned(16)));
 #else
   local value* const rows = 0;
 #endif
