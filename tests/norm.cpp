@@ -256,6 +256,12 @@ TEST_CASE("norm: plans for devices that are not here") {
   CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
   const smem::NormProblem halves{.in = Scalar::half, .out = Scalar::half, .rows = 16384, .cols = 16384};
   CHECK(smem::plan_norm(test::target("sm_90"), halves).variant == "ahead");
+  // Rows that 128 work-items keep, and longer ones.
+  const auto group_of = [](std::size_t cols) {
+    return smem::plan_norm(test::target("sm_90"), {.rows = 8192, .cols = cols}).work_items();
+  };
+  CHECK(group_of(1000) == 128);
+  CHECK(group_of(4096) == 256);
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");

@@ -355,6 +355,9 @@ TEST_CASE("sort: the plan is the whole call") {
   CHECK(plan.build_options().find("-DWIDE=1") != std::string::npos);
   CHECK(plan.scratch[0].bytes == 0);  // one pass needs no second array
   CHECK(smem::plan_sort(hopper, problem_of<float>(2000)).variant == "bitonic");
+  // The order of doubles takes registers, so that their tiles are smaller than those of integers.
+  CHECK(smem::plan_sort(hopper, problem_of<std::uint64_t>(std::size_t{1} << 26)).tile_cols == 384 * 15);
+  CHECK(smem::plan_sort(hopper, problem_of<double>(std::size_t{1} << 26)).tile_cols == 320 * 12);
   smem::Device device = hopper;
   device.forward_progress = false;
   plan = smem::plan_sort(device, problem_of<double>(std::size_t{1} << 20));

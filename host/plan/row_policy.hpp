@@ -11,6 +11,7 @@ struct RowPolicy {
   When when;
   Evidence evidence = kFromFacts;
   std::size_t group = 256;        ///< work-items, of short rows; of longer ones more
+  std::size_t kept_group = 256;   ///< the same of "registers" and "shuffle"
   std::size_t most_group = 1024;  ///< work-items of a row
   std::size_t pack_bytes = 16;    ///< the widest read of a work-item
   std::size_t packs = 4;          ///< that a work-item has under way

@@ -116,7 +116,7 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   const std::size_t bytes = value_bytes(w), tree_bytes = w.tree_values * bytes;
   const std::size_t most =
       group_for(device, group_wanted({.work_items = wanted}, policy.most_group), tree_bytes);
-  const std::size_t usual = std::min(policy.group, most);
+  const std::size_t usual = std::min(policy.kept_group, most);
   if (most == 0 || (shuffle && most % 32 != 0)) return no_tile_fits(device);
   const Team team = team_of(policy, packs, pack * bytes, usual, most);
   if (team.items == 0)

@@ -67,8 +67,11 @@ std::optional<TileSizes> tile_of(const Device& device, const SortProblem& proble
                                  const PlanOverrides& fixed) {
   const SortPolicy& policy = sort_policy(device);
   const std::size_t moved = std::max(size_of(problem.keys), std::min<std::size_t>(carried_bytes(problem), 8));
-  const SortTile& wanted = (problem.payload == SortPayload::none ? policy.keys : policy.pairs)
-                               .at(static_cast<std::size_t>(std::countr_zero(moved)));
+  const bool alone = problem.payload == SortPayload::none;
+  const auto place = static_cast<std::size_t>(std::countr_zero(moved));
+  const SortTile& wanted = alone && problem.keys == Scalar::float64 ? policy.doubles
+                           : alone                                  ? policy.keys.at(place)
+                                                                    : policy.pairs.at(place);
   const std::size_t most =
       std::max<std::size_t>(std::min(device.max_work_group, device.max_work_items[0]), 1);
   TileSizes sizes;
