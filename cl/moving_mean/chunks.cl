@@ -24,16 +24,29 @@
 #ifndef BANKS
 #define BANKS 32  // of local memory: a multiple of ITEMS
 #endif
+#ifndef SHUFFLES
+#define SHUFFLES 0  // 1: NVIDIA's shuffles; GROUP is a multiple of 32
+#endif
 #define TILE (GROUP * ITEMS)
 #define PLACES (TILE + TILE / BANKS)
 
 static inline SUM add(SUM a, SUM b) { return a + b; }
-DEFINE_TEAM_REDUCE(team_sum, SUM, add)
 #if PHASE == 1
 typedef JOIN(SUM, 2) pair;
 static inline pair add_pairs(pair a, pair b) { return a + b; }
 static inline pair no_pair(void) { return (pair)(0, 0); }
+#endif
+#if SHUFFLES
+#include "nvidia/shuffle.clh"
+DEFINE_TEAM_SHUFFLE_ALL(team_sum, SUM, add)
+#if PHASE == 1
+DEFINE_TEAM_SCAN_SHUFFLE(scan_pairs, pair, add_pairs, no_pair)
+#endif
+#else
+DEFINE_TEAM_REDUCE(team_sum, SUM, add)
+#if PHASE == 1
 DEFINE_TEAM_SCAN(scan_pairs, pair, add_pairs, no_pair)
+#endif
 #endif
 
 static inline uint place_of(uint i) { return i + i / BANKS; }

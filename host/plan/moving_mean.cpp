@@ -209,6 +209,7 @@ Plan phase_of_chunks(const Device& device, const MovingMeanProblem& p, std::size
   plan.items_per_work_item = items;
   plan.local_bytes = (tile + tile / banks + (phase == 0 ? 1 : 3) * group) * sum;
   define(plan, {{"PHASE", phase}, {"GROUP", group}, {"ITEMS", items}, {"BANKS", banks}});
+  if (uses_shuffles(device, group)) define(plan, "SHUFFLES", 1);
   const double sums = real(p.width * p.rows, sum) / real(group);  // of units
   if (phase == 0) {
     plan.prediction.bytes_written = sums;

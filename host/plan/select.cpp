@@ -81,7 +81,7 @@ Parts parts_of(const Device& device, const SelectProblem& problem, const PlanOve
       parts.cut(length, std::min(wanted, divide_up(length, piece)), threads.multiple);
     }
   } else if (variant == "look_back") {
-    parts.cut_for_single_pass(length, tile);
+    parts.cut_for_single_pass(length, tile * policy.steps);
   } else {
     const std::size_t wanted = policy.groups_a_unit * device.compute_units;
     const std::size_t most = std::min(length / (policy.tiles_of_parts * tile), policy.most_parts);

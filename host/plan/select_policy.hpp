@@ -36,6 +36,7 @@ struct SelectPolicy {
   std::size_t large_local_bytes = 0;
   std::size_t most_items = 32;         ///< bits of a word
   std::size_t most_single_items = 32;  ///< of warps that read elements one by one
+  std::size_t steps = 1;               ///< of a tile of "look_back": with more than one it is read twice
   std::size_t count_bytes = 64;        ///< elements of a work-item that only counts
   std::size_t pack_bytes = 16;         ///< the widest read of a work-item
   std::size_t groups_a_unit = 8;       ///< that are wanted of two launches

@@ -17,10 +17,21 @@ struct WindowPolicy {
   bool shares_columns = false;  ///< medians of 5 x 5 by "columns"
   std::size_t columns = 4;      ///< results of a work-item of "columns", an even number; 0: it does not run
   std::size_t columns_group = 128;  ///< its work-items
-  std::size_t thread_lanes = 16;    ///< results that a CPU's thread makes at once
+  bool pairs = true;  ///< "columns" compares two rows of integers of 8 and 16 bits by one instruction
+  bool pairs_of_halves = false;   ///< the same of halves
+  std::size_t thread_lanes = 16;  ///< results that a CPU's thread makes at once
 };
 
 inline constexpr WindowPolicy kWindowPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
+     .pairs_of_halves = true},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
+     .pairs = false},
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
+     .pairs_of_halves = true},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: half as many results a work-item, since the compiler runs 32 of "
                           "them in the registers of one thread"},
