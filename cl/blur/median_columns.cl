@@ -16,7 +16,7 @@
 #include "separable/arguments.clh"
 
 #ifndef COLS
-#define COLS 4  // items per work-item: an even number
+#define COLS 4  // items per work-item: 2, 4 or 8
 #endif
 #ifndef GROUP_0
 #define GROUP_0 32  // work-group, by dimension
@@ -249,13 +249,18 @@ static inline void store_medians(global RESULT* line, const number made[COLS], u
   global STORED_RESULT* to = (global STORED_RESULT*)line + col;
 #if CHANNELS == 1 && VECTOR_OUT
   if (col >= first_col && col + COLS <= end_col) {
-    union {
-      JOIN(STORED_RESULT, COLS) all;
-      STORED_RESULT each[COLS];
-    } r;
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c) r.each[c] = result_of(made[c], shift);
-    *(global JOIN(STORED_RESULT, COLS)*)to = r.all;
+    const JOIN(STORED_RESULT, 2) first = (JOIN(STORED_RESULT, 2))(result_of(made[0], shift), result_of(made[1], shift));
+#if COLS == 2
+    *(global JOIN(STORED_RESULT, 2)*)to = first;
+#else
+    const JOIN(STORED_RESULT, 4) four = (JOIN(STORED_RESULT, 4))(first, result_of(made[2], shift), result_of(made[3], shift));
+#if COLS == 4
+    *(global JOIN(STORED_RESULT, 4)*)to = four;
+#else
+    *(global JOIN(STORED_RESULT, 8)*)to = (JOIN(STORED_RESULT, 8))(four, result_of(made[4], shift), result_of(made[5], shift),
+                                                                   result_of(made[6], shift), result_of(made[7], shift));
+#endif
+#endif
     return;
   }
 #endif
