@@ -46,7 +46,9 @@ Attempt columns(const Device& device, const WindowProblem& problem) {
   if (pairs) define(plan, "PAIRS", 1);
   if (pairs && is_nvidia_gpu(device) && compute_capability(device) >= 90)
     define(plan, "PAIR_INSTRUCTIONS", 1);
-  if (g.out_alignment >= cols * size_of(g.out)) define(plan, "VECTOR_OUT", 1);
+  constexpr std::size_t kVectorBytes = 16;
+  const std::size_t stored = cols * size_of(g.out);
+  if (stored <= kVectorBytes && g.out_alignment >= stored) define(plan, "VECTOR_OUT", 1);
   if (is_float(g.in) && g.in != Scalar::half) define(plan, "FLOATING_ELEMENT", 1);
   if (g.in_alignment >= cols * size_of(g.in)) define(plan, "ALIGNED", 1);
   define_group(plan);
