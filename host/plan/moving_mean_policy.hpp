@@ -15,14 +15,18 @@ struct MovingMeanPolicy {
   std::size_t group = 256;  ///< work-items
   /// Of "tiled": elements of a work-item, which registers hold; half as many where a window is no longer.
   std::size_t items = 16;
-  std::size_t item_bytes = 16 * 8;  ///< and bytes of their sums
-  std::size_t short_window = 8;     ///< the longest that is added up element by element
-  std::size_t most_group = 512;     ///< of long windows
-  std::size_t least_group = 64;     ///< of short rows
-  std::size_t windows_a_tile = 4;   ///< that a tile is as long as: one is read beside it
-  std::size_t groups_a_unit = 32;   ///< each of which loops over tiles
-  bool chunks = false;              ///< whether "chunks" comes before "blocks"
-  std::size_t chunks_group = 128;   ///< work-items of "chunks"
+  std::size_t item_bytes = 16 * 8;   ///< and bytes of their sums
+  std::size_t short_window = 8;      ///< the longest that is added up element by element
+  std::size_t most_group = 512;      ///< of long windows
+  std::size_t least_group = 64;      ///< of short rows
+  std::size_t windows_a_tile = 4;    ///< that a tile is as long as: one is read beside it
+  std::size_t groups_a_unit = 32;    ///< each of which loops over tiles
+  bool chunks = false;               ///< whether "chunks" comes before "blocks"
+  std::size_t chunks_group = 128;    ///< work-items of "chunks"
+  bool one_pass = false;             ///< whether "one_pass" comes before "chunks"
+  std::size_t one_pass_group = 256;  ///< work-items of "one_pass"
+  std::size_t one_pass_items = 8;    ///< its elements of each: half the registers of 16
+  std::size_t most_chunks = 1024;    ///< whose sums each of its groups reads
   /// Of "blocks": work-items that sum a block, and bytes of sums that a round has where rows are shorter.
   std::size_t sums_group = 256;
   std::size_t slice_bytes = std::size_t{128} << 20;

@@ -23,7 +23,7 @@ TEST_CASE("plan of moving_mean: windows of all kinds fit every target and its cl
       CAPTURE(limits);
       for (const Scalar type : {Scalar::uint8, Scalar::half, Scalar::float32}) {
         for (const std::size_t window : {1, 2, 101, 100001, 1 << 30}) {
-          for (const std::string_view variant : {"", "naive", "tiled", "blocks", "chunks", "cpu"}) {
+          for (const std::string_view variant : {"", "naive", "tiled", "blocks", "chunks", "one_pass", "cpu"}) {
             CAPTURE(window);
             CAPTURE(variant);
             const MovingMeanProblem problem{type, type, 1 << 20, 3, window};
