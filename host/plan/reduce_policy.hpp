@@ -30,11 +30,17 @@ struct ReducePolicy {
   std::size_t group = 256;               ///< work-items
   /// Work-groups of a unit: 2048 work-items, which is what an NVIDIA multiprocessor holds.
   std::size_t groups_a_unit = 8;
-  std::size_t pack_bytes = 16;      ///< the widest read of a work-item
-  std::size_t packs = 4;            ///< that a work-item has under way
-  std::size_t packs_of_many = 4;    ///< the same where an element has several accumulators, or another factor
-  std::size_t lanes = 4;            ///< accumulators of a work-item that do not wait for each other, at most
-  std::size_t lanes_of_many = 4;    ///< the same where each is several numbers
+  std::size_t pack_bytes = 16;     ///< the widest read of a work-item
+  std::size_t packs = 4;           ///< that a work-item has under way
+  std::size_t packs_of_many = 4;   ///< the same where an element has several accumulators, or another factor
+  std::size_t lanes = 4;           ///< accumulators of a work-item that do not wait for each other, at most
+  std::size_t lanes_of_many = 4;   ///< the same where each is several numbers
+  bool short_used = false;         ///< "short" by plans' own choice, of vectors that it can reduce
+  std::size_t short_group = 1024;  ///< work-items of "short"
+  std::size_t short_items = 32;    ///< elements of each of them
+  /// The same where an element has several accumulators, or another factor.
+  std::size_t short_items_of_many = 8;
+  std::size_t short_packs = 8;      ///< and packs of each, at most
   std::size_t packs_of_parts = 4;   ///< that each work-item of a part reads at least
   std::size_t packs_of_teams = 2;   ///< of a row, for each work-item of those that share it
   std::size_t pack_of_columns = 4;  ///< neighbouring columns of a work-item, at most

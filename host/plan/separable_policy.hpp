@@ -43,6 +43,22 @@ struct SeparablePacked {
   std::size_t most_rounds = 8;       ///< of resident groups, in which a launch is imagined
 };
 
+/// Of "registers": how work-items share a problem.
+struct SeparableRegisters {
+  bool runs = true;         ///< its sums would stay in registers
+  bool used = false;        ///< by plans' own choice, where it runs
+  std::size_t group = 128;  ///< work-items
+  std::size_t step = 2;     ///< rows that a work-item reads ahead of time
+  std::size_t wide_registers =
+      32;  ///< 8 columns of bytes a work-item, not 4, if sums that have begun take so many at most
+  std::size_t most_registers = 64;   ///< for sums that have begun
+  std::size_t own_registers = 40;    ///< for addresses and counts
+  std::size_t registers_a_unit = 0;  ///< of 4 bytes; 0: not known
+  std::size_t groups_a_unit = 4;     ///< that are taken to run at once where registers are not known
+  std::size_t least_band = 32;       ///< rows
+  std::size_t most_rounds = 8;       ///< of resident groups, in which a launch is imagined
+};
+
 /// Of "tiled".
 struct SeparableTile {
   std::size_t width = 64, height = 32;  ///< results
@@ -56,6 +72,7 @@ struct SeparablePolicy {
   std::size_t group = 256;  ///< work-items of the other variants
   SeparableMarch march;
   SeparablePacked packed = {};
+  SeparableRegisters registers = {};
   SeparableTile tile = {};
   std::size_t thread_values = 65536;  ///< of a CPU's thread: a quarter of a core's second-level cache
   std::size_t threads_items = 64;     ///< work-items of a CPU that take bands in turns, for each thread
@@ -72,12 +89,14 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
                   .what = "8192 x 8192, Gaussian 5 x 5 and 15 x 15 of float, and of uint8",
                   .share = "0.84 and 0.81, 0.29 and 0.16 of copy"},
      .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4},
-     .packed = {.registers_a_unit = 65536}},
+     .packed = {.registers_a_unit = 65536},
+     .registers = {.registers_a_unit = 65536}},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
      .march = {.used = false, .group = 128, .groups_a_unit = 8},
-     .packed = {.runs = false}},
+     .packed = {.runs = false},
+     .registers = {.runs = false}},
     {.evidence = {.what = "no measurement: a Hopper's sizes, by smaller groups"},
      .march = {.group = 128, .groups_a_unit = 8}},
 };

@@ -98,8 +98,8 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
               &HistogramPolicy::many, &HistogramPolicy::others);
   check_table("histogram_weighted", kWeightedPolicies, &WeightedPolicy::local, &WeightedPolicy::others);
   check_table("heat", kHeatPolicies, &HeatPolicy::evidence, &HeatPolicy::others, &HeatPolicy::of_threads);
-  check_table("stencil", kStencilPolicies, &StencilPolicy::evidence, &StencilPolicy::others,
-              &StencilPolicy::of_threads);
+  check_table("stencil", kStencilPolicies, &StencilPolicy::evidence, &StencilPolicy::of_blocks,
+              &StencilPolicy::others, &StencilPolicy::of_threads);
   check_table("separable", kSeparablePolicies, &SeparablePolicy::evidence, &SeparablePolicy::others);
   check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::others);
   check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
