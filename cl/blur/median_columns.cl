@@ -9,9 +9,10 @@
 // Elements are loaded from global memory: the cache serves all but the first load of one. There is no barrier.
 //
 // With PAIRS a word has the elements of two rows, of 16 bits each: one instruction compares two pairs. A work-item then computes two rows.
+// With SHARES it computes two rows as well, one after the other: of each column it sorts the four elements that both have once, and inserts
+// the fifth.
 //
-// Launch: three dimensions of work-items: COLS cells of a channel of a row, rows or with PAIRS two of them, planes; grid-stride loops over
-// all three. Local memory:
+// Launch: three dimensions of work-items: COLS cells of a channel of a row, ROWS rows, planes; grid-stride loops over all three. Local memory:
 // the elements of each work-item's windows, at the edges.
 #include "separable/arguments.clh"
 
@@ -36,12 +37,17 @@
 #ifndef PAIRS
 #define PAIRS 0  // 1: elements of 8 or 16 bits, two of them in a word
 #endif
+#ifndef SHARES
+#define SHARES 0  // 1: two rows that share four sorted elements of each column; not with PAIRS
+#endif
 #ifndef PAIR_INSTRUCTIONS
 #define PAIR_INSTRUCTIONS 0  // 1: NVIDIA's, of sm_90; 0: vectors of two
 #endif
 #define SIZE 5
 #define RADIUS 2
-#define ROWS (1 + PAIRS)  // of results of a work-item
+#define ROWS (1 + (PAIRS || SHARES))  // of results of a work-item
+#define WORD_ROWS (1 + PAIRS)         // in a word
+#define LINES (SIZE + SHARES)         // elements of a column
 #define WIDE (COLS + SIZE - 1)  // columns of a work-item
 #define GROUP (GROUP_0 * GROUP_1 * GROUP_2)
 
@@ -94,6 +100,23 @@ static inline void sort_column(number v[SIZE]) {
   sort_pair(v, v + 3); sort_pair(v, v + 2); sort_pair(v + 1, v + 3); sort_pair(v + 1, v + 2);
 }
 
+#if SHARES
+// 5 exchanges.
+static inline void sort_four(number v[SIZE - 1]) {
+  sort_pair(v, v + 1); sort_pair(v + 2, v + 3); sort_pair(v, v + 2); sort_pair(v + 1, v + 3); sort_pair(v + 1, v + 2);
+}
+
+// Four sorted elements and one more, sorted.
+static inline void insert_number(number to[SIZE], const number v[SIZE - 1], number one) {
+#pragma unroll
+  for (uint i = 0; i < SIZE - 1; ++i) {
+    to[i] = LEAST(v[i], one);
+    one = MOST(v[i], one);
+  }
+  to[SIZE - 1] = one;
+}
+#endif
+
 // Merges two sorted columns by K. E. Batcher's odd-even merge: 13 exchanges.
 static inline void merge_columns(number to[2 * SIZE], const number a[SIZE], const number b[SIZE]) {
   number v[2 * SIZE] = {a[0], a[1], a[2], a[3], a[4], b[0], b[1], b[2], b[3], b[4]};
@@ -133,6 +156,21 @@ static inline number find_median(const number m[6], const number v[SIZE]) {
   return least;
 }
 
+// The medians of COLS neighbouring windows, of sorted columns.
+static inline void find_medians(number made[COLS], number v[WIDE][SIZE]) {
+  number before[2 * SIZE], pair[2 * SIZE], middle[6];
+  merge_columns(before, v[1], v[2]);
+#pragma unroll
+  for (uint c = 0; c < COLS; c += 2) {
+    merge_columns(pair, v[c + 3], v[c + 4]);
+    find_middle(middle, before, pair);
+    made[c] = find_median(middle, v[c]);
+    made[c + 1] = find_median(middle, v[c + 5]);
+#pragma unroll
+    for (uint i = 0; i < 2 * SIZE; ++i) before[i] = pair[i];
+  }
+}
+
 #if PAIRS && ELEMENT_HALF
 #define STORED ushort  // an element's bits
 #else
@@ -167,13 +205,13 @@ static inline void load_row(loaded v[WIDE], global const ELEMENT* from) {
 }
 
 // Loads the elements of a work-item's windows, which all exist, column by column. `first`: the place of the first result in the first row.
-static inline void load_inside(number v[WIDE][SIZE], global const ELEMENT* first, ulong in_pitch) {
+static inline void load_inside(number v[WIDE][LINES], global const ELEMENT* first, ulong in_pitch) {
 #if PAIRS
   loaded above[WIDE], line[WIDE];
   load_row(above, first);
 #endif
 #pragma unroll
-  for (uint j = 0; j < SIZE; ++j) {
+  for (uint j = 0; j < LINES; ++j) {
 #if PAIRS
     load_row(line, first + (j + 1) * in_pitch);
 #pragma unroll
@@ -190,19 +228,19 @@ static inline void load_inside(number v[WIDE][SIZE], global const ELEMENT* first
   }
 }
 
-// Loads the elements of a work-item's windows, which may lie beyond the edges, column by column: SIZE rows from `row` on. They go through
+// Loads the elements of a work-item's windows, which may lie beyond the edges, column by column: LINES rows from `row` on. They go through
 // local memory of the work-item's own, since loops over registers would be written out.
-static inline void load_edge(number v[WIDE][SIZE], local number* own, global const ELEMENT* from, ulong in_pitch, long row, long rows, long cell,
+static inline void load_edge(number v[WIDE][LINES], local number* own, global const ELEMENT* from, ulong in_pitch, long row, long rows, long cell,
                              long cells, uint channel, loaded beyond) {
 #pragma unroll 1
-  for (uint n = 0; n < WIDE * SIZE; ++n) {
-    const uint c = n / SIZE;
+  for (uint n = 0; n < WIDE * LINES; ++n) {
+    const uint c = n / LINES;
     // What lies farther away is for no result.
     const long place = cell + (long)c < cells + SIZE - 1 ? place_within(cell + (long)c - RADIUS, cells) : -1;
     number got = 0;
 #pragma unroll 1
-    for (uint r = 0; r < ROWS; ++r) {
-      const long line = row + (long)(n - c * SIZE + r), at = line < rows + RADIUS ? place_within(line, rows) : -1;
+    for (uint r = 0; r < WORD_ROWS; ++r) {
+      const long line = row + (long)(n - c * LINES + r), at = line < rows + RADIUS ? place_within(line, rows) : -1;
       loaded one = beyond;
       if (at >= 0 && place >= 0) one = number_of(from + (ulong)at * in_pitch, (ulong)place * CHANNELS + channel);
 #if PAIRS
@@ -216,7 +254,7 @@ static inline void load_edge(number v[WIDE][SIZE], local number* own, global con
 #pragma unroll
   for (uint c = 0; c < WIDE; ++c)
 #pragma unroll
-    for (uint j = 0; j < SIZE; ++j) v[c][j] = own[(c * SIZE + j) * GROUP];
+    for (uint j = 0; j < LINES; ++j) v[c][j] = own[(c * LINES + j) * GROUP];
 }
 
 // A result as it is stored, of the low or the high half of a word, as `shift` says.
@@ -272,7 +310,7 @@ static inline void store_medians(global RESULT* line, const number made[COLS], u
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void median_columns(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch, (void)band;
-  local number edge[SIZE * WIDE * GROUP];
+  local number edge[LINES * WIDE * GROUP];
   const uint item = (get_local_id(2) * GROUP_1 + get_local_id(1)) * GROUP_0 + get_local_id(0);
 #if PAIRS && ELEMENT_HALF
   ushort bits;
@@ -289,31 +327,33 @@ void median_columns(SEPARABLE_ARGUMENTS) {
       for (ulong piece = get_global_id(0); piece < pieces; piece += get_global_size(0)) {
         const ulong channel = piece % CHANNELS;
         const long cell = (long)(piece / CHANNELS * COLS);  // of the first result
-        number v[WIDE][SIZE];
+        number v[WIDE][LINES];
         if (cell >= RADIUS && cell + COLS + RADIUS <= (long)cells && row >= RADIUS && row + (ROWS - 1) + RADIUS < rows) {
           load_inside(v, from + (row - RADIUS) * in_pitch + (ulong)cell * CHANNELS + channel, in_pitch);
         } else {
 load_edge(v, edge + item, from, in_pitch, (long)row - RADIUS, (long)rows, cell, (long)cells, (uint)channel, beyond);
         }
+        const ulong col = (ulong)cell * CHANNELS + channel;
+        number made[COLS];
+#if SHARES
+#pragma unroll
+        for (uint c = 0; c < WIDE; ++c) sort_four(v[c] + 1);
+#pragma unroll 1
+        for (uint r = 0; r < ROWS && row + r < end_row; ++r) {
+          number sorted[WIDE][SIZE];
+#pragma unroll
+          for (uint c = 0; c < WIDE; ++c) insert_number(sorted[c], v[c] + 1, r == 0 ? v[c][0] : v[c][SIZE]);
+          find_medians(made, sorted);
+          store_medians(to + r * out_pitch, made, 0, col, first_col, end_col);
+        }
+#else
 #pragma unroll
         for (uint c = 0; c < WIDE; ++c) sort_column(v[c]);
-
-        number before[2 * SIZE], pair[2 * SIZE], middle[6], made[COLS];
-        merge_columns(before, v[1], v[2]);
+        find_medians(made, v);
 #pragma unroll
-        for (uint c = 0; c < COLS; c += 2) {
-          merge_columns(pair, v[c + 3], v[c + 4]);
-          find_middle(middle, before, pair);
-          made[c] = find_median(middle, v[c]);
-          made[c + 1] = find_median(middle, v[c + 5]);
-#pragma unroll
-          for (uint i = 0; i < 2 * SIZE; ++i) before[i] = pair[i];
-        }
-#pragma unroll
-        for (uint r = 0; r < ROWS; ++r) {
-          if (row + r >= end_row) continue;
-          store_medians(to + r * out_pitch, made, 16 * r, (ulong)cell * CHANNELS + channel, first_col, end_col);
-        }
+        for (uint r = 0; r < ROWS; ++r)
+          if (row + r < end_row) store_medians(to + r * out_pitch, made, 16 * r, col, first_col, end_col);
+#endif
       }
     }
   }

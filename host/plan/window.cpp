@@ -30,10 +30,12 @@ Attempt columns(const Device& device, const WindowProblem& problem) {
   Plan plan = filter_plan(operation_of(problem), "columns", "blur/median_columns.cl", "median_columns", g,
                           kSize / 2, kSize / 2);
   const bool pairs = g.in == Scalar::half ? policy.pairs_of_halves : policy.pairs && size_of(g.in) <= 2;
-  const std::size_t rows = pairs ? 2 : 1;
+  const bool shares = !pairs && policy.shares_rows && size_of(g.in) == 4;
+  const std::size_t rows = pairs || shares ? 2 : 1;
   const std::array<std::size_t, 3> extent{divide_up(g.width, cols) * g.channels, divide_up(g.height, rows),
                                           g.planes};
-  const std::size_t number = g.in == Scalar::float64 ? 8 : 4, own = kSize * (cols + kSize - 1) * number;
+  const std::size_t number = g.in == Scalar::float64 ? 8 : 4,
+                    own = (kSize + (shares ? 1 : 0)) * (cols + kSize - 1) * number;
   const std::size_t group = group_for(device, policy.columns_group, own, kOwnBytes);
   if (group == 0) return no_tile_fits(device);
   plan.work_group = shape_group(device, group, 64, extent);
@@ -44,6 +46,7 @@ Attempt columns(const Device& device, const WindowProblem& problem) {
   plan.numbers = {{"band", 1}};
   define(plan, "COLS", cols);
   if (pairs) define(plan, "PAIRS", 1);
+  if (shares) define(plan, "SHARES", 1);
   if (pairs && is_nvidia_gpu(device) && compute_capability(device) >= 90)
     define(plan, "PAIR_INSTRUCTIONS", 1);
   constexpr std::size_t kVectorBytes = 16;
@@ -54,7 +57,7 @@ Attempt columns(const Device& device, const WindowProblem& problem) {
   define_group(plan);
   // Of a pair of windows: the exchanges of two columns and of merging two, and what is left.
   plan.prediction.operations =
-      real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2.0 + 10) / real(rows);
+      real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2.0 + 10) / (pairs ? 2 : 1);
   plan.reason = formatted("{} windows of a row{}: columns are sorted once, and what pairs of windows share",
                           cols, pairs ? ", of two rows in the halves of words" : "");
   return plan;

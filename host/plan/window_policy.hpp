@@ -19,6 +19,7 @@ struct WindowPolicy {
   std::size_t columns_group = 128;  ///< its work-items
   bool pairs = true;  ///< "columns" compares two rows of integers of 8 and 16 bits by one instruction
   bool pairs_of_halves = false;   ///< the same of halves
+  bool shares_rows = false;       ///< "columns" sorts once what two rows of elements of 4 bytes share
   std::size_t thread_lanes = 16;  ///< results that a CPU's thread makes at once
 };
 
@@ -30,13 +31,15 @@ inline constexpr WindowPolicy kWindowPolicies[] = {
                   .share =
                       "0.295, 0.246, 0.247 and 0.123 of copy, by registers 0.076, 0.040, 0.052 and 0.025"},
      .shares_columns = true,
-     .pairs_of_halves = true},
+     .pairs_of_halves = true,
+     .shares_rows = true},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
      .pairs = false},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
-     .pairs_of_halves = true},
+     .pairs_of_halves = true,
+     .shares_rows = true},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: half as many results a work-item, since the compiler runs 32 of "
                           "them in the registers of one thread"},
