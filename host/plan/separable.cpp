@@ -415,12 +415,12 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
   return cpu(device, problem);
 }
 
-std::vector<std::string_view> preference(const Device& device, const SeparableProblem& /*problem*/,
+std::vector<std::string_view> preference(const Device& device, const SeparableProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const SeparablePolicy& policy = separable_policy(device);
   std::vector<std::string_view> order{"cpu"};
   if (policy.packed.used) order.push_back("packed");
-  if (policy.registers.used) order.push_back("registers");
+  if (size_of(problem.in) <= policy.registers.used_bytes) order.push_back("registers");
   order.insert(order.end(), {"march", "tiled", "two_pass"});
   return order;
 }

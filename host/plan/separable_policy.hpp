@@ -45,10 +45,10 @@ struct SeparablePacked {
 
 /// Of "registers": how work-items share a problem.
 struct SeparableRegisters {
-  bool runs = true;         ///< its sums would stay in registers
-  bool used = false;        ///< by plans' own choice, where it runs
-  std::size_t group = 128;  ///< work-items
-  std::size_t step = 2;     ///< rows that a work-item reads ahead of time
+  bool runs = true;            ///< its sums would stay in registers
+  std::size_t used_bytes = 0;  ///< of an element, up to which plans choose it where it runs
+  std::size_t group = 128;     ///< work-items
+  std::size_t step = 2;        ///< rows that a work-item reads ahead of time
   std::size_t wide_registers =
       32;  ///< 8 columns of bytes a work-item, not 4, if sums that have begun take so many at most
   std::size_t most_registers = 64;   ///< for sums that have begun

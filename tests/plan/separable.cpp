@@ -75,6 +75,30 @@ TEST_CASE("plan separable: packed products of bytes where all weights are whole 
   CHECK(refused());
 }
 
+TEST_CASE("plan separable: in registers where the rows of small elements are whole vectors") {
+  const smem::Device device = gpu();
+  const smem::PlanOverrides registers{.variant = "registers"};
+  smem::SeparableProblem bytes = image(5);
+  bytes.in = bytes.out = smem::Scalar::uint8;
+  const auto refused = [&] {
+    return test::failure_of([&] { smem::plan_separable(device, bytes, registers); }).argument == "variant";
+  };
+  CHECK(smem::plan_separable(device, bytes, registers).vector_width == 8);
+  bytes.row_taps = bytes.column_taps = 15;
+  CHECK(smem::plan_separable(device, bytes, registers).vector_width == 4);
+  bytes.unsharp = true;
+  CHECK(refused());
+  bytes.unsharp = false;
+  bytes.in_alignment = 2;
+  CHECK(refused());
+  bytes.in_alignment = 4;
+  bytes.row_taps = bytes.column_taps = 31;  // too many sums at once
+  CHECK(refused());
+  bytes = image(5);
+  bytes.in = bytes.out = smem::Scalar::float64;
+  CHECK(refused());
+}
+
 TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {
   const smem::Device device = gpu();
   // 9 strips of 1008 columns, and groups of 256 work-items with 128 registers, of which 2 share a unit; with
@@ -88,7 +112,7 @@ TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {
   CHECK(9 * 44 <= 3 * 132);
   smem::SeparableProblem bytes = image(5);
   bytes.in = bytes.out = smem::Scalar::uint8;
-  plan = smem::plan_separable(device, bytes);
+  plan = smem::plan_separable(device, bytes, {.variant = "march"});
   CHECK(plan.vector_width == 8);
   CHECK(plan.work_items() == 64);
   CHECK(plan.global[0] / 64 <= 9 * 132);
