@@ -6,15 +6,8 @@
 #ifndef UNIT_TYPE
 #define UNIT_TYPE 0  // half, bfloat16, int8: common/matrix_unit.clh
 #endif
-#ifndef INTEL_SUB_GROUP
-#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs
-#endif
-#if INTEL_SUB_GROUP
-#define SUB_GROUP_SIZE __attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
-#else
-#define SUB_GROUP_SIZE
-#endif
 #include "common/matrix_unit.clh"
+#include "common/sub_group.clh"
 
 #define ROW (UNIT_K + 32 / UNIT_BYTES)  // padded, as a product's tiles are
 

@@ -303,8 +303,11 @@ TEST_CASE("operations: descriptions are whole") {
     CAPTURE(operation.name);
     CHECK(names.insert(operation.name).second);
     CHECK_FALSE(operation.summary.empty());
-    for (const smem::operations::Step& step : operation.steps)
+    std::set<std::string_view> variants;
+    for (const smem::operations::Step& step : operation.steps) {
       CHECK_FALSE(step.what.empty());
+      CHECK(variants.insert(step.variant).second);
+    }
     for (const Scale scale : {Scale::edges, Scale::small, Scale::usual, Scale::large})
       CHECK_FALSE(operation.at(scale).empty());
   }

@@ -33,20 +33,13 @@
 #endif
 #include "attention/operation.clh"
 #include "common/hand_over.clh"
+#include "common/sub_group.clh"
 #if WARP_TEAMS
 #include "nvidia/copy_async.clh"
 #include "nvidia/half.clh"
 #define TEAM_BARRIER() sync_warp()
 #else
 #define TEAM_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
-#endif
-#ifndef INTEL_SUB_GROUP
-#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
-#endif
-#if INTEL_SUB_GROUP
-#define SUB_GROUP_SIZE __attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
-#else
-#define SUB_GROUP_SIZE
 #endif
 
 #define TEAMS (GROUP / TEAM)

@@ -25,15 +25,8 @@
 #ifndef UNROLL
 #define UNROLL 4  // of the innermost loops
 #endif
-#ifndef INTEL_SUB_GROUP
-#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
-#endif
-#if INTEL_SUB_GROUP
-#define SUB_GROUP_SIZE __attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
-#else
-#define SUB_GROUP_SIZE
-#endif
 #include "attention/operation.clh"
+#include "common/sub_group.clh"
 
 #define EACH_N 4  // keys of a work-item
 #define DOWN (TILE_M / EACH_M)

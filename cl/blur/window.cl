@@ -10,6 +10,7 @@
 //
 // Launch: three dimensions of work-items: vectors of a row, bands of `band` rows, planes; grid-stride loops over all three.
 #include "separable/arguments.clh"
+#include "common/sub_group.clh"
 
 #ifndef OPERATION
 #define OPERATION 0  // 0: median, 1: magnitude of the gradient
@@ -28,14 +29,6 @@
 #endif
 #ifndef GROUP_2
 #define GROUP_2 1
-#endif
-#ifndef INTEL_SUB_GROUP
-#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
-#endif
-#if INTEL_SUB_GROUP
-#define SUB_GROUP_SIZE __attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
-#else
-#define SUB_GROUP_SIZE
 #endif
 #define RADIUS (SIZE / 2)
 #define COUNT (SIZE * SIZE)

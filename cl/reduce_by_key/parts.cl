@@ -5,14 +5,9 @@
 //
 // Launch: one dimension, GROUP work-items a group, a group for each part. Local memory: see reduce_by_key/runs.clh.
 #include "reduce_by_key/runs.clh"
+#include "common/sub_group.clh"
 
-#ifndef INTEL_SUB_GROUP
-#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
-#endif
-#if INTEL_SUB_GROUP
-__attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
-#endif
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_by_key_parts(BY_KEY_ARGUMENTS) {
   DECLARE_TILE
   const uint item = get_local_id(0);

@@ -7,18 +7,13 @@
 // Launch: one dimension, GROUP work-items a group, a team for each chunk of each row; several teams only if rows have one
 // chunk. Local memory: see scan/tile.clh.
 #include "scan/tile.clh"
+#include "common/sub_group.clh"
 
 #ifndef ALWAYS_SCAN
 #define ALWAYS_SCAN 0  // 1: no barrier in a branch, which PoCL 3.1 miscompiles in small groups
 #endif
 
-#ifndef INTEL_SUB_GROUP
-#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
-#endif
-#if INTEL_SUB_GROUP
-__attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
-#endif
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_parts(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
   local state local_states[LOCAL_STATES];

@@ -8,16 +8,11 @@
 // with GROUP states.
 #define LOCAL_STATES GROUP  // a state of each work-item
 #include "select/tile.clh"
+#include "common/sub_group.clh"
 
 DEFINE_TEAM_REDUCE(team_join, state, join)
 
-#ifndef INTEL_SUB_GROUP
-#define INTEL_SUB_GROUP 0  // work-items of a sub-group, on Intel's GPUs; 0: the compiler's choice
-#endif
-#if INTEL_SUB_GROUP
-__attribute__((intel_reqd_sub_group_size(INTEL_SUB_GROUP)))
-#endif
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_parts(SELECT_ARGUMENTS) {
   DECLARE_TILE
   const uint item = get_local_id(0);

@@ -9,6 +9,7 @@
 // line = GROUP_X * COLS + (size_x - 1) * CHANNELS rounded up to 4, and 4 * CHANNELS more, and rows = GROUP_Y * ROWS + size_y - 1; WEIGHTS values, at
 // least size_y times size_x rounded up to 4.
 #include "stencil/cells.clh"
+#include "common/sub_group.clh"
 #include "common/work_group.clh"
 
 #ifndef GROUP_X
@@ -42,7 +43,7 @@ static inline void add_taps(VALUE sum[COLS], values w, const VALUE* cells, uint 
   }
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_blocks(STENCIL_ARGUMENTS) {
   local values tile[TILE / 4], packed[WEIGHTS / 4];
   local VALUE* cells = (local VALUE*)tile;

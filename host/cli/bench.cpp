@@ -7,6 +7,7 @@
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "cli/text.hpp"
 
 #include <smem/smem.hpp>
 
@@ -84,8 +85,7 @@ void write_results(const Options& options, const Results& all) {
 void print_rates(const std::string& device) {
   const Context context({.device = device});
   const Rates rates = measure_rates(context, true);
-  print_fitted(fmt::format("{} ({}, driver {})\n", context.device().name, context.device().platform,
-                           context.device().driver));
+  print_fitted(device_text(context.device()) + "\n");
   fmt::print("copy  {:>10.1f} GB/s, read and written\nfp32  {:>10.1f} GFLOP/s\n", rates.copy * 1e-9,
              rates.fp32 * 1e-9);
   print_fitted(fmt::format(

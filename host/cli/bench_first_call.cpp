@@ -3,6 +3,8 @@
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
+#include "cli/text.hpp"
+#include "measure/first_call.hpp"
 #include "measure/measure.hpp"
 
 #include <smem/smem.hpp>
@@ -17,6 +19,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smem::cli {
@@ -25,8 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kEdge = 1024;  // of the float matrix
-
 struct Options {
   std::string device;
   std::size_t repetitions = 5;
@@ -34,49 +35,18 @@ struct Options {
       child;  // "smem" or "plain": this process is the one that is measured; "device": it names the device
 };
 
-constexpr const char* kPlainSource = R"(
-kernel void plain(global const float* in, global float* out, uint rows, uint cols) {
-  const uint col = get_global_id(0), row = get_global_id(1);
-  out[(size_t)col * rows + row] = in[(size_t)row * cols + col];
-}
-)";
-
 /// One first call, in this process. Prints: the call and its end, the same until the context is closed (both
 /// ms), and what the program cache did.
 int run_in_child(const Options& options) {
   auto context = std::make_unique<Context>(ContextOptions{.device = options.device});
   if (options.child == "device") {
     const Device& device = context->device();
-    fmt::print("{} {} ({}, driver {})\n", name_of(device.type), device.name, device.platform, device.driver);
+    fmt::print("{} {}\n", name_of(device.type), device_text(device));
     return kGood;
   }
-  const std::vector<float> numbers(kEdge * kEdge, 1.0f);
-  const cl::Buffer in = make_buffer(*context, numbers.size() * sizeof(float));
-  const cl::Buffer out = make_buffer(*context, numbers.size() * sizeof(float));
-  write_buffer(*context, in, numbers.data(), numbers.size() * sizeof(float));
-  write_buffer(*context, out, numbers.data(), numbers.size() * sizeof(float));
-
-  const auto start = measure::Clock::now();
-  cl::Kernel kernel;
-  if (options.child == "smem") {
-    transpose(*context, MatrixView<const float>(in, kEdge, kEdge), MatrixView<float>(out, kEdge, kEdge));
-  } else {
-    kernel = measure::plain_kernel(*context, kPlainSource, "plain");
-    const cl_mem from = in(), to = out();
-    const cl_uint edge = kEdge;
-    measure::set_arguments(kernel(), from, to, edge, edge);
-    const std::size_t global[] = {kEdge, kEdge}, local[] = {16, 16};
-    measure::check(
-        clEnqueueNDRangeKernel(context->queue()(), kernel(), 2, nullptr, global, local, 0, nullptr, nullptr),
-        "clEnqueueNDRangeKernel");
-  }
-  // The queue's own wait, so that what smem does in Context::finish counts as work of the time until the end.
-  measure::check(clFinish(context->queue()()), "clFinish");
-  const double call = measure::seconds_since(start);
-  const CacheStatistics before = context->cache_statistics();
-  context.reset();
-  const double closed = measure::seconds_since(start);
-  fmt::print("{} {} {} {}\n", call * 1e3, closed * 1e3, before.built_from_source, before.loaded_from_disk);
+  const measure::FirstCall first = measure::first_call(std::move(context), options.child == "smem");
+  fmt::print("{} {} {} {}\n", first.call * 1e3, first.closed * 1e3, first.statistics.built_from_source,
+             first.statistics.loaded_from_disk);
   return kGood;
 }
 
@@ -161,7 +131,7 @@ int run(const Options& options) {
   }
 
   print_fitted(fmt::format("{}\n{} x {} float, context and buffers ready; medians of {} new processes each\n",
-                           device, kEdge, kEdge, options.repetitions));
+                           device, measure::kFirstEdge, measure::kFirstEdge, options.repetitions));
   fmt::print("{:<42}{:>10}{:>14}{:>13}\n", "ms", "first call", "until closed", "goal");
   std::size_t missed = 0;
   const auto row = [&](const char* what, const Times& times, std::optional<double> value = {},

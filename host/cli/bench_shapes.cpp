@@ -5,6 +5,7 @@
 #include "cli/described.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
+#include "measure/queued.hpp"
 
 #include <fmt/format.h>
 
@@ -24,27 +25,6 @@ using operations::Operation;
 
 /// Results of more operations than this are not compared with a plain loop, which would take minutes.
 constexpr double kMostCompared = 0x1p31;
-
-/// Seconds of a call in a queue without profiling: each repetition takes some milliseconds, so that the wait
-/// at its end does not count.
-measure::Statistics seconds_of(const Context& context, const std::function<void()>& call) {
-  const auto of = [&](std::size_t calls) {
-    const auto start = measure::Clock::now();
-    for (std::size_t i = 0; i < calls; ++i)
-      call();
-    context.finish();
-    return measure::seconds_since(start) / static_cast<double>(calls);
-  };
-  of(1);  // builds
-  const double first = of(2);
-  const auto calls = static_cast<std::size_t>(std::clamp(4e-3 / first, 1.0, 500.0));
-  std::vector<double> seconds;
-  measure::repeat({.least = 5, .most = 9, .seconds = 0.05}, [&] {
-    seconds.push_back(of(calls));
-    return true;
-  });
-  return measure::statistics(seconds);
-}
 
 /// Numbers with all their bits, as a program has them: by whole numbers a device takes less power, and is
 /// faster.
@@ -67,8 +47,7 @@ class Shapes {
                 {"GFLOP/s", 9},
                 {"model ms", 10, Column::Kind::extra}},
                15) {
-    const Device& device = context_.device();
-    print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
+    print_fitted(device_text(device()) + "\n");
     fmt::print("{}", table_.head());
   }
 
@@ -100,7 +79,8 @@ class Shapes {
         wrong = data.wrong(context_, pair);
       }
       if (chosen == 0 || is_compared) data.write_pieces(context_, pair, number_of);
-      const measure::Statistics seconds = seconds_of(context_, [&] { one.call(context_, arrays, call); });
+      const measure::Statistics seconds =
+          measure::seconds_in_queue(context_, [&] { one.call(context_, arrays, call); });
       print(one, plan, seconds, predicted, asked, text, wrong);
       if (chosen == 0) chosen = seconds.median;
       if (best == 0 || seconds.median < best) best = seconds.median;

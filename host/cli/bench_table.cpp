@@ -64,7 +64,7 @@ BenchTable::BenchTable(const BenchOptions& options, std::string traffic, bool op
   }
   if (options_.quiet) return;
   const Device& device = this->device();
-  print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
+  print_fitted(device_text(device) + "\n");
   fmt::print("{}", table_.head());
   std::fflush(stdout);
 }

@@ -2,10 +2,10 @@
 /// code.
 #pragma once
 
-#include "cli/call_costs.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "cli/whole_file.hpp"
+#include "measure/call_costs.hpp"
 #include "measure/measure.hpp"
 #include "operations/operation.hpp"
 

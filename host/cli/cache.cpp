@@ -1,6 +1,7 @@
 // smem cache: the compiled programs on disk.
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
+#include "cli/described.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
@@ -142,7 +143,7 @@ void add_cache(CLI::App* root, int& exit_code) {
   auto operations = std::make_shared<std::vector<std::string>>();
   auto device = std::make_shared<std::string>();
   warm->add_option("operations", *operations, "Only these operations")
-      ->check(CLI::IsMember(warm_operations()));
+      ->check(CLI::IsMember(operation_names()));
   add_device_option(warm, *device);
   warm->callback([device, operations, &exit_code] { exit_code = warm_cache(*device, *operations); });
 }

@@ -15,7 +15,6 @@
 
 #include <functional>
 #include <string_view>
-#include <utility>
 
 namespace smem::cli {
 
@@ -27,23 +26,6 @@ struct Work {
   std::string name;
   std::vector<Call> calls;
 };
-
-/// Turns of matrices, which the transposes and flips are made of.
-Work rotations() {
-  Work work{"rotate", {}};
-  for (const Rotation rotation : {Rotation::by_90, Rotation::by_180, Rotation::by_270}) {
-    for (const auto& [rows, cols] : {std::pair{64, 64}, {1024, 1024}, {1001, 999}}) {
-      work.calls.emplace_back([=, rows = std::size_t(rows),
-                               cols = std::size_t(cols)](const Context& context) {
-        const bool turned = rotation != Rotation::by_180;
-        const Array<float> in(context, std::vector<float>(rows * cols)), out(context, smem::Count{in.size()});
-        rotate(context, in.matrix(rows, cols), turned ? out.matrix(cols, rows) : out.matrix(rows, cols),
-               rotation);
-      });
-    }
-  }
-  return work;
-}
 
 /// A call on each small sample, and on each that the device would be measured with.
 std::vector<Call> calls_of(const operations::Operation& operation, const Device& device) {
@@ -69,7 +51,6 @@ std::vector<Work> asked_work(const std::vector<std::string>& names, const Device
   for (const operations::Operation& operation : operations::all())
     if (is_asked(operation.name, names))
       all.push_back({std::string(operation.name), calls_of(operation, device)});
-  if (is_asked("rotate", names)) all.push_back(rotations());
   return all;
 }
 
@@ -89,12 +70,6 @@ std::string make_calls(const Context& context, const Work& work, std::size_t don
 }
 
 }  // namespace
-
-std::vector<std::string> warm_operations() {
-  std::vector<std::string> names = operation_names();
-  names.emplace_back("rotate");
-  return names;
-}
 
 int warm_cache(const std::string& device, const std::vector<std::string>& operations) {
   const Context context({.device = device});

@@ -35,8 +35,6 @@ void set_help(CLI::App& app);
 /// Parses, and runs what was chosen; without any argument prints the help. \returns false after an error of
 /// usage, which was printed in a line.
 bool parse(CLI::App& app, int argc, char** argv);
-/// The operations that `smem cache warm` takes.
-std::vector<std::string> warm_operations();
 /// Calls operations (of none: all) on little data, with the plans' own choices, so that their programs are
 /// built and kept. Prints how many were, and the time. \returns the exit code.
 int warm_cache(const std::string& device, const std::vector<std::string>& operations);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,25 +36,46 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// The name with the least distance to a word; there is one at least.
+std::string nearest(std::string_view word, const std::vector<std::string>& names) {
+  return *std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return distance(word, a) < distance(word, b);
+  });
+}
+
 /// Names the first word that stands for a command and is none, and the nearest one; empty: there is no such
 /// word.
 std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words) {
   const CLI::App* at = &root;
   std::string path = root.get_name();
   for (const std::string& word : words) {
-    const auto all = at->get_subcommands(
-        [&](const CLI::App* app) { return !app->get_group().empty() || app->get_name() == word; });
-    if (all.empty() || word.starts_with('-')) return {};
-    const auto nearest = std::min_element(all.begin(), all.end(), [&](const CLI::App* a, const CLI::App* b) {
-      return distance(word, a->get_name()) < distance(word, b->get_name());
-    });
-    if ((*nearest)->get_name() != word)
-      return fmt::format("no command \"{}\" of {}; the nearest is \"{}\"", word, path,
-                         (*nearest)->get_name());
-    at = *nearest;
+    std::vector<std::string> names;
+    for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; }))
+      if (!command->get_group().empty() || command->get_name() == word) names.push_back(command->get_name());
+    if (names.empty() || word.starts_with('-')) return {};
+    const std::string name = nearest(word, names);
+    if (name != word) return fmt::format("no command \"{}\" of {}; the nearest is \"{}\"", word, path, name);
+    at = at->get_subcommand(name);
     path += " " + word;
   }
   return {};
+}
+
+/// CLI11's "NAME: WORD not in {VALUE,...}", with the nearest value in place of a list that is long.
+std::string with_nearest(const std::string& what) {
+  constexpr std::string_view kList = " not in {";
+  constexpr std::size_t kLong = 80;
+  const std::size_t list = what.find(kList), end = what.rfind('}');
+  const std::size_t name = what.rfind(": ", list);
+  if (list == std::string::npos || end < list || name == std::string::npos || what.size() < kLong)
+    return what;
+  const std::string word = what.substr(name + 2, list - name - 2);
+  std::istringstream text(what.substr(list + kList.size(), end - list - kList.size()));
+  std::vector<std::string> values;
+  for (std::string value; std::getline(text, value, ',');)
+    values.push_back(value);
+  return fmt::format("{}: no \"{}\"; the nearest is \"{}\"", what.substr(0, name), word,
+                     nearest(word, values));
 }
 
 /// What an option takes, in words; CLI11 would print its own names of types and checks.
@@ -96,7 +118,7 @@ bool parse(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error) == 0;  // --version ends here too
     std::string what = unknown_command(app, std::vector<std::string>(argv + 1, argv + argc));
-    if (what.empty()) what = error.what();
+    if (what.empty()) what = with_nearest(error.what());
     // CLI11 says first which command is missing.
     if (const auto unknown = app.remaining(true);
         !unknown.empty() && what.find(unknown.front()) == std::string::npos)

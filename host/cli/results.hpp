@@ -1,7 +1,7 @@
 /// What benchmarks of this process have measured, and files of such results: written, read again, compared.
 #pragma once
 
-#include "cli/call_costs.hpp"
+#include "measure/call_costs.hpp"
 #include "measure/measure.hpp"
 
 #include <smem/smem.hpp>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace smem::cli {
+
+using measure::CallCosts;
 
 /// One row of a benchmark.
 struct Result {

@@ -75,8 +75,16 @@ std::string number_text(double number) {
   return fmt::format("{:.{}f}", number, decimals);
 }
 
+std::string device_text(const Device& device) {
+  return fmt::format("{} ({}, driver {})", device.name, device.platform, device.driver);
+}
+
 std::string count_text(std::size_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
+
+std::string build_text(double seconds) { return seconds > 0 ? fmt::format("{:.0f}", seconds * 1e3) : ""; }
+
+std::string host_text(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
 
 }  // namespace smem::cli

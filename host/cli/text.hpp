@@ -1,6 +1,8 @@
 /// Numbers and names as tables show them.
 #pragma once
 
+#include <smem/device.hpp>
+
 #include <cstddef>
 #include <string>
 
@@ -19,7 +21,15 @@ std::string bytes_text(std::size_t bytes);
 /// A positive number with three significant digits or more and without an exponent: "12345", "0.312".
 std::string number_text(double number);
 
+/// "NVIDIA H200 (NVIDIA CUDA, driver 580.159)".
+std::string device_text(const Device& device);
+
 /// "1 program", "2 programs".
 std::string count_text(std::size_t count, const std::string& what);
+
+/// Seconds of compilers, in milliseconds; nothing when nothing was built.
+std::string build_text(double seconds);
+/// Seconds of the host, in microseconds.
+std::string host_text(double seconds);
 
 }  // namespace smem::cli

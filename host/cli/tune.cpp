@@ -8,6 +8,7 @@
 #include "cli/described.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
+#include "cli/text.hpp"
 #include "operations/list.hpp"
 
 #include <fmt/chrono.h>
@@ -156,7 +157,7 @@ int tune(const TuneOptions& options) {
   const Device device = device_from_json(device_facts(options.device, "tune"));
   const std::vector<TuneCase> cases = asked_cases(options, device);
   Journal journal(device, options.restart);
-  print_fitted(fmt::format("{} ({}, driver {})\n", device.name, device.platform, device.driver));
+  print_fitted(device_text(device) + "\n");
   Table table = make_table();
   fmt::print("{}", table.head());
   std::fflush(stdout);

@@ -304,6 +304,25 @@ void Engine::submit(const std::string& name, const std::vector<Argument>& argume
   static_cast<void>(work.release());  // the callback deletes it
 }
 
+void Engine::bring(Handle handle, int home) {
+  if (!homes_count_ || home == 0 || handle == nullptr) return;
+  struct Copy {
+    Handle handle;
+    int node;
+  };
+  const int worker = workers_[static_cast<std::size_t>(home - 1) % workers_.size()];
+  const auto node = static_cast<int>(starpu_worker_get_memory_node(static_cast<unsigned>(worker)));
+  auto copy = std::make_unique<Copy>(Copy{handle, node});
+  const auto arrived = [](void* argument) {
+    const std::unique_ptr<Copy> one(static_cast<Copy*>(argument));
+    starpu_data_release_on_node(one->handle, one->node);
+  };
+  wake_workers();
+  // Where StarPU refuses, the task that reads the data has it copied.
+  if (starpu_data_acquire_on_node_cb(handle, node, STARPU_R, arrived, copy.get()) == 0)
+    static_cast<void>(copy.release());  // the callback deletes it
+}
+
 void Engine::wait_for_tasks() {
   wake_workers();
   starpu_task_wait_for_all();

@@ -38,6 +38,9 @@ class Engine {
   std::size_t device_bytes() const { return device_bytes_; }
 
   void submit(const std::string& name, const std::vector<Argument>& arguments, Session::Body body);
+  /// Copies data to the device `home`, when the tasks submitted before have written it: tasks there find it.
+  /// Without it the copy begins when the device has room for the task. Does not wait.
+  void bring(Handle handle, int home);
   /// Waits for the tasks, when there are no messages, and lets the workers rest.
   void wait_for_tasks();
 

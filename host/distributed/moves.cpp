@@ -5,6 +5,8 @@
 
 #include <smem/opencl.hpp>
 
+#include <algorithm>
+
 namespace smem::distributed::detail {
 
 namespace {
@@ -39,24 +41,32 @@ void touch(State& state, Handle handle) {
 
 void move(State& state, const End& from, const End& to, std::size_t rows, std::size_t row_bytes) {
   if (rows == 0 || row_bytes == 0) return;
-  const auto copy = [&](const End& source, const End& target, Access access) {
+  const auto copy = [&](const End& source, const End& target, Access access, std::size_t length) {
     std::vector<Argument> arguments = {{target.handle, access}};
     if (source.handle != target.handle) arguments.push_back({source.handle, Access::read});
     state.submit("copy", arguments, [=](const Context& context, std::span<const Piece> pieces) {
-      copy_rows(context, pieces.back(), source, pieces[0], target, rows, row_bytes);
+      copy_rows(context, pieces.back(), source, pieces[0], target, rows, length);
     });
   };
   if (from.rank == to.rank) {
     if (from.rank != state.rank()) return;
     if (home_of(from.handle) == home_of(to.handle) || home_of(from.handle) == 0 || home_of(to.handle) == 0) {
-      copy(from, to, Access::update);
+      copy(from, to, Access::update, row_bytes);
       return;
     }
-    // Between devices goes what is asked for, not all of the handle's data.
-    const Temporary between(rows * row_bytes, 1);
-    const End packed{state.rank(), between.handle(), 0, row_bytes};
-    copy(from, packed, Access::write);
-    copy(packed, to, Access::update);
+    // Between devices goes what is asked for, not all of the handle's data; in pieces: one is on its way to
+    // main memory while the one before it leaves that.
+    const std::size_t bytes = rows == 1 ? row_bytes : 0,
+                      pieces = std::max<std::size_t>(bytes / kPieceBytes, 1);
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const std::size_t first = bytes / pieces * piece,
+                        length = piece + 1 == pieces ? row_bytes - first : bytes / pieces;
+      const Temporary between(rows, length);
+      const End packed{state.rank(), between.handle(), 0, length};
+      copy({from.rank, from.handle, from.offset + first, from.pitch}, packed, Access::write, length);
+      state.bring(between.handle(), home_of(to.handle));
+      copy(packed, {to.rank, to.handle, to.offset + first, to.pitch}, Access::update, length);
+    }
     return;
   }
   const std::int64_t tag = state.next_tag();
@@ -64,11 +74,11 @@ void move(State& state, const End& from, const End& to, std::size_t rows, std::s
   const Temporary message(rows * row_bytes, 1);
   const End packed{state.rank(), message.handle(), 0, row_bytes};
   if (from.rank == state.rank()) {
-    copy(from, packed, Access::write);
+    copy(from, packed, Access::write, row_bytes);
     state.send(message.handle(), to.rank, tag);
   } else {
     state.receive(message.handle(), from.rank, tag);
-    copy(packed, to, Access::update);
+    copy(packed, to, Access::update, row_bytes);
   }
 }
 

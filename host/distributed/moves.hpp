@@ -7,6 +7,9 @@
 
 namespace smem::distributed::detail {
 
+/// Of what goes from one device to another: 4 to 16 MiB reach the link's rate between two H200.
+inline constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
+
 /// One end of a move: `rows` of `row_bytes`, `pitch` bytes apart, from byte `offset` of the handle on.
 struct End {
   int rank = 0;

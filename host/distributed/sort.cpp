@@ -236,16 +236,21 @@ class Sort {
     std::vector<std::vector<Run>> runs_of(parts);
     for (std::size_t i = 0; i < blocks(); ++i) {
       const int from = keys_.blocks()[i].rank;
-      // Each rank begins with another part: none is sent to by all at once.
+      // Each rank begins with another part: none is sent to by all at once. What stays comes last.
       for (std::size_t n = 0; n < parts; ++n) {
-        const std::size_t part = (n + i) % parts, first = cuts_[i][part], count = cuts_[i][part + 1] - first;
+        const std::size_t part = (n + i + 1) % parts, first = cuts_[i][part],
+                          count = cuts_[i][part + 1] - first;
         const int to = keys_.blocks()[part].rank;
         part_sizes_[part] += count;
         if (count == 0) continue;
         const std::int64_t tag = state_.next_tag();
         if (from != state_.rank() && to != state_.rank()) continue;
         Temporary run(count, bytes, to == state_.rank() ? home_of(keys_.blocks()[part].handle) : 0);
-        if (from == state_.rank()) {
+        if (from == to && home_of(sorted_[i].handle()) != home_of(run.handle())) {
+          touch(state_, run.handle());
+          move(state_, {from, sorted_[i].handle(), first * bytes, count * bytes}, {to, run.handle()}, 1,
+               count * bytes);
+        } else if (from == state_.rank()) {
           const End source{.offset = first * bytes, .pitch = count * bytes}, target{.pitch = count * bytes};
           state_.submit("copy", {{sorted_[i].handle(), Access::read}, {run.handle(), Access::write}},
                         [=](const Context& context, std::span<const Piece> pieces) {

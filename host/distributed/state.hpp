@@ -67,6 +67,8 @@ class State {
   void submit(const std::string& name, const std::vector<Argument>& arguments, Session::Body body) {
     engine_.submit(name, arguments, std::move(body));
   }
+  /// Copies data to the device `home` of this rank as soon as the tasks before have written it.
+  void bring(Handle handle, int home) { engine_.bring(handle, home); }
   /// Calls `body` now, with the context of this rank's first device, for results of a few bytes. What it
   /// throws is kept as the failure of a task is.
   void here(const std::function<void(const Context&)>& body);

@@ -14,8 +14,6 @@ namespace smem::distributed {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{16}
-                                    << 20;  // measured between two GPUs: 4 to 16 MiB reach the link's rate
 constexpr std::size_t kPiecesOfTile = 16;
 
 }  // namespace
@@ -102,7 +100,7 @@ void transpose(const Rows& in, Rows& out) {
       // In pieces: one is on its way to main memory while the one before it leaves that.
       const std::size_t bytes = from.rows * to.rows * type.bytes;
       const std::size_t pieces =
-          std::clamp<std::size_t>(bytes / kPieceBytes, 1, std::min(kPiecesOfTile, to.rows));
+          std::clamp<std::size_t>(bytes / detail::kPieceBytes, 1, std::min(kPiecesOfTile, to.rows));
       for (std::size_t piece = 0; piece < pieces; ++piece) {
         const std::size_t first = to.rows * piece / pieces, count = to.rows * (piece + 1) / pieces - first;
         Tile made{i, j, first, count, Temporary(from.rows * count, type.bytes)};
@@ -116,6 +114,7 @@ void transpose(const Rows& in, Rows& out) {
                                            {.offset = memory[1].vector(type).offset}),
                               first, count);
                        });
+          if (to.handle != nullptr && !in_bands) state.bring(made.data.handle(), home_of(to.handle));
           if (to.handle == nullptr) {
             state.send(made.data.handle(), to.rank, tag);
             continue;
@@ -131,10 +130,11 @@ void transpose(const Rows& in, Rows& out) {
       }
     };
     // In each step every block sends to the block that is so far behind it: no rank is sent to by all at
-    // once. In bands each block of `in` makes all of these steps before the next one.
+    // once. What stays comes last, while the others travel. In bands each block of `in` makes all of these
+    // steps before the next one.
     for (std::size_t n = 0; n < ins * outs; ++n) {
       const std::size_t i = in_bands ? n / outs : n % ins, step = in_bands ? n % outs : n / ins;
-      make(i, (i * outs / ins + step) % outs);
+      make(i, (i * outs / ins + step + 1) % outs);
       if (in_bands && step + 1 == outs) state.throttle(outs);
     }
     std::stable_sort(waiting.begin(), waiting.end(),

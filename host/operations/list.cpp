@@ -11,6 +11,7 @@ namespace smem::operations {
 #define SMEM_OPERATIONS(DO) \
   DO(transpose)             \
   DO(flip)                  \
+  DO(rotate)                \
   DO(reduce)                \
   DO(matvec)                \
   DO(vecmat)                \

@@ -23,6 +23,7 @@ struct ColumnPolicy {
   // Of "together": work-items, bytes of a row of a block, groups that a unit runs at once, and parts, at
   // most.
   std::size_t together_group = 512;
+  std::size_t together_group_of_doubles = 512;  ///< ptxas spills in groups of 1024
   std::size_t together_bytes = 128;
   std::size_t together_groups = 2;
   std::size_t together_parts = 64;

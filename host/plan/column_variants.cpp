@@ -154,8 +154,10 @@ Attempt together(const Device& device, const ColumnWork& w, std::size_t wanted) 
   if (!can_look_back(device)) return kCannotPublish;
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = w.part_values * value_bytes(w), element = size_of(w.in);
-  const std::size_t group =
-      group_for(device, group_wanted({.work_items = wanted}, policy.together_group), bytes);
+  const std::size_t group_chosen = value_bytes(w) == sizeof(double)
+                                       ? std::min(policy.together_group, policy.together_group_of_doubles)
+                                       : policy.together_group;
+  const std::size_t group = group_for(device, group_wanted({.work_items = wanted}, group_chosen), bytes);
   const std::size_t width = std::min(at_least_1(policy.together_bytes / element), group);
   if (group == 0) return no_tile_fits(device);
   // Of a unit's groups each has its share.

@@ -11,12 +11,13 @@ namespace smem::plan::gemm {
 
 namespace {
 
+constexpr std::size_t kLineBytes = 16;  // that a lane reads and writes at once
+
 /// A tile as a device has it.
 struct Sizes {
   TileShape shape;  ///< m, n and k
   UnitShape unit;
   std::size_t group;  ///< work-items
-  LocalLayout a, b;   ///< of the rows along k of both factors
   std::size_t bytes;  ///< of local memory
 };
 
@@ -24,7 +25,7 @@ struct Sizes {
 /// lines.
 LocalLayout rows_along_k(const Device& device, std::size_t rows, std::size_t cols, std::size_t item_bytes,
                          std::size_t unit_rows, std::size_t group) {
-  const std::size_t line = 16 / item_bytes, across = cols / line;
+  const std::size_t line = kLineBytes / item_bytes, across = cols / line;
   const Access store{"lines from global memory", true, line, [=](std::size_t item) {
                        return Item{item / across % rows, item % across * line};
                      }};
@@ -35,6 +36,7 @@ LocalLayout rows_along_k(const Device& device, std::size_t rows, std::size_t col
                       {.kind = Kind::padded, .padding = line});
 }
 
+/// Without layouts, which take longer than all else: their bytes follow from the padding.
 Sizes sizes_of(const Device& device, const GemmProblem& problem, const units::Tile& tile,
                std::size_t row_bytes) {
   const std::size_t item_bytes = size_of(problem.in);
@@ -42,9 +44,7 @@ Sizes sizes_of(const Device& device, const GemmProblem& problem, const units::Ti
   sizes.unit = shape_of(device.matrix_unit, problem.in, tile.unit_m);
   sizes.group = tile.subs_m * tile.subs_n * sizes.unit.lanes;
   sizes.shape = {tile.m(), tile.n(), row_bytes / item_bytes, 1, 1, tile.speed};
-  sizes.a = rows_along_k(device, tile.m(), sizes.shape.k, item_bytes, sizes.unit.m, sizes.group);
-  sizes.b = rows_along_k(device, tile.n(), sizes.shape.k, item_bytes, sizes.unit.n, sizes.group);
-  sizes.bytes = 2 * (sizes.a.bytes() + sizes.b.bytes());
+  sizes.bytes = 2 * (tile.m() + tile.n()) * (row_bytes + kLineBytes);
   if (device.emulated_unit) sizes.bytes += tile.subs_m * tile.subs_n * sizes.unit.emulated_bytes;
   return sizes;
 }
@@ -96,6 +96,9 @@ Attempt matrix_units(const Device& device, const GemmProblem& problem, const Pla
   const std::size_t groups = count_tiles(problem, sizes.shape, split.parts);
   if (groups > kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
 
+  const std::size_t item_bytes = size_of(problem.in);
+  const LocalLayout a = rows_along_k(device, tile->m(), sizes.shape.k, item_bytes, sizes.unit.m, sizes.group);
+  const LocalLayout b = rows_along_k(device, tile->n(), sizes.shape.k, item_bytes, sizes.unit.n, sizes.group);
   const bool in_parts = split.parts > 1;
   GemmProblem of_sums = problem;
   if (in_parts) of_sums.epilogue = false;
@@ -107,7 +110,7 @@ Attempt matrix_units(const Device& device, const GemmProblem& problem, const Pla
   plan.work_group = {sizes.group, 1, 1};
   plan.global = {groups * sizes.group, 1, 1};
   plan.local_bytes = sizes.bytes;
-  plan.vector_width = 16 / size_of(problem.in);
+  plan.vector_width = kLineBytes / item_bytes;
   define_unit(device, sizes.unit, plan);
   define(plan, {{"SUBS_M", tile->subs_m},
                 {"SUBS_N", tile->subs_n},
@@ -115,11 +118,11 @@ Attempt matrix_units(const Device& device, const GemmProblem& problem, const Pla
                 {"SUB_N", tile->sub_n},
                 {"TILE_K", sizes.shape.k},
                 {"GROUP", sizes.group},
-                {"A_TILE_STRIDE", sizes.a.stride},
-                {"B_TILE_STRIDE", sizes.b.stride},
+                {"A_TILE_STRIDE", a.stride},
+                {"B_TILE_STRIDE", b.stride},
                 {"A_ALIGNED", problem.a_alignment >= 16 ? 1 : 0},
                 {"B_ALIGNED", problem.b_alignment >= 16 ? 1 : 0}});
-  plan.layout = both_layouts(sizes.a, sizes.b);
+  plan.layout = both_layouts(a, b);
   // Written once, and read by the sub-groups of its row or column of the tile.
   plan.prediction.local_bytes = real(count_tiles(problem, sizes.shape), round_up(problem.k, sizes.shape.k)) *
                                 real(size_of(problem.in)) *

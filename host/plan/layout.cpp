@@ -40,28 +40,27 @@ std::string_view name_of(LocalLayout::Kind kind) {
 
 namespace {
 
-/// The distinct words of some work-items, sorted.
-using Words = std::vector<std::size_t>;
+/// What is counted of a phase; kept from one to the next, since layouts are chosen by thousands of them.
+struct Count {
+  std::vector<std::size_t> words;    ///< distinct ones, sorted
+  std::vector<std::size_t> of_bank;  ///< distinct words
+};
 
-Words words_of(std::span<const std::size_t> byte_addresses, std::size_t access_bytes,
-               std::size_t bank_bytes) {
-  Words words;
+/// Distinct words of the busiest bank that some work-items access, at least 1.
+std::size_t degree_of(std::span<const std::size_t> byte_addresses, std::size_t access_bytes,
+                      std::size_t bank_bytes, std::size_t banks, Count& count) {
+  count.words.clear();
   for (const std::size_t address : byte_addresses) {
     const std::size_t last = (address + access_bytes - 1) / bank_bytes;
     for (std::size_t word = address / bank_bytes; word <= last; ++word)
-      words.push_back(word);
+      count.words.push_back(word);
   }
-  std::sort(words.begin(), words.end());
-  words.erase(std::unique(words.begin(), words.end()), words.end());
-  return words;
-}
-
-/// Words of the busiest bank, at least 1.
-std::size_t degree_of(const Words& words, std::size_t banks) {
-  std::vector<std::size_t> of_bank(banks);
+  std::sort(count.words.begin(), count.words.end());
+  const auto end = std::unique(count.words.begin(), count.words.end());
+  count.of_bank.assign(banks, 0);
   std::size_t degree = 1;
-  for (const std::size_t word : words)
-    degree = std::max(degree, ++of_bank[word % banks]);
+  for (auto word = count.words.begin(); word != end; ++word)
+    degree = std::max(degree, ++count.of_bank[*word % banks]);
   return degree;
 }
 
@@ -77,40 +76,36 @@ bool phases_join(std::span<const std::size_t> byte_addresses, std::size_t work_i
   return alike(1) || alike(2);
 }
 
+/// find_conflicts(), which has something to count.
+Conflicts conflicts_of(const Device& device, std::span<const std::size_t> byte_addresses,
+                       std::size_t access_bytes, Count& count) {
+  const std::size_t banks = at_least_1(device.local_banks);
+  const std::size_t bank_bytes = at_least_1(device.local_bank_bytes);
+  // A phase serves as many work-items as fill all banks once, and never more than there are banks.
+  const std::size_t at_once = std::clamp<std::size_t>(banks * bank_bytes / access_bytes, 1, banks);
+  const bool may_join = device.vendor == Vendor::nvidia && access_bytes > bank_bytes;
+  Conflicts conflicts{.degree = 1, .phases = divide_up(byte_addresses.size(), at_once), .cycles = 0};
+  for (std::size_t i = 0; i < conflicts.phases; ++i) {
+    const std::span<const std::size_t> rest = byte_addresses.subspan(i * at_once);
+    const std::size_t two = std::min(2 * at_once, rest.size());
+    const bool joins = may_join && i % 2 == 0 && i + 1 < conflicts.phases && phases_join(rest, two);
+    const std::size_t served = joins ? two : std::min(at_once, rest.size());
+    const std::size_t degree = degree_of(rest.first(served), access_bytes, bank_bytes, banks, count);
+    conflicts.degree = std::max(conflicts.degree, degree);
+    conflicts.cycles += degree;
+    if (joins) ++i;
+  }
+  return conflicts;
+}
+
 }  // namespace
 
 Conflicts find_conflicts(const Device& device, std::span<const std::size_t> byte_addresses,
                          std::size_t access_bytes) {
   require_element("find_conflicts", access_bytes);
   if (device.local_is_cache || byte_addresses.empty()) return {};
-  const std::size_t banks = at_least_1(device.local_banks);
-  const std::size_t bank_bytes = at_least_1(device.local_bank_bytes);
-  // A phase serves as many work-items as fill all banks once, and never more than there are banks.
-  const std::size_t at_once = std::clamp<std::size_t>(banks * bank_bytes / access_bytes, 1, banks);
-  std::vector<Words> phases;
-  for (std::size_t first = 0; first < byte_addresses.size(); first += at_once) {
-    phases.push_back(words_of(byte_addresses.subspan(first, std::min(at_once, byte_addresses.size() - first)),
-                              access_bytes, bank_bytes));
-  }
-  Conflicts conflicts{.degree = 1, .phases = phases.size(), .cycles = 0};
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    if (device.vendor == Vendor::nvidia && i % 2 == 0 && i + 1 < phases.size() && access_bytes > bank_bytes &&
-        phases_join(byte_addresses.subspan(i * at_once),
-                    std::min(2 * at_once, byte_addresses.size() - i * at_once))) {
-      Words both;
-      std::set_union(phases[i].begin(), phases[i].end(), phases[i + 1].begin(), phases[i + 1].end(),
-                     std::back_inserter(both));
-      const std::size_t degree = degree_of(both, banks);
-      conflicts.degree = std::max(conflicts.degree, degree);
-      conflicts.cycles += degree;
-      ++i;
-      continue;
-    }
-    const std::size_t degree = degree_of(phases[i], banks);
-    conflicts.degree = std::max(conflicts.degree, degree);
-    conflicts.cycles += degree;
-  }
-  return conflicts;
+  Count count;
+  return conflicts_of(device, byte_addresses, access_bytes, count);
 }
 
 Access Access::rows(std::size_t cols, bool store, std::size_t width) {
@@ -145,18 +140,32 @@ std::size_t LocalLayout::load_degree() const {
 
 namespace {
 
+/// Whether a wave's addresses are those of another one, moved by whole words: it has the same conflicts.
+bool is_moved(std::span<const std::size_t> addresses, std::span<const std::size_t> others,
+              std::size_t bank_bytes) {
+  if (addresses.size() != others.size() || addresses[0] % bank_bytes != others[0] % bank_bytes) return false;
+  const std::size_t by = addresses[0] - others[0];
+  return std::equal(addresses.begin(), addresses.end(), others.begin(),
+                    [by](std::size_t address, std::size_t other) { return address - other == by; });
+}
+
 AccessCost cost_of(const Device& device, const Tile& tile, const LocalLayout& layout, const Access& access) {
   AccessCost cost{access.name, access.store, access.width * tile.item_bytes, 1, 1};
+  if (device.local_is_cache) return cost;
   const std::size_t wave = at_least_1(device.sub_group_width);
   std::size_t cycles = 0, phases = 0;
-  std::vector<std::size_t> addresses;
+  std::vector<std::size_t> addresses, before;
+  Count count;
+  Conflicts conflicts;
   for (std::size_t first = 0; first < tile.work_items; first += wave) {
     addresses.clear();
     for (std::size_t k = first; k < std::min(first + wave, tile.work_items); ++k) {
       const Item item = access.first(k);
       addresses.push_back(layout.address_of({item.row % tile.rows, item.col % tile.cols}));
     }
-    const Conflicts conflicts = find_conflicts(device, addresses, cost.bytes);
+    if (!is_moved(addresses, before, at_least_1(device.local_bank_bytes)))
+      conflicts = conflicts_of(device, addresses, cost.bytes, count);
+    std::swap(addresses, before);
     cost.degree = std::max(cost.degree, conflicts.degree);
     cycles += conflicts.cycles;
     phases += conflicts.phases;

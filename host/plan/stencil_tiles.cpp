@@ -287,6 +287,7 @@ Attempt blocks(const Device& device, const StencilProblem& problem, std::size_t 
                 {"ROWS", sizes.block_rows},
                 {"TILE", tile},
                 {"WEIGHTS", weights}});
+  define_sub_group(device, plan);
   plan.prediction.local_bytes =
       real(each) * real(problem.results(), problem.weights()) / real(sizes.block_rows);
   plan.reason = formatted("{} x {} results in a work-item's registers, of a tile in local memory", kCols,

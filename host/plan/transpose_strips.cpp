@@ -16,7 +16,7 @@ constexpr std::size_t kMultiple = 64;  // elements that divide a strip
 
 /// Elements of a strip along the long side.
 std::size_t strip_of(std::size_t chunk, std::size_t thin) {
-  return std::max(chunk / thin / kMultiple * kMultiple, kMultiple);
+  return std::max(chunk / at_least_1(thin) / kMultiple * kMultiple, kMultiple);
 }
 
 /// Words of local memory that a chunk takes with its padding, whatever the number of its short rows.

@@ -47,6 +47,18 @@ bad --all-variant roofline --all-variant
 huge=18446744073709551615
 for operation in sort sort_segments sort_by top_k merge reduce scan select; do bad $huge bench $operation $huge; done
 for operation in transpose sort_rows gather softmax norm; do bad $huge bench $operation ${huge}x$huge; done
+for operation in sort sort_segments sort_by top_k merge reduce reduce_by_key scan select histogram histogram_weighted moving_mean bounds; do
+  bad $huge explain $operation $huge
+done
+for operation in transpose flip matvec vecmat sort_rows gather softmax softmax_columns norm norm_columns heat stencil convolve2d separable \
+  box_blur median_blur sobel pool global_pool conv2d; do
+  bad $huge explain $operation ${huge}x4
+  bad $huge explain $operation 4x$huge
+done
+bad $huge explain gemm 4x4x$huge
+bad $huge explain rotary ${huge}x4x4
+bad $huge explain attention ${huge}x2x8x16
+bad $huge explain append_to_cache 1x1x1x8 --capacity $huge
 bad $huge bench attention ${huge}x2x8x16
 bad $huge bench append_to_cache 1x1x1x8 --capacity $huge
 bad 300 bench attention 2x4x8x300

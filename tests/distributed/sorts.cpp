@@ -49,6 +49,21 @@ TEST_CASE("sort: random, equal and few keys in every layout") {
   }
 }
 
+TEST_CASE("sort: all keys go to the other device, in pieces") {
+  // Of two blocks, each with 32 MiB: only where a rank has several devices and blocks are whole.
+  const d::Session& session = test::session();
+  constexpr std::size_t kCount = (std::size_t{16} << 20) + 1001;
+  d::Vector<std::uint32_t> in(session, kCount), out(session, kCount);
+  if (session.ranks() != 1 || in.blocks().size() != 2) return;
+  std::vector<std::uint32_t> keys(kCount);
+  for (std::size_t i = 0; i < kCount; ++i)
+    keys[i] = static_cast<std::uint32_t>(kCount - i);
+  in.write(keys);
+  d::sort(in, out);
+  std::reverse(keys.begin(), keys.end());
+  CHECK(out.to_host() == keys);
+}
+
 TEST_CASE("sort: stable, by bits of the keys, floats with NaN and zeros of both signs") {
   const std::size_t n = 15000;
   // Few different bits 8 to 15 of many different keys: what does not count tells whether equal keys keep

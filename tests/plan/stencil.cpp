@@ -77,6 +77,12 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
       h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}), {.variant = "blocks"});
   CHECK(blocks.items_per_work_item == 16);
   CHECK(blocks.local_bytes == (4096 + 256) * 4);
+  CHECK(defined(blocks, "INTEL_SUB_GROUP") == 0);
+  // Its compiler keeps sums in registers where sub-groups are half as wide.
+  const smem::Plan on_intel =
+      smem::plan_stencil(target("pvc"), smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}),
+                         {.variant = "blocks"});
+  CHECK(defined(on_intel, "INTEL_SUB_GROUP") == 16);
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};

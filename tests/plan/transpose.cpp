@@ -129,6 +129,18 @@ TEST_CASE("plan: the variant that is chosen is one that can be asked for and giv
   CHECK(smem::plan_transpose(target("cpu"), problem(4, 4096, 4096)).variant == "cpu");
 }
 
+TEST_CASE("plan: matrices without rows or columns, of which one side is packed, have plans") {
+  for (const smem::Device& device : test::all_targets()) {
+    CAPTURE(device.name);
+    for (const bool in_packed : {true, false}) {
+      smem::TransposeProblem p = problem(4, in_packed ? 9 : 0, in_packed ? 0 : 9);
+      p.in_packed = in_packed;
+      p.out_packed = !in_packed;
+      CHECK_NOTHROW(smem::plan_transpose(device, p, {.variant = "strips"}));
+    }
+  }
+}
+
 TEST_CASE("plan: predicted bank conflicts of the ladder's variants") {
   const smem::TransposeProblem p = problem(4, 4096, 4096);
   for (const char* name : {"sm_75", "sm_90", "gfx1030", "gfx1100"}) {

@@ -78,4 +78,24 @@ inline std::vector<Configuration> configurations(const smem::Device& device, boo
   return catalogue.take();
 }
 
+/// What plans choose on a device for halves: of each program that descriptions name, whatever type it has
+/// there.
+inline std::vector<Configuration> chosen_for_halves(const smem::Device& device) {
+  Catalogue catalogue(true);
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
+    for (const smem::operations::Programs& programs : operation.programs) {
+      // The type is the second word, where there is one.
+      const std::string& words = programs.words;
+      const std::size_t sizes = std::min(words.find(' '), words.size());
+      std::size_t type = std::min(words.find(' ', sizes + 1), words.size());
+      if (words.compare(sizes, 2, " -") == 0) type = sizes;
+      const std::string halves = words.substr(0, sizes) + " half" + words.substr(type);
+      catalogue.add(fmt::format("{} {}", operation.name, halves), [&] {
+        return operation.parse(halves).plan_changed(device, {}, smem::operations::change_of(programs.changes));
+      });
+    }
+  }
+  return catalogue.take();
+}
+
 }  // namespace test

@@ -27,13 +27,13 @@ struct MachineRates {
 
 /// Sizes of a distributed call.
 struct PlanProblem {
-  std::string operation;           ///< "gemm", "transpose", "sort", ...
-  std::size_t rows = 1;            ///< elements of vectors; m of products
-  std::size_t cols = 1;            ///< n of products
-  std::size_t depth = 1;           ///< k of products; planes of grids
-  std::size_t element_bytes = 4;   ///< of an element
-  std::size_t steps = 1;           ///< of heat
-  std::size_t steps_per_halo = 8;  ///< of heat
+  std::string operation;            ///< "gemm", "transpose", "sort", ...
+  std::size_t rows = 1;             ///< elements of vectors; m of products
+  std::size_t cols = 1;             ///< n of products
+  std::size_t depth = 1;            ///< k of products; planes of grids
+  std::size_t element_bytes = 4;    ///< of an element
+  std::size_t steps = 1;            ///< of heat
+  std::size_t steps_per_halo = 12;  ///< of heat
   /// The same for a machine that is so many times larger: the problem of weak scaling.
   SMEM_DISTRIBUTED_API PlanProblem grown(std::size_t ranks) const;
 };
