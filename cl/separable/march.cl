@@ -46,7 +46,6 @@
 #ifndef BITS_TO_FLOAT
 #define BITS_TO_FLOAT 0  // 1: integers become floats by their bits, where a conversion takes longer
 #endif
-#include "separable/results.clh"
 #define PARTS (COLS / 4)
 #define WORDS (COLS / WORD_ELEMENTS)
 #define LEFT ((ROW_ORIGIN * CHANNELS + COLS - 1) / COLS * COLS)
@@ -58,6 +57,10 @@
 #define LEAD ((COLUMN_TAPS - 1 + STEP - 1) / STEP * STEP)
 #define BEGUN (COLUMN_TAPS > 1 ? COLUMN_TAPS - 1 : 1)
 #define NOWHERE INT_MIN
+
+// The weights as constant operands, which need no registers.
+static inline VALUE row_weight(const few_weights* few, const uint i) { return few->each[4 + i]; }
+static inline VALUE column_weight(const few_weights* few, const uint j) { return few->each[4 + ROW_TAPS + j]; }
 
 typedef JOIN(VALUE, 4) columns;
 typedef columns tile_row[PARTS][GROUP + END_PART / PARTS];  // elements after the group's are read for no result
@@ -126,6 +129,65 @@ static inline VALUE number_at(const WORD w[WORDS], uint c) {
 
 static inline columns numbers_at(const WORD w[WORDS], uint first) {
   return (columns)(number_at(w, first), number_at(w, first + 1), number_at(w, first + 2), number_at(w, first + 3));
+}
+
+// An integer RESULT in the low bits of a word, with undefined bits above it: an addend that moves the integer to the last places of a float.
+#if RESULT_INTEGER
+#if RESULT_HIGH == 255
+#define RESULT_ELEMENTS 4  // in a word
+#else
+#define RESULT_ELEMENTS 2
+#endif
+static inline uint rounded_bits(VALUE v) {
+#if HALF_UP && RESULT_LOW == 0
+  return (uint)(fmin(fmax(v, (VALUE)0), (VALUE)RESULT_HIGH) + (VALUE)0.5f);
+#elif HALF_UP
+  return (uint)round_pixel(v);
+#else
+  return as_uint((float)fmin(fmax(v, (VALUE)RESULT_LOW), (VALUE)RESULT_HIGH) + 0x1.8p23f);
+#endif
+}
+#endif
+
+static inline void store_one(global RESULT* p, VALUE v) {
+#if RESULT_INTEGER
+  *p = (RESULT)rounded_bits(v);
+#else
+  store_result(p, 0, (result_value)v);
+#endif
+}
+
+// Writes COLS results.
+static inline void store_results(global RESULT* p, const VALUE v[COLS]) {
+#if !VECTOR_OUT
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) store_one(p + c, v[c]);
+#elif RESULT_INTEGER
+  uint w[COLS / RESULT_ELEMENTS];
+#pragma unroll
+  for (uint c = 0; c < COLS; c += RESULT_ELEMENTS) {
+#if RESULT_ELEMENTS == 4
+    w[c / 4] = (rounded_bits(v[c]) & 255) | (rounded_bits(v[c + 1]) & 255) << 8 | (rounded_bits(v[c + 2]) & 255) << 16 |
+               rounded_bits(v[c + 3]) << 24;
+#else
+    w[c / 2] = (rounded_bits(v[c]) & 65535) | rounded_bits(v[c + 1]) << 16;
+#endif
+  }
+#if COLS / RESULT_ELEMENTS == 1
+  *(global uint*)p = w[0];
+#elif COLS / RESULT_ELEMENTS == 2
+  *(global uint2*)p = (uint2)(w[0], w[1]);
+#else
+  *(global uint4*)p = (uint4)(w[0], w[1], w[2], w[3]);
+#endif
+#elif RESULT_HALF
+#pragma unroll
+  for (uint c = 0; c < COLS; c += 4) store_halves4((float4)(v[c], v[c + 1], v[c + 2], v[c + 3]), p + c);
+#else
+#pragma unroll
+  for (uint c = 0; c < COLS; c += 4)
+    ((global JOIN(RESULT, 4)*)p)[c / 4] = (JOIN(RESULT, 4))((RESULT)v[c], (RESULT)v[c + 1], (RESULT)v[c + 2], (RESULT)v[c + 3]);
+#endif
 }
 
 // Computes where the work-item's columns are loaded and which of its results are written: `places`, elements from column `first` on, or

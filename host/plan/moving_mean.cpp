@@ -318,10 +318,11 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const Pla
   return variant == "naive" ? naive(device, p) : cpu(device, p);
 }
 
-std::vector<std::string_view> preference(const Device& device, const MovingMeanProblem& /*p*/,
+std::vector<std::string_view> preference(const Device& device, const MovingMeanProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "blocks", "naive"};
-  if (moving_mean_policy(device).one_pass) return {"tiled", "one_pass", "chunks", "blocks", "naive"};
+  if (p.in == Scalar::float32 && p.window <= moving_mean_policy(device).one_pass_window)
+    return {"tiled", "one_pass", "chunks", "blocks", "naive"};
   if (moving_mean_policy(device).chunks) return {"tiled", "chunks", "blocks", "naive"};
   return {"tiled", "blocks", "naive"};
 }
@@ -331,7 +332,7 @@ std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::s
   if (variant == "naive") return formatted("each mean reads {} elements", p.window);
   if (variant == "blocks" && (chosen.variant == "chunks" || chosen.variant == "one_pass"))
     return "its sums of each element go through global memory";
-  if (variant == "one_pass" && chosen.variant == "chunks") return "not measured on this device";
+  if (variant == "one_pass" && chosen.variant == "chunks") return "not measured to be faster";
   if (variant == "chunks" && chosen.variant == "one_pass")
     return "reads the elements in another launch first";
   if (variant == "blocks" || variant == "chunks" || variant == "one_pass")
@@ -339,8 +340,9 @@ std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::s
   return chosen.variant == "cpu" ? "work-items of few elements are loops on a CPU" : "another one is faster";
 }
 
-const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, const Plan& /*plan*/) {
-  return moving_mean_policy(device).evidence;
+const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, const Plan& plan) {
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  return plan.variant == "one_pass" ? policy.of_one_pass : policy.evidence;
 }
 
 constexpr Operation<MovingMeanProblem> kMovingMean{

@@ -354,8 +354,9 @@ std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, 
   return "not measured to be faster on any device so far";
 }
 
-const Evidence& evidence(const Device& device, const ReduceProblem& problem, const Plan& /*plan*/) {
+const Evidence& evidence(const Device& device, const ReduceProblem& problem, const Plan& plan) {
   const ReducePolicy& policy = reduce_policy(device);
+  if (plan.variant == "short") return policy.short_vectors;
   if (problem.shape == ReduceShape::segments || !problem.reduction.commutes) return policy.others;
   return problem.shape == ReduceShape::vector ? policy.vectors : policy.matrices;
 }

@@ -352,61 +352,8 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
   return plan;
 }
 
-Attempt registers(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
-  const SeparableRegisters& policy = separable_policy(device).registers;
-  constexpr std::size_t kVector = 4;  // elements that are loaded at once
-  if (!policy.runs) return "its columns would not stay in registers";
-  if (problem.unsharp) return "an unsharp mask needs the elements of rows that have gone by";
-  const std::size_t bytes = size_of(problem.in);
-  if (bytes > sizeof(float) || value_bytes(problem) > sizeof(float)) return "for elements of at most 4 bytes";
-  if (problem.in_alignment < kVector * bytes) return "rows do not begin at multiples of 4 elements";
-  const std::size_t begun = problem.column_taps - 1;
-  const bool wide = bytes == 1 && 2 * kVector * begun <= policy.wide_registers;
-  const std::size_t cols = kVector * (wide ? 2 : 1);
-  const std::size_t before = problem.origin() * problem.channels;
-  const std::size_t shift = round_up(before, kVector) - before;
-  const std::size_t elements = round_up(shift + cols + problem.halo(), kVector);
-  const std::size_t ahead = policy.step * elements * bytes / sizeof(float);
-  if (begun * cols > policy.most_registers || elements + ahead > policy.most_registers ||
-      (4 + problem.row_taps + problem.column_taps) * sizeof(float) > kFewWeightsBytes ||
-      problem.row_elements() > kMarchMost || problem.height > kMarchMost) {
-    return formatted("a window of {} x {} needs too many registers", problem.row_taps, problem.column_taps);
-  }
-  const std::size_t group =
-      group_for(device, wanted == 0 ? policy.group : wanted, elements * sizeof(float), kOwnBytes);
-  if (group == 0) return no_tile_fits(device);
-  const std::size_t used = round_up(policy.own_registers + begun * cols + ahead + elements, 8);
-  const std::size_t a_unit =
-      policy.registers_a_unit == 0 ? policy.groups_a_unit : policy.registers_a_unit / (used * group);
-  const std::size_t across = divide_up(problem.row_elements(), cols);  // work-items of a row
-  const std::size_t band =
-      best_band(problem, divide_up(across * problem.planes, group), at_least_1(a_unit * device.compute_units),
-                policy.step, policy.least_band, policy.most_rounds);
-  Plan plan = base_plan(problem, "registers", "separable/registers.cl", "separable_registers");
-  const std::size_t items = across * divide_up(problem.height, band) * problem.planes;
-  set_groups(plan, group, divide_up(items, group), std::size_t{1} << 20);
-  plan.tile_rows = policy.step;
-  plan.tile_cols = plan.vector_width = cols;
-  plan.items_per_work_item = policy.step * cols;
-  plan.local_bytes = elements * sizeof(float) * group;
-  define(plan, {{"GROUP", group},
-                {"COLS", cols},
-                {"STEP", policy.step},
-                {"ROW_TAPS", problem.row_taps},
-                {"ROW_ORIGIN", problem.origin()},
-                {"COLUMN_TAPS", problem.column_taps},
-                {"WORD_ELEMENTS", sizeof(float) / bytes},
-                {"VECTOR_OUT", in_vectors(cols, problem.out, problem.out_alignment) ? 1 : 0}});
-  if (device.vendor == Vendor::nvidia && bytes < sizeof(float) && problem.in != Scalar::half)
-    define(plan, "BITS_TO_FLOAT", 1);
-  plan.numbers = {{"band", band}};
-  plan.reason = "a work-item loads what its windows reach, and all sums stay in its registers";
-  return plan;
-}
-
 Attempt plan_variant(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
-  if (variant == "registers") return registers(device, problem, fixed.work_items);
   if (variant == "packed") return packed(device, problem, fixed.work_items);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
@@ -415,14 +362,10 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
   return cpu(device, problem);
 }
 
-std::vector<std::string_view> preference(const Device& device, const SeparableProblem& problem,
+std::vector<std::string_view> preference(const Device& device, const SeparableProblem& /*problem*/,
                                          const PlanOverrides& /*fixed*/) {
-  const SeparablePolicy& policy = separable_policy(device);
-  std::vector<std::string_view> order{"cpu"};
-  if (policy.packed.used) order.push_back("packed");
-  if (size_of(problem.in) <= policy.registers.used_bytes) order.push_back("registers");
-  order.insert(order.end(), {"march", "tiled", "two_pass"});
-  return order;
+  if (separable_policy(device).packed.used) return {"cpu", "packed", "march", "tiled", "two_pass"};
+  return {"cpu", "march", "tiled", "two_pass"};
 }
 
 std::string why_not(const Device& /*device*/, const SeparableProblem& problem, std::string_view variant,
@@ -432,8 +375,7 @@ std::string why_not(const Device& /*device*/, const SeparableProblem& problem, s
   if (variant == "two_pass") return "the sums along rows go through global memory";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
-  if (variant == "march" && chosen.variant == "registers") return "its work-items wait for each other";
-  if (variant == "packed" || variant == "registers") return "not measured to be faster on this device";
+  if (variant == "packed") return "not measured on this device";
   return "its local memory is read and written for every step of both passes";
 }
 
@@ -496,7 +438,7 @@ void plan::check_separable(const char* operation, const Device& device, const Se
 }
 
 std::vector<std::string_view> separable_variants() {
-  return {"naive", "two_pass", "tiled", "march", "registers", "packed", "cpu"};
+  return {"naive", "two_pass", "tiled", "march", "packed", "cpu"};
 }
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {

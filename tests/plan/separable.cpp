@@ -38,7 +38,7 @@ TEST_CASE("plan separable: marches with small windows, tiles larger ones, and go
   const smem::Device device = gpu();
   smem::Plan plan = smem::plan_separable(device, image(15));
   CHECK(plan.variant == "march");
-  CHECK(plan.alternatives.size() == 6);
+  CHECK(plan.alternatives.size() == 5);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 8192);
   CHECK(smem::plan_separable(device, image(61)).variant == "tiled");
   CHECK(smem::plan_separable(device, image(2001)).variant == "two_pass");
@@ -75,30 +75,6 @@ TEST_CASE("plan separable: packed products of bytes where all weights are whole 
   CHECK(refused());
 }
 
-TEST_CASE("plan separable: in registers where the rows of small elements are whole vectors") {
-  const smem::Device device = gpu();
-  const smem::PlanOverrides registers{.variant = "registers"};
-  smem::SeparableProblem bytes = image(5);
-  bytes.in = bytes.out = smem::Scalar::uint8;
-  const auto refused = [&] {
-    return test::failure_of([&] { smem::plan_separable(device, bytes, registers); }).argument == "variant";
-  };
-  CHECK(smem::plan_separable(device, bytes, registers).vector_width == 8);
-  bytes.row_taps = bytes.column_taps = 15;
-  CHECK(smem::plan_separable(device, bytes, registers).vector_width == 4);
-  bytes.unsharp = true;
-  CHECK(refused());
-  bytes.unsharp = false;
-  bytes.in_alignment = 2;
-  CHECK(refused());
-  bytes.in_alignment = 4;
-  bytes.row_taps = bytes.column_taps = 31;  // too many sums at once
-  CHECK(refused());
-  bytes = image(5);
-  bytes.in = bytes.out = smem::Scalar::float64;
-  CHECK(refused());
-}
-
 TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {
   const smem::Device device = gpu();
   // 9 strips of 1008 columns, and groups of 256 work-items with 128 registers, of which 2 share a unit; with
@@ -112,7 +88,7 @@ TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {
   CHECK(9 * 44 <= 3 * 132);
   smem::SeparableProblem bytes = image(5);
   bytes.in = bytes.out = smem::Scalar::uint8;
-  plan = smem::plan_separable(device, bytes, {.variant = "march"});
+  plan = smem::plan_separable(device, bytes);
   CHECK(plan.vector_width == 8);
   CHECK(plan.work_items() == 64);
   CHECK(plan.global[0] / 64 <= 9 * 132);
