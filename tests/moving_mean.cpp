@@ -1,6 +1,7 @@
 // Moving means: every variant, type and window against plain loops.
 #include <smem/smem.hpp>
 
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/moving_means.hpp"
 #include "support/reduce_sweep.hpp"
@@ -51,10 +52,11 @@ TEST_CASE("moving_mean: every variant and window") {
         c.grids.size = {width, 1 + turn % 3, 1 + turn % 2};
         c.grids.batch = 1 + turn % 2;
         c.grids.gaps = turn % 3 != 1;
-        if (variant == "chunks") c.work_items = 16;
+        const std::size_t least = variant == "chunks" || variant == "one_pass" ? 16 * 16 : 0;
+        if (least != 0) c.work_items = 16;
         sweep.run(c);
         ++turn;
-        asked += variant != "chunks" || window >= 16 * 16 ? 1 : 0;
+        asked += window >= least ? 1 : 0;
       }
     }
     const bool runs = variant != "cpu" || test::has_cpu_variant(context.device());
@@ -69,18 +71,37 @@ TEST_CASE("moving_mean: sums of chunks that lie between the ends of windows") {
   for (const std::size_t window : {256, 257, 300, 511, 512, 513, 2000, 5003}) {
     for (const std::size_t width : {1, 255, 2111, 5003}) {
       MovingMeanCase c;
-      c.variant = "chunks";
       c.work_items = 16;
       c.window = window;
       c.ends = turn % 2 == 0 ? MeanEnds::shrink : MeanEnds::zero;
       c.grids.size = {width, 1 + turn % 3};
       c.grids.gaps = turn % 3 != 1;
       if (turn % 4 == 3) c.grids.in = c.grids.out = Scalar::uint8;
-      sweep.run(c);
+      for (const char* variant : {"chunks", "one_pass"}) {
+        c.variant = variant;
+        sweep.run(c);
+      }
       ++turn;
     }
   }
-  CHECK(sweep.ran() == turn);
+  CHECK(sweep.ran() == 2 * turn);
+}
+
+TEST_CASE("moving_mean: groups that wait for no other one compute its sum themselves") {
+  for (const char* limit : {"poll_limit=0", "poll_limit=1"}) {
+    const test::Variable clamp("SMEM_CLAMP", limit);
+    const smem::Context context;
+    test::MovingMeanSweep sweep(context);
+    MovingMeanCase c;
+    c.variant = "one_pass";
+    c.work_items = 16;
+    for (const std::size_t window : {260, 1000}) {
+      c.window = window;
+      c.grids.size = {5003, 3};
+      sweep.run(c);
+    }
+    CHECK(sweep.ran() == 2);
+  }
 }
 
 TEST_CASE("moving_mean: teams of work-items sum blocks in pieces") {
@@ -172,7 +193,7 @@ TEST_CASE("moving_mean: what has left the window leaves nothing behind") {
   const smem::Array<float> in(context, host);
   for (const std::string_view variant : smem::moving_mean_variants()) {
     if (variant == "cpu" && !test::has_cpu_variant(context.device())) continue;
-    if (variant == "chunks") continue;  // its windows are longer
+    if (variant == "chunks" || variant == "one_pass") continue;  // their windows are longer
     const smem::Array<float> out(context, smem::Count{host.size()});
     smem::moving_mean(context, in.grid({9000}), out.grid({9000}), 15, MeanEnds::shrink, {.variant = variant});
     const std::vector<float> got = out.to_host();

@@ -333,7 +333,7 @@ TEST_CASE("small: moving mean") {
   for (const std::string_view variant : smem::moving_mean_variants()) {
     test::MovingMeanCase c;
     c.variant = variant;
-    if (variant == "blocks" || variant == "chunks") c.work_items = 16;
+    if (variant == "blocks" || variant == "chunks" || variant == "one_pass") c.work_items = 16;
     c.window = 5;
     c.grids.size = {40, 2};
     sweep.run(c);

@@ -276,6 +276,7 @@ void box_march(SEPARABLE_ARGUMENTS) {
   const uint item = get_local_id(0);
   const uint area = row_taps * column_taps;
   const VALUE inverse = (VALUE)1 / (VALUE)area;
+  const word_divisor divisor = divisor_of_area(area);
   const uint lane = item % SEGMENT;  // of the segment
   const ulong across = (end_col + RESULTS - 1) / RESULTS, down = (end_row - first_row + band - 1) / band;
   for (ulong t = get_group_id(0); t < across * down * planes; t += get_num_groups(0)) {
@@ -364,7 +365,7 @@ void box_march(SEPARABLE_ARGUMENTS) {
             sum_boxes(box, tile, results[j]);
 #pragma unroll
             for (uint k = 0; k < STEP; ++k) {
-              if (row + k < height) store_mean(to + k * out_pitch, j * GROUP, box[k], area, inverse);
+              if (row + k < height) store_mean_by(to + k * out_pitch, j * GROUP, box[k], divisor, inverse);
 #if !SUM_INTEGER
               check += box[k] - box[k];  // Mesa's compilers simplify 0 times it to 0
 #endif

@@ -8,12 +8,16 @@
 //
 // Elements are loaded from global memory: the cache serves all but the first load of one. There is no barrier.
 //
-// Launch: three dimensions of work-items: COLS cells of a channel of a row, rows, planes; grid-stride loops over all three. Local memory:
+// With PAIRS a word has the elements of two rows, of 16 bits each: one instruction compares two pairs. A work-item then computes two rows.
+// With SHARES it computes two rows as well, one after the other: of each column it sorts the four elements that both have once, and inserts
+// the fifth.
+//
+// Launch: three dimensions of work-items: COLS cells of a channel of a row, ROWS rows, planes; grid-stride loops over all three. Local memory:
 // the elements of each work-item's windows, at the edges.
 #include "separable/arguments.clh"
 
 #ifndef COLS
-#define COLS 4  // items per work-item: an even number
+#define COLS 4  // items per work-item: 2, 4 or 8
 #endif
 #ifndef GROUP_0
 #define GROUP_0 32  // work-group, by dimension
@@ -27,13 +31,51 @@
 #ifndef ALIGNED
 #define ALIGNED 0  // 1: rows begin at multiples of COLS elements
 #endif
+#ifndef VECTOR_OUT
+#define VECTOR_OUT 0  // 1: rows of results begin at multiples of COLS of them
+#endif
+#ifndef PAIRS
+#define PAIRS 0  // 1: elements of 8 or 16 bits, two of them in a word
+#endif
+#ifndef SHARES
+#define SHARES 0  // 1: two rows that share four sorted elements of each column; not with PAIRS
+#endif
+#ifndef PAIR_INSTRUCTIONS
+#define PAIR_INSTRUCTIONS 0  // 1: NVIDIA's, of sm_90; 0: vectors of two
+#endif
 #define SIZE 5
 #define RADIUS 2
+#define ROWS (1 + (PAIRS || SHARES))  // of results of a work-item
+#define WORD_ROWS (1 + PAIRS)         // in a word
+#define LINES (SIZE + SHARES)         // elements of a column
 #define WIDE (COLS + SIZE - 1)  // columns of a work-item
 #define GROUP (GROUP_0 * GROUP_1 * GROUP_2)
 
-// Integers are compared as words.
-#if ELEMENT_HALF
+// Integers are compared as words, pairs as their bits.
+#if PAIRS
+typedef uint number;
+#if PAIR_INSTRUCTIONS
+#include "nvidia/pair_order.clh"
+#elif ELEMENT_HALF
+static inline float2 halves_of(uint v) {
+  const ushort2 bits = as_ushort2(v);
+  return (float2)(vload_half(0, (const half*)&bits), vload_half(1, (const half*)&bits));
+}
+static inline uint halves_from(float2 v) {
+  ushort2 bits;
+  vstore_half_rte(v.s0, 0, (half*)&bits);
+  vstore_half_rte(v.s1, 1, (half*)&bits);
+  return as_uint(bits);
+}
+static inline uint least_pair(uint a, uint b) { return halves_from(fmin(halves_of(a), halves_of(b))); }
+static inline uint greatest_pair(uint a, uint b) { return halves_from(fmax(halves_of(a), halves_of(b))); }
+#else
+static inline uint least_pair(uint a, uint b) { return as_uint(min(as_ushort2(a), as_ushort2(b))); }
+static inline uint greatest_pair(uint a, uint b) { return as_uint(max(as_ushort2(a), as_ushort2(b))); }
+#endif
+#define LEAST(a, b) least_pair(a, b)
+#define MOST(a, b) greatest_pair(a, b)
+#elif ELEMENT_HALF
 typedef float number;
 #define LEAST(a, b) fmin(a, b)
 #define MOST(a, b) fmax(a, b)
@@ -57,6 +99,23 @@ static inline void sort_column(number v[SIZE]) {
   sort_pair(v, v + 1); sort_pair(v + 3, v + 4); sort_pair(v + 2, v + 4); sort_pair(v + 2, v + 3); sort_pair(v + 1, v + 4);
   sort_pair(v, v + 3); sort_pair(v, v + 2); sort_pair(v + 1, v + 3); sort_pair(v + 1, v + 2);
 }
+
+#if SHARES
+// 5 exchanges.
+static inline void sort_four(number v[SIZE - 1]) {
+  sort_pair(v, v + 1); sort_pair(v + 2, v + 3); sort_pair(v, v + 2); sort_pair(v + 1, v + 3); sort_pair(v + 1, v + 2);
+}
+
+// Four sorted elements and one more, sorted.
+static inline void insert_number(number to[SIZE], const number v[SIZE - 1], number one) {
+#pragma unroll
+  for (uint i = 0; i < SIZE - 1; ++i) {
+    to[i] = LEAST(v[i], one);
+    one = MOST(v[i], one);
+  }
+  to[SIZE - 1] = one;
+}
+#endif
 
 // Merges two sorted columns by K. E. Batcher's odd-even merge: 13 exchanges.
 static inline void merge_columns(number to[2 * SIZE], const number a[SIZE], const number b[SIZE]) {
@@ -97,13 +156,40 @@ static inline number find_median(const number m[6], const number v[SIZE]) {
   return least;
 }
 
-static inline number number_of(global const ELEMENT* p, ulong i) { return (number)load_value(p, i); }
+// The medians of COLS neighbouring windows, of sorted columns.
+static inline void find_medians(number made[COLS], number v[WIDE][SIZE]) {
+  number before[2 * SIZE], pair[2 * SIZE], middle[6];
+  merge_columns(before, v[1], v[2]);
+#pragma unroll
+  for (uint c = 0; c < COLS; c += 2) {
+    merge_columns(pair, v[c + 3], v[c + 4]);
+    find_middle(middle, before, pair);
+    made[c] = find_median(middle, v[c]);
+    made[c + 1] = find_median(middle, v[c + 5]);
+#pragma unroll
+    for (uint i = 0; i < 2 * SIZE; ++i) before[i] = pair[i];
+  }
+}
+
+#if PAIRS && ELEMENT_HALF
+#define STORED ushort  // an element's bits
+#else
+#define STORED ELEMENT
+#endif
+#if PAIRS
+typedef uint loaded;  // an element's bits
+static inline loaded number_of(global const ELEMENT* p, ulong i) { return ((global const STORED*)p)[i]; }
+#else
+typedef number loaded;
+static inline loaded number_of(global const ELEMENT* p, ulong i) { return (number)load_value(p, i); }
+#endif
 
 // Loads a row of a work-item whose elements all exist. `from`: its first result's place in the row.
-static inline void load_row(number v[WIDE], global const ELEMENT* from) {
-#if CHANNELS == 1 && ALIGNED && !ELEMENT_HALF
-  const JOIN(ELEMENT, COLS) own = *(global const JOIN(ELEMENT, COLS)*)from;
-  const JOIN(ELEMENT, 2) left = *(global const JOIN(ELEMENT, 2)*)(from - 2), right = *(global const JOIN(ELEMENT, 2)*)(from + COLS);
+static inline void load_row(loaded v[WIDE], global const ELEMENT* from) {
+#if CHANNELS == 1 && ALIGNED && (PAIRS || !ELEMENT_HALF)
+  global const STORED* p = (global const STORED*)from;
+  const JOIN(STORED, COLS) own = *(global const JOIN(STORED, COLS)*)p;
+  const JOIN(STORED, 2) left = *(global const JOIN(STORED, 2)*)(p - 2), right = *(global const JOIN(STORED, 2)*)(p + COLS);
   v[0] = left.s0, v[1] = left.s1, v[2] = own.s0, v[3] = own.s1;
 #if COLS >= 4
   v[4] = own.s2, v[5] = own.s3;
@@ -118,72 +204,156 @@ static inline void load_row(number v[WIDE], global const ELEMENT* from) {
 #endif
 }
 
-// Loads the elements of a work-item's windows, which may lie beyond the edges, column by column: SIZE rows from `row` on. They go through
+// Loads the elements of a work-item's windows, which all exist, column by column. `first`: the place of the first result in the first row.
+static inline void load_inside(number v[WIDE][LINES], global const ELEMENT* first, ulong in_pitch) {
+#if PAIRS
+  loaded above[WIDE], line[WIDE];
+  load_row(above, first);
+#endif
+#pragma unroll
+  for (uint j = 0; j < LINES; ++j) {
+#if PAIRS
+    load_row(line, first + (j + 1) * in_pitch);
+#pragma unroll
+    for (uint c = 0; c < WIDE; ++c) {
+      v[c][j] = above[c] | line[c] << 16;
+      above[c] = line[c];
+    }
+#else
+    loaded line[WIDE];
+    load_row(line, first + j * in_pitch);
+#pragma unroll
+    for (uint c = 0; c < WIDE; ++c) v[c][j] = line[c];
+#endif
+  }
+}
+
+// Loads the elements of a work-item's windows, which may lie beyond the edges, column by column: LINES rows from `row` on. They go through
 // local memory of the work-item's own, since loops over registers would be written out.
-static inline void load_edge(number v[WIDE][SIZE], local number* own, global const ELEMENT* from, ulong in_pitch, long row, long rows, long cell,
-                             long cells, uint channel, number beyond) {
+static inline void load_edge(number v[WIDE][LINES], local number* own, global const ELEMENT* from, ulong in_pitch, long row, long rows, long cell,
+                             long cells, uint channel, loaded beyond) {
 #pragma unroll 1
-  for (uint n = 0; n < WIDE * SIZE; ++n) {
-    const uint c = n / SIZE;
-    const long at = place_within(row + (long)(n - c * SIZE), rows);
+  for (uint n = 0; n < WIDE * LINES; ++n) {
+    const uint c = n / LINES;
     // What lies farther away is for no result.
     const long place = cell + (long)c < cells + SIZE - 1 ? place_within(cell + (long)c - RADIUS, cells) : -1;
-    number got = beyond;
-    if (at >= 0 && place >= 0) got = number_of(from + (ulong)at * in_pitch, (ulong)place * CHANNELS + channel);
+    number got = 0;
+#pragma unroll 1
+    for (uint r = 0; r < WORD_ROWS; ++r) {
+      const long line = row + (long)(n - c * LINES + r), at = line < rows + RADIUS ? place_within(line, rows) : -1;
+      loaded one = beyond;
+      if (at >= 0 && place >= 0) one = number_of(from + (ulong)at * in_pitch, (ulong)place * CHANNELS + channel);
+#if PAIRS
+      got |= one << 16 * r;
+#else
+      got = one;
+#endif
+    }
     own[n * GROUP] = got;
   }
 #pragma unroll
   for (uint c = 0; c < WIDE; ++c)
 #pragma unroll
-    for (uint j = 0; j < SIZE; ++j) v[c][j] = own[(c * SIZE + j) * GROUP];
+    for (uint j = 0; j < LINES; ++j) v[c][j] = own[(c * LINES + j) * GROUP];
+}
+
+// A result as it is stored, of the low or the high half of a word, as `shift` says.
+#if RESULT_HALF
+#define STORED_RESULT ushort
+#else
+#define STORED_RESULT RESULT
+#endif
+static inline STORED_RESULT result_of(number made, uint shift) {
+#if PAIRS
+  const ushort bits = (ushort)(made >> shift);
+#if ELEMENT_HALF && !RESULT_HALF
+  return (STORED_RESULT)vload_half(0, (const half*)&bits);
+#else
+  return (STORED_RESULT)bits;
+#endif
+#elif RESULT_HALF
+  ushort bits;
+  vstore_half_rte(made, 0, (half*)&bits);
+  (void)shift;
+  return bits;
+#else
+  (void)shift;
+  return (STORED_RESULT)made;
+#endif
+}
+
+// Writes results of a row, from `to` on: all, or those of columns [first_col, end_col), of which the first is `col`.
+static inline void store_medians(global RESULT* line, const number made[COLS], uint shift, ulong col, ulong first_col, ulong end_col) {
+  global STORED_RESULT* to = (global STORED_RESULT*)line + col;
+#if CHANNELS == 1 && VECTOR_OUT
+  if (col >= first_col && col + COLS <= end_col) {
+    const JOIN(STORED_RESULT, 2) first = (JOIN(STORED_RESULT, 2))(result_of(made[0], shift), result_of(made[1], shift));
+#if COLS == 2
+    *(global JOIN(STORED_RESULT, 2)*)to = first;
+#else
+    const JOIN(STORED_RESULT, 4) four = (JOIN(STORED_RESULT, 4))(first, result_of(made[2], shift), result_of(made[3], shift));
+#if COLS == 4
+    *(global JOIN(STORED_RESULT, 4)*)to = four;
+#else
+    *(global JOIN(STORED_RESULT, 8)*)to = (JOIN(STORED_RESULT, 8))(four, result_of(made[4], shift), result_of(made[5], shift),
+                                                                   result_of(made[6], shift), result_of(made[7], shift));
+#endif
+#endif
+    return;
+  }
+#endif
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c)
+    if (col + c * CHANNELS >= first_col && col + c * CHANNELS < end_col) to[c * CHANNELS] = result_of(made[c], shift);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void median_columns(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch, (void)band;
-  local number edge[SIZE * WIDE * GROUP];
+  local number edge[LINES * WIDE * GROUP];
   const uint item = (get_local_id(2) * GROUP_1 + get_local_id(1)) * GROUP_0 + get_local_id(0);
-  const number beyond = (number)value_beyond(weights);
+#if PAIRS && ELEMENT_HALF
+  ushort bits;
+  vstore_half_rte(value_beyond(weights), 0, (half*)&bits);
+  const loaded beyond = bits;
+#else
+  const loaded beyond = (loaded)value_beyond(weights);
+#endif
   const ulong cells = width / CHANNELS, pieces = (cells + COLS - 1) / COLS * CHANNELS;  // of a row
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
-    for (ulong row = first_row + get_global_id(1); row < end_row; row += get_global_size(1)) {
+    for (ulong row = first_row + ROWS * get_global_id(1); row < end_row; row += ROWS * get_global_size(1)) {
       global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch;
       for (ulong piece = get_global_id(0); piece < pieces; piece += get_global_size(0)) {
         const ulong channel = piece % CHANNELS;
         const long cell = (long)(piece / CHANNELS * COLS);  // of the first result
-        number v[WIDE][SIZE];
-        if (cell >= RADIUS && cell + COLS + RADIUS <= (long)cells && row >= RADIUS && row + RADIUS < rows) {
-          global const ELEMENT* first = from + (row - RADIUS) * in_pitch + (ulong)cell * CHANNELS + channel;
-#pragma unroll
-          for (uint j = 0; j < SIZE; ++j) {
-            number line[WIDE];
-            load_row(line, first + j * in_pitch);
-#pragma unroll
-            for (uint c = 0; c < WIDE; ++c) v[c][j] = line[c];
-          }
+        number v[WIDE][LINES];
+        if (cell >= RADIUS && cell + COLS + RADIUS <= (long)cells && row >= RADIUS && row + (ROWS - 1) + RADIUS < rows) {
+          load_inside(v, from + (row - RADIUS) * in_pitch + (ulong)cell * CHANNELS + channel, in_pitch);
         } else {
 load_edge(v, edge + item, from, in_pitch, (long)row - RADIUS, (long)rows, cell, (long)cells, (uint)channel, beyond);
         }
+        const ulong col = (ulong)cell * CHANNELS + channel;
+        number made[COLS];
+#if SHARES
+#pragma unroll
+        for (uint c = 0; c < WIDE; ++c) sort_four(v[c] + 1);
+#pragma unroll 1
+        for (uint r = 0; r < ROWS && row + r < end_row; ++r) {
+          number sorted[WIDE][SIZE];
+#pragma unroll
+          for (uint c = 0; c < WIDE; ++c) insert_number(sorted[c], v[c] + 1, r == 0 ? v[c][0] : v[c][SIZE]);
+          find_medians(made, sorted);
+          store_medians(to + r * out_pitch, made, 0, col, first_col, end_col);
+        }
+#else
 #pragma unroll
         for (uint c = 0; c < WIDE; ++c) sort_column(v[c]);
-
-        number before[2 * SIZE], pair[2 * SIZE], middle[6], made[COLS];
-        merge_columns(before, v[1], v[2]);
+        find_medians(made, v);
 #pragma unroll
-        for (uint c = 0; c < COLS; c += 2) {
-          merge_columns(pair, v[c + 3], v[c + 4]);
-          find_middle(middle, before, pair);
-          made[c] = find_median(middle, v[c]);
-          made[c + 1] = find_median(middle, v[c + 5]);
-#pragma unroll
-          for (uint i = 0; i < 2 * SIZE; ++i) before[i] = pair[i];
-        }
-#pragma unroll
-        for (uint c = 0; c < COLS; ++c) {
-          const ulong col = (ulong)(cell + c) * CHANNELS + channel;
-          if (col >= first_col && col < end_col) store_result(to, col, (result_value)made[c]);
-        }
+        for (uint r = 0; r < ROWS; ++r)
+          if (row + r < end_row) store_medians(to + r * out_pitch, made, 16 * r, col, first_col, end_col);
+#endif
       }
     }
   }

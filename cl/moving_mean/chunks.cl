@@ -9,60 +9,10 @@
 //
 // Launch: two dimensions: chunks, rows; grid-stride loops over both. The window is at least TILE elements. Local memory: TILE sums, one
 // more for every BANKS of them, and 3 * GROUP. Scratch: for each row the sums of its units, then of its chunks.
-#include "common/work_group.clh"
-#include "moving_mean/arguments.clh"
-
 #ifndef PHASE
 #define PHASE 1  // 0: sums, 1: means
 #endif
-#ifndef GROUP
-#define GROUP 256  // work-items: a power of two
-#endif
-#ifndef ITEMS
-#define ITEMS 16  // elements of a work-item: a power of two
-#endif
-#ifndef BANKS
-#define BANKS 32  // of local memory: a multiple of ITEMS
-#endif
-#define TILE (GROUP * ITEMS)
-#define PLACES (TILE + TILE / BANKS)
-
-static inline SUM add(SUM a, SUM b) { return a + b; }
-DEFINE_TEAM_REDUCE(team_sum, SUM, add)
-#if PHASE == 1
-typedef JOIN(SUM, 2) pair;
-static inline pair add_pairs(pair a, pair b) { return a + b; }
-static inline pair no_pair(void) { return (pair)(0, 0); }
-DEFINE_TEAM_SCAN(scan_pairs, pair, add_pairs, no_pair)
-#endif
-
-static inline uint place_of(uint i) { return i + i / BANKS; }
-
-// Loads element `item` of each GROUP elements from `first` on; 0 where they are not in the row.
-static inline void load_tile(SUM values[ITEMS], global const ELEMENT* from, long first, ulong width, uint item) {
-  const bool is_inside = first >= 0 && (ulong)first + TILE <= width;  // uniform in the group
-  global const ELEMENT* source = from + (first + (long)item);
-  if (is_inside) {
-#pragma unroll
-    for (int k = 0; k < ITEMS; ++k) values[k] = (SUM)load_value(source, k * GROUP);
-  } else {
-#pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-      const long at = first + (long)item + k * GROUP;
-      values[k] = at >= 0 && at < (long)width ? (SUM)load_value(source, k * GROUP) : 0;
-    }
-  }
-}
-
-// Exchanges elements GROUP apart for ITEMS neighbouring ones, through the tile.
-GROUP_FUNCTION void to_neighbours(SUM values[ITEMS], local SUM* tile, uint item) {
-#pragma unroll
-  for (uint k = 0; k < ITEMS; ++k) tile[place_of(item + k * GROUP)] = values[k];
-  barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-  for (uint k = 0; k < ITEMS; ++k) values[k] = tile[place_of(item * ITEMS) + k];
-  barrier(CLK_LOCAL_MEM_FENCE);
-}
+#include "moving_mean/chunk.clh"
 
 #if PHASE == 1
 // The sum of elements [begin, end) of a row, of which units before `begin` and after `end` do not count. This work-item's share.
@@ -121,48 +71,9 @@ void moving_mean_chunks(MOVING_MEAN_ARGUMENTS) {
       to_neighbours(values, tile, item);
       to_neighbours(more, tile, item);
       team_sum(&shared, sums, item, GROUP);
-      // Suffix sums of the chunk: scans run from the last work-item to the first.
-#pragma unroll
-      for (int k = ITEMS - 1; k > 0; --k) values[k - 1] += values[k];
-      SUM sum = 0;
-#pragma unroll
-      for (int k = 0; k < ITEMS; ++k) {  // exclusive prefix sums
-        const SUM one = more[k];
-        more[k] = sum;
-        sum += one;
-      }
-      // What work-items before this one have more, and what those after it have of the chunk: the other scan runs backwards, beside it.
-      sums[GROUP - 1 - item] = values[0];
-      barrier(CLK_LOCAL_MEM_FENCE);
-      pair beside = (pair)(sum, sums[item]), total;
-      scan_pairs(&beside, &total, pairs, item, GROUP);
-      sums[GROUP - 1 - item] = beside.y;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      const SUM after = sums[item];
-      sum = beside.x;
-#pragma unroll
-      for (int k = 0; k < ITEMS; ++k) tile[place_of(item * ITEMS) + k] = (values[k] + after) + (shared + (sum + more[k]));
-      barrier(CLK_LOCAL_MEM_FENCE);
-
-      const long first = begin + before;  // result
-      const bool is_full = whole || (begin >= 0 && end + TILE - 1 <= (long)width);  // uniform in the group
-      const int divides = is_full && window < (1 << 24);
-      if (sizeof(SUM) == sizeof(quotient) ? divides : 0) {
-        const mean_divisor divisor = divisor_of(window);
-#pragma unroll
-        for (int k = 0; k < ITEMS; ++k) {
-          const long x = first + (long)item + k * GROUP;
-          if (x >= 0 && x < (long)width) store_mean_of(to, x, tile[place_of(item + k * GROUP)], divisor);
-        }
-      } else {
-#pragma unroll 1
-        for (int k = 0; k < ITEMS; ++k) {
-          const long x = first + (long)item + k * GROUP;
-          if (x >= 0 && x < (long)width)
-            store_mean(to, x, tile[place_of(item + k * GROUP)], mean_count(x, width, window, whole));
-        }
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
+      scan_chunks(values, more, sums, pairs, item);
+      const bool is_full = whole || (begin >= 0 && end + TILE - 1 <= (long)width);
+      store_chunk(to, begin + before, width, window, whole, is_full, values, more, shared, tile, item);
     }
 #endif
   }

@@ -67,6 +67,19 @@ static inline uint words_of(uint count, uint phase) { return (count + phase + WO
 // The place in local memory of word w of one contiguous run: a word of padding after 32 spreads rows over the banks.
 static inline uint padded(uint w) { return w + w / 32; }
 
+// The place of element `at` of such a run, in elements.
+static inline uint padded_element(uint at) { return at + at / (32 * WORD_ELEMENTS) * WORD_ELEMENTS; }
+
+// Elements k of a word, which begin at bit 0.
+static inline word shifted(element one, uint k) {
+#if WORD_ELEMENTS > 1
+  return (word)one << (8 * ELEMENT_BYTES * k);
+#else
+  (void)k;
+  return one;
+#endif
+}
+
 static inline element element_of(local const word* tile, uint word_at, uint part) {
 #if WORD_ELEMENTS > 1
   return ((local const element*)tile)[word_at * WORD_ELEMENTS + part];
@@ -188,19 +201,24 @@ void transpose_strips(global const element* RESTRICT in, ulong in_offset, long i
     const ulong run = to + (ulong)((long)col * out_pitch);
     const uint phase = phase_of(run);
     if (w >= words_of(here, phase)) continue;
-    word value = 0;
-#pragma unroll
-    for (uint k = 0; k < WORD_ELEMENTS; ++k) {
-      // Of elements outside of the run any are taken.
-      const uint row = clamp((int)(w * WORD_ELEMENTS + k) - (int)phase, 0, (int)here - 1);
-      const uint at = row * thin + col + in_phase;
-      const element one = element_of(tile, padded(at / WORD_ELEMENTS), at % WORD_ELEMENTS);
 #if WORD_ELEMENTS > 1
-      value |= (word)one << (8 * ELEMENT_BYTES * k);
-#else
-      value = one;
-#endif
+    const int first = (int)(w * WORD_ELEMENTS) - (int)phase;  // row
+    word value = 0;
+    if (first >= 0 && first + WORD_ELEMENTS <= (int)here) {
+      const uint at = (uint)first * thin + col + in_phase;
+#pragma unroll
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) value |= shifted(((local const element*)tile)[padded_element(at + k * thin)], k);
+    } else {
+#pragma unroll 1
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) {
+        // Of elements outside of the run any are taken.
+        const uint row = clamp(first + (int)k, 0, (int)here - 1);
+        value |= shifted(((local const element*)tile)[padded_element(row * thin + col + in_phase)], k);
+      }
     }
+#else
+    const word value = tile[padded(w * thin + col)];
+#endif
     store_word(out, run, phase, w, here, value);
   }
 #else
@@ -214,6 +232,22 @@ void transpose_strips(global const element* RESTRICT in, ulong in_offset, long i
 #endif
   for (uint w = item; w < words; w += GROUP) {
     word value = 0;
+#if SHAPE == WIDE && WORD_ELEMENTS > 1
+    const int first = (int)(w * WORD_ELEMENTS) - (int)phase;
+    if (first >= 0 && first + WORD_ELEMENTS <= (int)count) {
+      uint col = divided((uint)first, across), row = (uint)first - col * thin;
+#pragma unroll
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) {
+        const uint part = (first_phase + row * step) % WORD_ELEMENTS;
+        value |= shifted(((local const element*)tile)[row * (stride * WORD_ELEMENTS) + col + part], k);
+        const uint wraps = row + 1 == thin;
+        col += wraps;
+        row = wraps ? 0 : row + 1;
+      }
+      store_word(out, to, phase, w, count, value);
+      continue;
+    }
+#endif
 #pragma unroll
     for (uint k = 0; k < WORD_ELEMENTS; ++k) {
       const uint e = clamp((int)(w * WORD_ELEMENTS + k) - (int)phase, 0, (int)count - 1);

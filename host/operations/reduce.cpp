@@ -172,15 +172,19 @@ Case read(const Words& words) {
 
 /// Every operation on floats, and every type with the sum: the rest is made of the same parts.
 std::vector<Programs> programs() {
+  constexpr std::string_view kVector = "16777216";
   std::vector<Programs> all;
-  const auto add = [&](const char* extents, ReduceOp op, Scalar in, const char* more = "",
+  const auto add = [&](std::string_view extents, ReduceOp op, Scalar in, const char* more = "",
                        const char* changes = "") {
     const bool average = op == ReduceOp::mean || op == ReduceOp::norm;
     const Scalar out = average || op == ReduceOp::any || op == ReduceOp::argmax ? usual_result(op, in) : in;
     all.push_back({formatted("{} {}{}", extents, name_of(in), more), reduction_variants(op, in),
                    formatted("op={} out={} {}", static_cast<int>(op), name_of(out), changes)});
+    if (extents != kVector) return;
+    all.push_back({formatted("1000 {}{}", name_of(in), more),
+                   {"short"},
+                   formatted("op={} out={} {}", static_cast<int>(op), name_of(out), changes)});
   };
-  constexpr const char* kVector = "16777216";
   for (const Scalar in : {Scalar::float32, Scalar::int8, Scalar::uint64, Scalar::half}) {
     for (const ReduceOp op :
          {ReduceOp::sum, ReduceOp::product, ReduceOp::min, ReduceOp::any, ReduceOp::minmax, ReduceOp::argmax,
@@ -196,10 +200,10 @@ std::vector<Programs> programs() {
   }
   add(kVector, ReduceOp::bit_or, Scalar::int32);
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::dot})
-    for (const char* size : {kVector, "4096"})
+    for (const std::string_view size : {kVector, std::string_view("4096")})
       add(size, op, Scalar::float32, " --compensated");
   // Operations that do not commute.
-  for (const auto& [extents, more] : {std::pair{kVector, ""}, {"4096x4096", " --columns"}})
+  for (const auto& [extents, more] : {std::pair{kVector, ""}, {std::string_view("4096x4096"), " --columns"}})
     add(extents, ReduceOp::sum, Scalar::float32, more, "commutes=0");
   return all;
 }

@@ -110,6 +110,7 @@ std::vector<Step> reduction_steps() {
           {"several", "many elements a work-item, read in vectors, before the tree"},
           {"sub_group", "sub-group functions in place of the last levels"},
           {"shuffle", "NVIDIA's shuffles instead of local memory"},
+          {"short", "short vectors: one group with few instructions"},
           {"cpu", "one thread a chunk, vector registers"}};
 }
 

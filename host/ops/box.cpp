@@ -46,8 +46,8 @@ cl::Event run_window(const Context& context, const char* operation, WindowOp op,
   ops::check_same_grid(operation, in, out);
   if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_window, problem, options);
   ops::check_filter(context, operation, filter, problem.grids);
-  problem.grids.out_alignment = 64;  // vectors of results lie anywhere, and of the input too but in columns
-  if (op != WindowOp::median || size != 5) problem.grids.in_alignment = 64;
+  if (op != WindowOp::median || size != 5)  // only columns need vectors that are aligned
+    problem.grids.in_alignment = problem.grids.out_alignment = 64;
   if (filter.writes_nothing()) return ops::run_empty(context, operation, plan_window, problem, options);
   return ops::run(context, operation, plan_window, problem, options, [&](const ops::Launching& launch) {
     ops::bind_filter(launch, filter, ops::filter_weights(context, filter, edges.value).all());

@@ -2,6 +2,7 @@
 #include <smem/moving_mean_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/look_back.hpp"
 #include "plan/moving_mean_checks.hpp"
 #include "plan/moving_mean_policy.hpp"
 #include "plan/pixels.hpp"
@@ -20,6 +21,7 @@ namespace {
 using namespace plan;
 
 constexpr const char* kOperation = "moving_mean";
+constexpr std::size_t kChunkWords = 16;  // of local memory, beside the sums of a chunk
 
 Scalar sum_type(const MovingMeanProblem& p) {
   if (is_float(p.in)) return pixel_value(p.in, p.out);
@@ -186,29 +188,42 @@ Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   return plan;
 }
 
+/// Chunks of a row, `items` elements for each of a group's work-items, and what they need; false where there
+/// is no room, or windows are shorter.
+bool set_chunk(const Device& device, const MovingMeanProblem& p, std::size_t wanted, std::size_t usual,
+               std::size_t most_items, Plan& plan) {
+  const std::size_t sum = size_of(sum_type(p));
+  const std::size_t items = std::min(most_items, moving_mean_policy(device).item_bytes / sum);
+  const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
+  const std::size_t banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, items);
+  const std::size_t group =
+      group_for(device, wanted != 0 ? wanted : usual, (items + 4) * sum, kOwnBytes + items * sum);
+  const std::size_t tile = group * items;
+  plan.work_group = {group, 1, 1};
+  if (tile == 0 || p.window < tile || group < items) return false;
+  plan.tile_cols = tile;
+  plan.items_per_work_item = items;
+  plan.local_bytes = (tile + tile / banks + 3 * group) * sum + kChunkWords;
+  define(plan, {{"GROUP", group}, {"ITEMS", items}, {"BANKS", banks}});
+  if (uses_shuffles(device, group)) define(plan, "SHUFFLES", 1);
+  return true;
+}
+
 /// The launch of PHASE `phase` of "chunks"; of no work-items where there is no room, or windows are too
 /// short.
 Plan phase_of_chunks(const Device& device, const MovingMeanProblem& p, std::size_t wanted,
                      std::size_t phase) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
-  const std::size_t sum = size_of(sum_type(p)), items = std::min(policy.items, policy.item_bytes / sum);
-  const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
-  const std::size_t banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, items);
-  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.chunks_group, (items + 4) * sum,
-                                      kOwnBytes + items * sum);
+  const std::size_t sum = size_of(sum_type(p)), rows = at_least_1(p.rows);
   Plan plan = base_plan(p, "chunks", "moving_mean/chunks.cl", "moving_mean_chunks");
-  const std::size_t tile = group * items, rows = at_least_1(p.rows);
-  plan.work_group = {group, 1, 1};
-  if (tile == 0 || p.window < tile || group < items) {
+  if (!set_chunk(device, p, wanted, policy.chunks_group, policy.items, plan)) {
     plan.work_group[0] = 0;
     return plan;
   }
+  const std::size_t group = plan.work_group[0], tile = plan.tile_cols;
   const std::size_t chunks = at_least_1(divide_up(p.width, tile) + (phase == 0 ? 0 : 1));
   plan.global = {std::min(chunks, kMaxTiles) * group, std::min(rows, kMaxGroups), 1};
-  plan.tile_cols = tile;
-  plan.items_per_work_item = items;
-  plan.local_bytes = (tile + tile / banks + (phase == 0 ? 1 : 3) * group) * sum;
-  define(plan, {{"PHASE", phase}, {"GROUP", group}, {"ITEMS", items}, {"BANKS", banks}});
+  define(plan, "PHASE", phase);
   const double sums = real(p.width * p.rows, sum) / real(group);  // of units
   if (phase == 0) {
     plan.prediction.bytes_written = sums;
@@ -236,6 +251,32 @@ Attempt chunks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   first.reason = "groups sum chunks and their parts into temporary memory";
   plan.before.push_back(std::move(first));
   add_scratch(plan, bytes);
+  return plan;
+}
+
+Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  if (!can_look_back(device)) return kCannotPublish;
+  const std::size_t word = 8;  // of a sum, and of whether it is there
+  if (size_of(sum_type(p)) > word / 2) return "a group cannot publish a sum of 64 bits at once";
+  Plan plan = base_plan(p, "one_pass", "moving_mean/one_pass.cl", "moving_mean_one_pass");
+  if (!set_chunk(device, p, wanted, policy.one_pass_group, policy.one_pass_items, plan))
+    return formatted("a window of {} elements is shorter than a tile", p.window);
+  const std::size_t group = plan.work_group[0], tile = plan.tile_cols;
+  if (p.window / tile > policy.most_chunks)
+    return formatted("each group would read the sums of {} chunks", p.window / tile);
+  const std::size_t rows = at_least_1(p.rows), width = at_least_1(p.width);
+  const std::size_t chunks = divide_up(width, tile), jobs = (width - 1 + p.window - p.window / 2) / tile + 1;
+  if (size_product(rows, jobs) > kMaxTiles) return "its chunks are more than a launch can have";
+  plan.global = {rows * jobs * group, 1, 1};
+  define(plan, {{"DEVICE_FENCE", device_fence(device)},
+                {"POLL_LIMIT", std::min(device.poll_limit, look_back_policy(device).polls)}});
+  if (device.ordered_start) define(plan, "ORDERED_START", 1);
+  const std::size_t bytes = word * (1 + rows * chunks);
+  add_scratch(plan, bytes, bytes);
+  plan.prediction.local_bytes = 6 * real(p.width * p.rows, size_of(sum_type(p)));
+  plan.reason = formatted(
+      "windows that end in {} elements share what lies between: sums that other groups publish", tile);
   return plan;
 }
 
@@ -270,15 +311,18 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const Pla
   if (variant == "tiled") return tiled(device, p, wanted);
   if (variant == "blocks") return blocks(device, p, wanted);
   if (variant == "chunks") return chunks(device, p, wanted);
+  if (variant == "one_pass") return one_pass(device, p, wanted);
   if (wanted != 0) {
     refuse(kOperation, "work_items", formatted("none: \"{}\" has its own", variant), formatted("{}", wanted));
   }
   return variant == "naive" ? naive(device, p) : cpu(device, p);
 }
 
-std::vector<std::string_view> preference(const Device& device, const MovingMeanProblem& /*p*/,
+std::vector<std::string_view> preference(const Device& device, const MovingMeanProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "blocks", "naive"};
+  if (p.in == Scalar::float32 && p.window <= moving_mean_policy(device).one_pass_window)
+    return {"tiled", "one_pass", "chunks", "blocks", "naive"};
   if (moving_mean_policy(device).chunks) return {"tiled", "chunks", "blocks", "naive"};
   return {"tiled", "blocks", "naive"};
 }
@@ -286,15 +330,19 @@ std::vector<std::string_view> preference(const Device& device, const MovingMeanP
 std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return formatted("each mean reads {} elements", p.window);
-  if (variant == "blocks" && chosen.variant == "chunks")
+  if (variant == "blocks" && (chosen.variant == "chunks" || chosen.variant == "one_pass"))
     return "its sums of each element go through global memory";
-  if (variant == "blocks" || variant == "chunks")
+  if (variant == "one_pass" && chosen.variant == "chunks") return "not measured to be faster";
+  if (variant == "chunks" && chosen.variant == "one_pass")
+    return "reads the elements in another launch first";
+  if (variant == "blocks" || variant == "chunks" || variant == "one_pass")
     return "the window fits local memory, which saves the way through global memory";
   return chosen.variant == "cpu" ? "work-items of few elements are loops on a CPU" : "another one is faster";
 }
 
-const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, const Plan& /*plan*/) {
-  return moving_mean_policy(device).evidence;
+const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, const Plan& plan) {
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  return plan.variant == "one_pass" ? policy.of_one_pass : policy.evidence;
 }
 
 constexpr Operation<MovingMeanProblem> kMovingMean{
@@ -320,7 +368,9 @@ void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
     refuse(kOperation, "window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
 }
 
-std::vector<std::string_view> moving_mean_variants() { return {"naive", "tiled", "blocks", "chunks", "cpu"}; }
+std::vector<std::string_view> moving_mean_variants() {
+  return {"naive", "tiled", "blocks", "chunks", "one_pass", "cpu"};
+}
 
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                       const PlanOverrides& overrides) {

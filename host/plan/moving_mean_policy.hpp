@@ -12,7 +12,8 @@ namespace smem::plan {
 struct MovingMeanPolicy {
   When when;
   Evidence evidence = kFromFacts;
-  std::size_t group = 256;  ///< work-items
+  Evidence of_one_pass = {.what = "no measurement for this family: a Hopper's sizes"};  ///< of "one_pass"
+  std::size_t group = 256;                                                              ///< work-items
   /// Of "tiled": elements of a work-item, which registers hold; half as many where a window is no longer.
   std::size_t items = 16;
   std::size_t item_bytes = 16 * 8;  ///< and bytes of their sums
@@ -23,6 +24,11 @@ struct MovingMeanPolicy {
   std::size_t groups_a_unit = 32;   ///< each of which loops over tiles
   bool chunks = false;              ///< whether "chunks" comes before "blocks"
   std::size_t chunks_group = 128;   ///< work-items of "chunks"
+  /// Of a window of floats, up to which "one_pass" comes before "chunks"; 0: never.
+  std::size_t one_pass_window = 0;
+  std::size_t one_pass_group = 256;  ///< work-items of "one_pass"
+  std::size_t one_pass_items = 16;   ///< its elements of each
+  std::size_t most_chunks = 1024;    ///< whose sums each of its groups reads
   /// Of "blocks": work-items that sum a block, and bytes of sums that a round has where rows are shorter.
   std::size_t sums_group = 256;
   std::size_t slice_bytes = std::size_t{128} << 20;
@@ -48,13 +54,21 @@ struct MovingMeanPolicy {
 //
 // sums_group: a CPU's thread goes through a block by itself: team scans are loops there. PoCL, two busy Zen 4
 // cores, 2^24 float, windows of 100001: with groups of 256 830 ms.
+// one_pass: H100, 2^28 floats, windows of 100001, ms, elements x work-items: 16 x 256 1.196, 16 x 128 1.289,
+// 8 x 256 1.398, 8 x 128 1.453, 8 x 512 1.675; chunks 1.438. Of 5001 8 x 256 1.153, chunks 1.496; of 1000001
+// as chunks; bytes 1.307, chunks 1.033.
 inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
                   .driver = "580.159",
                   .what = "2^28 floats",
                   .share = "windows of 5 and 101 0.89 of copy, 1001 0.73; 100001 of blocks 0.11"},
-     .chunks = true},
+     .of_one_pass = {.device = "H100",
+                     .driver = "580.159",
+                     .what = "2^28 floats, windows of 100001",
+                     .share = "0.60 of copy, by chunks 0.50"},
+     .chunks = true,
+     .one_pass_window = 262144},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .item_bytes = 32},
     {.when = {.family = "cpu"},
      .evidence = {.device = "Zen 4",

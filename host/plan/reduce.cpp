@@ -203,6 +203,34 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
   return plan;
 }
 
+/// Vectors that one work-group has under way at once.
+Attempt short_vector(const Device& device, const ReduceProblem& problem, std::size_t wanted) {
+  if (problem.shape != ReduceShape::vector) return "reduces whole vectors only";
+  if (!problem.reduction.commutes) return kOtherOrder;
+  const ReducePolicy& policy = reduce_policy(device);
+  const bool many = problem.reduction.op == ReduceOp::dot || accumulator_numbers(problem) > 1;
+  const std::size_t pack = pack_of(policy, problem);
+  const std::size_t items = many ? policy.short_items_of_many : policy.short_items;
+  const std::size_t unroll = std::clamp<std::size_t>(items / pack, 1, policy.short_packs);
+  const std::size_t group = group_for(device, wanted, accumulator_bytes(problem));
+  if (group == 0) return no_tile_fits(device);
+  if (problem.cols > group * unroll * pack)
+    return formatted("a group has at most {} elements under way", group * unroll * pack);
+  Plan plan = base_plan(problem, "short", "reduce/short.cl", "reduce_short");
+  const bool shuffles = uses_shuffles(device, group);
+  set_groups(plan, group, 1);
+  plan.tile_rows = 1;
+  plan.tile_cols = group * pack * unroll;
+  plan.vector_width = pack;
+  plan.items_per_work_item = pack * unroll;
+  plan.local_bytes = (shuffles ? group / 32 : group) * accumulator_bytes(problem);
+  plan.numbers = {{"parts", 1}};
+  define(plan, {{"GROUP", group}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", lanes_of(policy, problem)}});
+  if (shuffles) define(plan, "TEAM_REDUCTION", 2);
+  plan.reason = "one group, which loads all elements at once: the fewest instructions";
+  return plan;
+}
+
 /// Columns, by packs of neighbours.
 Attempt columns(const Device& device, const ReduceProblem& problem, std::string_view variant,
                 std::size_t wanted) {
@@ -289,6 +317,8 @@ Launch finish(const Device& device, const ReduceProblem& problem, bool by_thread
 
 Attempt plan_variant(const Device& device, const ReduceProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
+  if (variant == "short")
+    return short_vector(device, problem, group_wanted(fixed, reduce_policy(device).short_group));
   const std::size_t wanted = group_wanted(fixed, reduce_policy(device).group);
   Attempt attempt = variant == "cpu"                        ? cpu(device, problem)
                     : is_tree(variant)                      ? tree(device, problem, variant, wanted)
@@ -306,21 +336,27 @@ std::vector<std::string_view> preference(const Device& device, const ReduceProbl
   const ReducePolicy& policy = reduce_policy(device);
   const bool shuffles = policy.variant == "shuffle" && problem.shape == ReduceShape::vector &&
                         problem.reduction.commutes && group_for(device, policy.group, 1) >= 32;
-  if (shuffles) return {"shuffle", "several"};
-  return {"several"};
+  std::vector<std::string_view> order;
+  if (policy.short_used) order.push_back("short");
+  if (shuffles) order.push_back("shuffle");
+  order.push_back("several");
+  return order;
 }
 
 std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
   if (is_tree(variant)) return "a tree for every tile, where the chosen one needs one in all";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (variant == "short") return "not measured to be faster on this device";
+  if (chosen.variant == "short") return "has more instructions, which take longer than so few elements";
   if (variant == "several") return "a tree in local memory has more barriers than shuffles have";
   if (variant == "shuffle") return "measured for vectors only, where it gains 3 %";
   return "not measured to be faster on any device so far";
 }
 
-const Evidence& evidence(const Device& device, const ReduceProblem& problem, const Plan& /*plan*/) {
+const Evidence& evidence(const Device& device, const ReduceProblem& problem, const Plan& plan) {
   const ReducePolicy& policy = reduce_policy(device);
+  if (plan.variant == "short") return policy.short_vectors;
   if (problem.shape == ReduceShape::segments || !problem.reduction.commutes) return policy.others;
   return problem.shape == ReduceShape::vector ? policy.vectors : policy.matrices;
 }
@@ -338,7 +374,7 @@ constexpr Operation<ReduceProblem> kReduce{.what = "reduction",
 }  // namespace
 
 std::vector<std::string_view> reduce_variants() {
-  return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "cpu"};
+  return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "short", "cpu"};
 }
 
 Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides) {

@@ -41,8 +41,9 @@ std::size_t items_of(const Device& device, const SelectProblem& problem) {
   // Of warps the lengths of runs take two bytes more an element.
   const std::size_t each =
       size_of(problem.in) + (in_registers && problem.op == SelectOp::run_length_encode ? 2 : 0);
-  const std::size_t room =
-      device.local_bytes >= policy.large_local_bytes ? policy.large_item_bytes : policy.item_bytes;
+  const bool small_runs = problem.op == SelectOp::run_length_encode && size_of(problem.in) <= 4;
+  const std::size_t large = small_runs ? policy.large_run_bytes : policy.large_item_bytes;
+  const std::size_t room = device.local_bytes >= policy.large_local_bytes ? large : policy.item_bytes;
   const std::size_t most =
       in_registers && problem.in_alignment < policy.pack_bytes ? policy.most_single_items : policy.most_items;
   return std::min(std::bit_floor(room / each), most);

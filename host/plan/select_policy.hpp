@@ -33,6 +33,7 @@ struct SelectPolicy {
   std::size_t flagged_local_bytes = 0;
   std::size_t item_bytes = 64;        ///< elements of a work-item
   std::size_t large_item_bytes = 64;  ///< the same where local memory has large_local_bytes
+  std::size_t large_run_bytes = 64;   ///< the same of run_length_encode of at most 4 bytes, with places
   std::size_t large_local_bytes = 0;
   std::size_t most_items = 32;         ///< bits of a word
   std::size_t most_single_items = 32;  ///< of warps that read elements one by one
@@ -46,9 +47,13 @@ struct SelectPolicy {
 
 // nvidia: larger tiles make the chain from tile to tile shorter; multiprocessors hold 2048 work-items. On the
 // H200, 2^28 floats, ms: copy_if 512 0.469, 256 0.478, 1024 0.488; copy_flagged 1024 0.534, 256 0.564, 512
-// 0.663; run_length_encode 256 0.880, 512 0.937; partition, which has no chain, 64 0.991, 512 1.083. A tile
+// 0.663; partition, which has no chain, 64 0.991, 512 1.083. A tile
 // is in local memory as well, of which older multiprocessors have 64 KiB for two groups, newer ones 227 KiB.
 // Elements that are read one by one take more registers: 32 of them would spill.
+//
+// large_run_bytes: H100, run_length_encode of 2^28 floats in runs of 20, ms: 32 elements a work-item 0.584
+// (16: 0.666, CUB 0.753); by groups of 128 0.625, of 512 0.559, for which ptxas spills. Of 8 bytes it spills
+// more than 8 elements.
 //
 // short_vector: H100, copy_if of 1 million floats: groups of 512 18.6 us, 256 17.1, 128 16.5, 64 15.3; of 5
 // million 20.3, 19.2, 19.8.
@@ -64,6 +69,7 @@ inline constexpr SelectPolicy kNvidiaSelect{
     .group_of_partitions = 64,
     .flagged_local_bytes = 160 * 1024,
     .large_item_bytes = 128,
+    .large_run_bytes = 192,
     .large_local_bytes = 96 * 1024,
     .most_single_items = 16};
 
@@ -91,12 +97,14 @@ inline constexpr SelectPolicy kSelectPolicies[] = {
      .copies = kFromRegisters,
      .partitions = kFromRegisters,
      .item_bytes = 32,
-     .large_item_bytes = 32},
+     .large_item_bytes = 32,
+     .large_run_bytes = 32},
     {.when = {.family = "cpu"},
      .copies = {.what = "no measurement: pieces that a core's cache holds"},
      .partitions = {.what = "no measurement: pieces that a core's cache holds"},
      .item_bytes = 16,
-     .large_item_bytes = 16},
+     .large_item_bytes = 16,
+     .large_run_bytes = 16},
     {},
 };
 

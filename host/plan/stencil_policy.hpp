@@ -66,6 +66,7 @@ struct StencilPolicy {
   When when;
   Evidence evidence;  ///< of "rows" and "planes"
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  Evidence of_blocks = others;       ///< of "blocks"
   Evidence of_threads = others;      ///< of "cpu"
   std::size_t vector_bytes = 16;     ///< of an access
   std::size_t naive_group = 256;     ///< work-items
@@ -115,9 +116,14 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                   .what = "8192 x 8192, float 3 x 3 and 5 x 5, half 3 x 3, uint8 x 4 3 x 3; 512^3 float, "
                           "star, box 3 x 3 x 3, star of radius 2",
                   .share = "0.97, 0.88, 0.95, 0.81; 0.95, 0.80, 0.84 of copy"},
+     .of_blocks = {.device = "H100",
+                   .driver = "580.159",
+                   .what = "8192 x 8192 float, boxes of 15 x 15 and 7 x 7",
+                   .share = "0.099 and 0.270 of copy, by tiles 0.022 and 0.061"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
      .columns = {.rows = 2, .registers = 255},
-     .boxes = {.deep = 6, .registers = 255}},
+     .boxes = {.deep = 6, .registers = 255},
+     .tiles = {.blocks = true}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 256, .byte_steps = 8},

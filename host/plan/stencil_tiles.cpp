@@ -150,6 +150,7 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
   const StencilPolicy& policy = stencil_policy(device);
   const std::string_view name = variant;
   plan.evidence = (name == "rows" || name == "planes" ? policy.evidence
+                   : name == "blocks"                 ? policy.of_blocks
                    : name == "cpu"                    ? policy.of_threads
                                                       : policy.others)
                       .text(device);

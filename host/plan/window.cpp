@@ -29,23 +29,37 @@ Attempt columns(const Device& device, const WindowProblem& problem) {
   const std::size_t cols = policy.columns;
   Plan plan = filter_plan(operation_of(problem), "columns", "blur/median_columns.cl", "median_columns", g,
                           kSize / 2, kSize / 2);
-  const std::array<std::size_t, 3> extent{divide_up(g.width, cols) * g.channels, g.height, g.planes};
-  const std::size_t number = g.in == Scalar::float64 ? 8 : 4, own = kSize * (cols + kSize - 1) * number;
+  const bool pairs = g.in == Scalar::half ? policy.pairs_of_halves : policy.pairs && size_of(g.in) <= 2;
+  const bool shares = !pairs && policy.shares_rows && size_of(g.in) == 4;
+  const std::size_t rows = pairs || shares ? 2 : 1;
+  const std::array<std::size_t, 3> extent{divide_up(g.width, cols) * g.channels, divide_up(g.height, rows),
+                                          g.planes};
+  const std::size_t number = g.in == Scalar::float64 ? 8 : 4,
+                    own = (kSize + (shares ? 1 : 0)) * (cols + kSize - 1) * number;
   const std::size_t group = group_for(device, policy.columns_group, own, kOwnBytes);
   if (group == 0) return no_tile_fits(device);
   plan.work_group = shape_group(device, group, 64, extent);
   plan.local_bytes = own * plan.work_items();
   plan.global = global_size(extent, plan.work_group);
-  plan.vector_width = plan.items_per_work_item = cols;
+  plan.vector_width = cols;
+  plan.items_per_work_item = rows * cols;
   plan.numbers = {{"band", 1}};
   define(plan, "COLS", cols);
+  if (pairs) define(plan, "PAIRS", 1);
+  if (shares) define(plan, "SHARES", 1);
+  if (pairs && is_nvidia_gpu(device) && compute_capability(device) >= 90)
+    define(plan, "PAIR_INSTRUCTIONS", 1);
+  constexpr std::size_t kVectorBytes = 16;
+  const std::size_t stored = cols * size_of(g.out);
+  if (stored <= kVectorBytes && g.out_alignment >= stored) define(plan, "VECTOR_OUT", 1);
   if (is_float(g.in) && g.in != Scalar::half) define(plan, "FLOATING_ELEMENT", 1);
   if (g.in_alignment >= cols * size_of(g.in)) define(plan, "ALIGNED", 1);
   define_group(plan);
   // Of a pair of windows: the exchanges of two columns and of merging two, and what is left.
-  plan.prediction.operations = real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2.0 + 10);
-  plan.reason =
-      formatted("{} windows of a row: columns are sorted once, and what pairs of windows share", cols);
+  plan.prediction.operations =
+      real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2.0 + 10) / (pairs ? 2 : 1);
+  plan.reason = formatted("{} windows of a row{}: columns are sorted once, and what pairs of windows share",
+                          cols, pairs ? ", of two rows in the halves of words" : "");
   return plan;
 }
 

@@ -33,13 +33,13 @@ struct MovingMeanProblem {
 
 /// The plan that moving_mean() would use on `device`. Where it is "blocks" or "chunks", a launch before the
 /// main one leaves the sums of blocks in temporary memory, and there is a round of both for each slice of the
-/// rows. Overrides: `variant`, and of "tiled", "blocks" and "chunks" `work_items`. \throws Error when the
-/// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
-/// or another field was fixed; it names the field.
+/// rows. Overrides: `variant`, and of "tiled", "blocks", "chunks" and "one_pass" `work_items`. \throws Error
+/// when the problem or the device does not allow it, the variant is unknown or cannot run this problem on
+/// this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                                const PlanOverrides& overrides = {});
 
-/// "naive", "tiled", "blocks", "chunks" and "cpu".
+/// "naive", "tiled", "blocks", "chunks", "one_pass" and "cpu".
 SMEM_API std::vector<std::string_view> moving_mean_variants();
 
 }  // namespace smem

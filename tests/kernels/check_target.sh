@@ -56,7 +56,7 @@ compile_nvidia() {
         shared=0
     fi
     # Instructions of sm_90, in the PTX that NVIDIA's compiler makes for it
-    [ "$target" != sm_90 ] || sed -i -E 's/^\.version .*/.version 7.8/; s/^\.target .*/.target sm_90/' "$ptx"
+    [ "$target" != sm_90 ] || sed -i -E 's/^\.version .*/.version 8.0/; s/^\.target .*/.target sm_90/' "$ptx"
     # Instructions of sm_90a stand in the source behind a marker that smem removes when it retargets the PTX: do the same.
     if [ "$target" = sm_90 ] && grep -q '//@' "$ptx"; then
         sed -i -E 's,//@,,; s/^\.version .*/.version 8.3/; s/^\.target .*/.target sm_90a/' "$ptx"

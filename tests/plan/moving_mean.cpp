@@ -23,7 +23,8 @@ TEST_CASE("plan of moving_mean: windows of all kinds fit every target and its cl
       CAPTURE(limits);
       for (const Scalar type : {Scalar::uint8, Scalar::half, Scalar::float32}) {
         for (const std::size_t window : {1, 2, 101, 100001, 1 << 30}) {
-          for (const std::string_view variant : {"", "naive", "tiled", "blocks", "chunks", "cpu"}) {
+          for (const std::string_view variant :
+               {"", "naive", "tiled", "blocks", "chunks", "one_pass", "cpu"}) {
             CAPTURE(window);
             CAPTURE(variant);
             const MovingMeanProblem problem{type, type, 1 << 20, 3, window};
@@ -47,7 +48,8 @@ TEST_CASE("plan of moving_mean: what each kind of device and window gets, and wh
     return smem::plan_moving_mean(device, {.width = 1 << 24, .window = window}).variant;
   };
   CHECK(variant_of(h200, 101) == "tiled");
-  CHECK(variant_of(h200, 100001) == "chunks");
+  CHECK(variant_of(h200, 100001) == "one_pass");
+  CHECK(variant_of(h200, 1000001) == "chunks");
   CHECK(variant_of(target("gfx942"), 100001) == "blocks");
   CHECK(variant_of(target("cpu"), 101) == "cpu");
   // The sums of 128 MiB at a time: of a row here, and then of two.
@@ -59,10 +61,19 @@ TEST_CASE("plan of moving_mean: what each kind of device and window gets, and wh
   CHECK(blocks.scratch_bytes == std::size_t{1} << 27);
   const smem::Plan two =
       smem::plan_moving_mean(h200, {.width = 1 << 23, .rows = 3, .window = 100001}, {.variant = "blocks"});
-  const smem::Plan chunks = smem::plan_moving_mean(h200, {.width = 1 << 24, .rows = 3, .window = 100001});
+  const smem::Plan chunks =
+      smem::plan_moving_mean(h200, {.width = 1 << 24, .rows = 3, .window = 100001}, {.variant = "chunks"});
   REQUIRE(chunks.before.size() == 1);
   CHECK(chunks.rounds == 1);
   CHECK(chunks.scratch_bytes == 3 * ((std::size_t{1} << 24) / (128 * 16)) * 17 * sizeof(float));
+  // The counter, and a word for each chunk of 4096 elements; windows of too many chunks are for others.
+  const smem::Plan one_pass =
+      smem::plan_moving_mean(h200, {.width = 1 << 24, .rows = 3, .window = 100001}, {.variant = "one_pass"});
+  CHECK(one_pass.before.empty());
+  CHECK(one_pass.scratch_bytes == 8 * (1 + 3 * ((std::size_t{1} << 24) / 4096)));
+  CHECK(failure_of([&] {
+          smem::plan_moving_mean(h200, {.width = 1 << 24, .window = 5 << 20}, {.variant = "one_pass"});
+        }).argument == "variant");
   CHECK(two.number("rows") == 2);
   CHECK(two.rounds == 2);
   CHECK(two.scratch_bytes == std::size_t{1} << 27);

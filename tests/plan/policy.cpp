@@ -84,7 +84,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("transpose", kTransposePolicies, &TransposePolicy::evidence, &TransposePolicy::of_threads);
   check_table("flip", kFlipPolicies, &FlipPolicy::evidence);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
-              &ReducePolicy::others);
+              &ReducePolicy::short_vectors, &ReducePolicy::others);
   check_table("look back", kLookBackPolicies, &LookBackPolicy::evidence);
   check_table("scan", kScanPolicies, &ScanPolicy::vectors, &ScanPolicy::rows, &ScanPolicy::others);
   check_table("select", kSelectPolicies, &SelectPolicy::copies, &SelectPolicy::partitions,
@@ -98,12 +98,13 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
               &HistogramPolicy::many, &HistogramPolicy::others);
   check_table("histogram_weighted", kWeightedPolicies, &WeightedPolicy::local, &WeightedPolicy::others);
   check_table("heat", kHeatPolicies, &HeatPolicy::evidence, &HeatPolicy::others, &HeatPolicy::of_threads);
-  check_table("stencil", kStencilPolicies, &StencilPolicy::evidence, &StencilPolicy::others,
-              &StencilPolicy::of_threads);
+  check_table("stencil", kStencilPolicies, &StencilPolicy::evidence, &StencilPolicy::of_blocks,
+              &StencilPolicy::others, &StencilPolicy::of_threads);
   check_table("separable", kSeparablePolicies, &SeparablePolicy::evidence, &SeparablePolicy::others);
   check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::others);
   check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
-  check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence);
+  check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence,
+              &MovingMeanPolicy::of_one_pass);
   check_table("softmax", kSoftmaxPolicies, &RowPolicy::evidence);
   check_table("columns", kColumnPolicies, &ColumnPolicy::evidence);
   check_table("norm", kNormPolicies, &RowPolicy::evidence);

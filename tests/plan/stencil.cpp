@@ -70,7 +70,7 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
       smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 512}, {1, 1, 1})).variant ==
       "planes");
   CHECK(smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {20, 20, 0}))
-            .variant == "tiled");
+            .variant == "blocks");
   CHECK(smem::plan_stencil(h200, smem::stencil_problem(Scalar::float32, {512, 512, 1}, {500, 500, 0}))
             .variant == "naive");
   const smem::Plan blocks = smem::plan_stencil(

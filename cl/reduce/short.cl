@@ -1,0 +1,71 @@
+// Reduces a short vector by one work-group, whose code is short too: on GPUs the instructions of a launch are fetched anew, which takes
+// longer than a few thousand elements.
+//
+// A work-item loads up to UNROLL packs of PACK elements, all of them in flight, and accumulates them in LANES accumulators. The elements
+// before the first aligned pack, and after the last, are loaded one at a time. Then the work-items are combined: in a tree in local memory,
+// or in two levels of NVIDIA's shuffles (TEAM_REDUCTION 2).
+//
+// Launch: one dimension, one group of GROUP work-items; at most GROUP * UNROLL whole packs. Local memory: GROUP accumulators, or one for each
+// warp.
+#include "reduce/input.clh"
+#include "common/work_group.clh"
+
+#ifndef GROUP
+#define GROUP 1024  // work-items: a power of two
+#endif
+#ifndef UNROLL
+#define UNROLL 4  // packs of a work-item
+#endif
+#ifndef TEAM_REDUCTION
+#define TEAM_REDUCTION 0  // 0: in local memory, 2: by NVIDIA's shuffles
+#endif
+#if TEAM_REDUCTION == 2
+#include "nvidia/shuffle.clh"
+DEFINE_TEAM_SHUFFLE(reduce_warp, accumulator, combine)
+#define STATES (GROUP / WARP)
+#else
+DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
+#define STATES GROUP
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void reduce_short(global const ELEMENT* restrict in, ulong in_offset, global const ELEMENT* restrict other, ulong other_offset, uint count,
+                  global RESULT* restrict out, ulong out_offset) {
+  local accumulator scratch[STATES];
+  const uint item = get_local_id(0);
+  row_source row;
+  row.position = in_offset;
+  row.first = in + in_offset;
+  row.count = count;
+#if OPERATION == OP_DOT
+  row.other = other + other_offset;
+#else
+  (void)other, (void)other_offset;
+#endif
+  const uint head = min((PACK - (uint)(in_offset % PACK)) % PACK, count), packs = (count - head) / PACK, end = head + packs * PACK;
+  lane_set lanes;
+#pragma unroll
+  for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
+  term_pack p[UNROLL];
+#pragma unroll
+  for (uint u = 0; u < UNROLL; ++u)
+    if (item + u * GROUP < packs) load_terms(&p[u], row, head + (item + u * GROUP) * PACK, head + (item + u * GROUP) * PACK);
+  for (uint k = item; k < count - packs * PACK; k += GROUP) {
+    const uint i = k < head ? k : end + (k - head);
+    put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));
+  }
+#pragma unroll
+  for (uint u = 0; u < UNROLL; ++u)
+    if (item + u * GROUP < packs) accumulate_pack(&lanes, &p[u], head + (item + u * GROUP) * PACK);
+  accumulator mine = combine_lanes(&lanes);
+#if TEAM_REDUCTION == 2
+  reduce_warp(&mine, scratch, item, WARP);
+  if (item % WARP == 0) scratch[item / WARP] = mine;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  mine = item % WARP < STATES ? scratch[item % WARP] : identity();
+  reduce_warp(&mine, scratch, item, WARP);
+#else
+  team_reduce(&mine, scratch, item, GROUP);
+#endif
+  if (item == 0) write_result(out + out_offset, 0, mine, count);
+}
