@@ -41,6 +41,13 @@ inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile
 // wide_vector_bytes: two cores of a Xeon with AVX-512, PoCL 3.1, 1024 x 1024 x 1024 float: vectors of 32
 // bytes 159 GFLOP/s, of 64 bytes and blocks of 6 x 64 270, OpenBLAS 295 to 302.
 
+/// A block of C in vector registers: its vectors across, and rows, of which that is taken which rounds C up
+/// less.
+struct CpuBlock {
+  std::size_t vectors;
+  std::array<std::size_t, 2> rows;
+};
+
 /// Of "cpu": the largest tile of C of a thread, and how deep its factors lie in its cache.
 struct CpuTiles {
   std::size_t most_m = 384, most_n = 256;
@@ -48,6 +55,11 @@ struct CpuTiles {
   std::size_t wide_vector_bytes = 64;      ///< of vectors where those of 64 bytes are faster
   std::size_t wide_depth_bytes = 192 * 4;  ///< the depth there
   std::size_t brought = 16;                ///< numbers that are multiplied in the time that one takes to come
+  CpuBlock few_registers = {2, {6, 4}};    ///< 16 of 32 bytes
+  CpuBlock narrow = {4, {6, 6}};           ///< vectors of 32 bytes or less in 32 registers
+  CpuBlock wide = {2, {12, 8}};            ///< of 64 bytes in 32 registers
+  double least_work = 0x1p18;              ///< products of numbers that are worth a thread, or a work-group
+  std::size_t turns = 8;  ///< work-groups that a thread has at least, where products are many
 };
 
 /// How sums are cut among work-groups, and their parts added.
