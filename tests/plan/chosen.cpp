@@ -146,5 +146,5 @@ TEST_CASE(
   CHECK(smem::plan_gemm(cpu, problem).vector_width == 16);
   CHECK(smem::plan_gemm(cpu, problem).tile_cols % 64 == 0);
   problem.in = problem.out = Scalar::float64;  // not measured
-  CHECK(smem::plan_gemm(cpu, problem).vector_width == 4);
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 8);
 }
