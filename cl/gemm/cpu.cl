@@ -113,8 +113,6 @@ static inline vector multiply_add(vector a, vector b, vector sum) {
 #define A_P (A_ALONG_K ? 1 : BLOCK_M)  // and from a p
 // Where row p of a strip of B begins in its tile. A row's strips lie in different sets of the first-level cache.
 #define B_STRIP_VALUES (BLOCK_N * DEPTH + 16)
-// Where a vector of columns of a row begins.
-static inline size_t b_at(size_t p, size_t col) { return col / BLOCK_N * B_STRIP_VALUES + p * BLOCK_N + col % BLOCK_N; }
 
 // Packs `depth` columns of so many blocks of A, `rows` of whose rows there are. `a`: their first element, from which on A has `reach` elements.
 GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pitch, ulong reach, uint rows, uint blocks, uint depth) {
@@ -179,7 +177,7 @@ GROUP_FUNCTION void transpose(vector square[LANES]) {
 GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pitch, ulong reach, uint cols, uint depth) {
 #if B_ALONG_K
   for (uint col = 0; col < cols; col += LANES) {
-    local value* to = tile + b_at(0, col);
+    local value* to = tile + col / BLOCK_N * (size_t)B_STRIP_VALUES + col % BLOCK_N;
     if (depth < LANES) {
       for (uint p = 0; p < depth; ++p)
         ROLLED
@@ -199,12 +197,23 @@ GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pit
 #else
   for (uint p = 0; p < depth; ++p) {
     global const element* from = b + p * pitch;
-    size_t col = 0;
-    for (; col < cols && p * pitch + col + LANES <= reach; col += LANES) *(local vector*)(tile + b_at(p, col)) = load_vector(from + col);
-    if (col < cols) {
-      local value* to = tile + b_at(p, col);
-      ROLLED
-      for (uint j = 0; j < LANES; ++j) to[j] = col + j < cols ? load_element(from + col + j) : 0;
+    local value* to = tile + p * BLOCK_N;
+    uint left = cols;
+    ROLLED
+    for (; left >= BLOCK_N; left -= BLOCK_N) {
+      UNROLLED
+      for (uint v = 0; v < VECTORS; ++v) ((local vector*)to)[v] = load_vector(from + v * LANES);
+      from += BLOCK_N;
+      to += B_STRIP_VALUES;
+    }
+    ROLLED
+    for (uint col = 0; col < left; col += LANES) {
+      if (p * pitch + (cols - left) + col + LANES <= reach) {
+        *(local vector*)(to + col) = load_vector(from + col);
+      } else {
+        ROLLED
+        for (uint j = col; j < col + LANES; ++j) to[j] = j < left ? load_element(from + j) : 0;
+      }
     }
   }
 #endif
@@ -218,11 +227,24 @@ typedef struct {
   bool first, last; // of the steps along k
 } block_results;
 
-// Writes the columns of a block from `begin` on.
-GROUP_FUNCTION void write_columns(const block_results* to, local const value* block, uint begin, uint beyond) {
-  for (uint r = 0; r < BLOCK_M && r < to->rows; ++r)
+// Writes a block of so many columns.
+GROUP_FUNCTION void write_block(const block_results* to, local const value* block, uint cols) {
+  const uint rows = min(to->rows, (uint)BLOCK_M);
+  ROLLED
+  for (uint r = 0; r < rows; ++r, block += BLOCK_N) {
+    size_t j = 0;
+#if PLAIN
+    global result* c = to->d->c + (to->row + r) * to->d->pitch + to->col;
+    ROLLED
+    for (; j + LANES <= cols; j += LANES) {
+      vector x = (vector)to->d->alpha * *(local const vector*)(block + j);
+      if (to->d->beta != 0) x += (vector)to->d->beta * ((global const loose_vector*)(c + j))->v;
+      ((global loose_vector*)(c + j))->v = x;
+    }
+#endif
     ONE_BY_ONE
-    for (size_t j = begin; j < beyond; ++j) write_sum(to->d, to->row + r, to->col + j, block[r * BLOCK_N + j]);
+    for (; j < cols; ++j) write_sum(to->d, to->row + r, to->col + j, block[j]);
+  }
 }
 
 // The micro-kernel: the product of a block of A and so many vectors of a strip of B.
@@ -254,28 +276,26 @@ GROUP_FUNCTION void multiply_vectors(local value* sums, local const value* a, lo
       for (uint v = 0; v < VECTORS; ++v)
         if (v < vectors) acc[r][v] += ((local const vector*)(sums + r * BLOCK_N))[v];
   }
+#if PLAIN
+  if (to->last && to->rows >= BLOCK_M && to->cols >= vectors * LANES && to->d->beta == 0) {
+    const vector alpha = to->d->alpha;
+    UNROLLED
+    for (uint r = 0; r < BLOCK_M; ++r) {
+      global loose_vector* c = (global loose_vector*)(to->d->c + (to->row + r) * to->d->pitch + to->col);
+      UNROLLED
+      for (uint v = 0; v < VECTORS; ++v)
+        if (v < vectors) c[v].v = alpha * acc[r][v];
+    }
+    return;
+  }
+#endif
   local value* kept = to->last ? staged : sums;
-  const uint whole = PLAIN && to->last ? to->cols / LANES : 0;  // vectors that are written from registers
-  const vector alpha = to->d->alpha, beta = to->d->beta;
   UNROLLED
-  for (uint r = 0; r < BLOCK_M; ++r) {
-    global result* c = to->d->c + (to->row + r) * to->d->pitch + to->col;
+  for (uint r = 0; r < BLOCK_M; ++r)
     UNROLLED
     for (uint v = 0; v < VECTORS; ++v)
-      if (v < vectors) {
-#if PLAIN
-        if (v < whole) {
-          if (r >= to->rows) continue;
-          acc[r][v] *= alpha;
-          if (to->d->beta != 0) acc[r][v] += beta * ((global const loose_vector*)c)[v].v;
-          ((global loose_vector*)c)[v].v = acc[r][v];
-          continue;
-        }
-#endif
-        ((local vector*)(kept + r * BLOCK_N))[v] = acc[r][v];
-      }
-  }
-  if (to->last && whole < vectors) write_columns(to, staged, whole * LANES, min(to->cols, vectors * LANES));
+      if (v < vectors) ((local vector*)(kept + r * BLOCK_N))[v] = acc[r][v];
+  if (to->last) write_block(to, staged, min(to->cols, vectors * LANES));
 }
 
 // The same for the vectors of a strip that have columns.
