@@ -90,8 +90,15 @@ TEST_CASE("gemm on CPUs: narrow and short products, in any type and transpositio
       c.transpose_a = i % 2 != 0;
       c.transpose_b = i / 2 != 0;
       // A vector of C, less, and one more; k of less than a vector, of a step, and of two that are not whole.
-      for (const auto& [rows, cols, depth] :
-           {std::tuple{50, 1, 3}, {16, 16, 17}, {101, 7, 5}, {9, 40, 193}, {1, 33, 1}, {29, 17, 400}}) {
+      for (const auto& [rows, cols, depth] : {std::tuple{50, 1, 3},
+                                              {16, 16, 17},
+                                              {101, 7, 5},
+                                              {9, 40, 193},
+                                              {1, 133, 1},
+                                              {2, 300, 150},
+                                              {4, 129, 65},
+                                              {5, 1100, 7},
+                                              {29, 17, 400}}) {
         c.m = static_cast<std::size_t>(rows);
         c.n = static_cast<std::size_t>(cols);
         c.k = static_cast<std::size_t>(depth);

@@ -33,6 +33,9 @@
 #ifndef DEPTH
 #define DEPTH 192  // k of the tiles, a multiple of LANES: a strip of B, DEPTH * BLOCK_N values, fits the first-level cache
 #endif
+#ifndef B_DIRECT
+#define B_DIRECT 0  // 1: B is not packed but for the last columns, of C that has no more rows than a block
+#endif
 #ifndef FEW_STRIPS
 #define FEW_STRIPS 4  // strips of a tile up to which A is packed just before it is multiplied
 #endif
@@ -247,15 +250,8 @@ GROUP_FUNCTION void write_block(const block_results* to, local const value* bloc
   }
 }
 
-// The micro-kernel: the product of a block of A and so many vectors of a strip of B.
-GROUP_FUNCTION void multiply_vectors(local value* sums, local const value* a, local const value* b, uint depth,
-                                     const block_results* to, const uint vectors, local value* staged) {
-  vector acc[BLOCK_M][VECTORS];
-  UNROLLED
-  for (uint r = 0; r < BLOCK_M; ++r)
-    UNROLLED
-    for (uint v = 0; v < VECTORS; ++v)
-      if (v < vectors) acc[r][v] = 0;
+// The micro-kernel: adds the product of a block of A and so many vectors of a strip of B.
+GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const value* a, local const value* b, uint depth, const uint vectors) {
   for (uint p = 0; p < depth; ++p, a += A_P, b += BLOCK_N) {
     vector right[VECTORS];
     UNROLLED
@@ -269,6 +265,28 @@ GROUP_FUNCTION void multiply_vectors(local value* sums, local const value* a, lo
         if (v < vectors) acc[r][v] = multiply_add(left, right[v], acc[r][v]);
     }
   }
+}
+
+#if B_DIRECT
+// The same with a whole strip of B where it lies.
+GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch, uint depth) {
+  for (uint p = 0; p < depth; ++p, a += A_P, b += pitch) {
+    vector right[VECTORS];
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) right[v] = load_vector(b + v * LANES);
+    UNROLLED
+    for (uint r = 0; r < BLOCK_M; ++r) {
+      const vector left = a[r * A_ROW];
+      UNROLLED
+      for (uint v = 0; v < VECTORS; ++v) acc[r][v] = multiply_add(left, right[v], acc[r][v]);
+    }
+  }
+}
+#endif
+
+// Adds the sums of the steps before, and writes the results or keeps the sums.
+GROUP_FUNCTION void finish_block(vector acc[BLOCK_M][VECTORS], local value* sums, const block_results* to, const uint vectors,
+                                 local value* staged) {
   if (!to->first) {
     UNROLLED
     for (uint r = 0; r < BLOCK_M; ++r)
@@ -298,7 +316,22 @@ GROUP_FUNCTION void multiply_vectors(local value* sums, local const value* a, lo
   if (to->last) write_block(to, staged, min(to->cols, vectors * LANES));
 }
 
-// The same for the vectors of a strip that have columns.
+GROUP_FUNCTION void clear(vector acc[BLOCK_M][VECTORS]) {
+  UNROLLED
+  for (uint r = 0; r < BLOCK_M; ++r)
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) acc[r][v] = 0;
+}
+
+GROUP_FUNCTION void multiply_vectors(local value* sums, local const value* a, local const value* b, uint depth,
+                                     const block_results* to, const uint vectors, local value* staged) {
+  vector acc[BLOCK_M][VECTORS];
+  clear(acc);
+  multiply_packed(acc, a, b, depth, vectors);
+  finish_block(acc, sums, to, vectors, staged);
+}
+
+// The product of a block of A and of those vectors of a strip of B that have columns.
 GROUP_FUNCTION void multiply_block(local value* sums, local const value* a, local const value* b, uint depth,
                                    const block_results* to, local value* staged) {
 #if VECTORS > 1
@@ -345,8 +378,10 @@ void gemm_cpu(GEMM_ARGUMENTS) {
     do {
       const uint depth = (uint)min((ulong)step_depth, q.k - first);
       const ulong b_begin = col * (B_ALONG_K ? b_pitch : 1) + first * (B_ALONG_K ? 1 : b_pitch);
-      pack_b(b_tile, q.b + b_begin, b_pitch, (B_ALONG_K ? (q.n - 1) * b_pitch + q.k : (q.k - 1) * b_pitch + q.n) - b_begin,
-             cols, depth);
+      const uint direct = B_DIRECT ? cols / BLOCK_N : 0;  // strips of B that are not packed
+      pack_b(b_tile, q.b + b_begin + direct * BLOCK_N, b_pitch,
+             (B_ALONG_K ? (q.n - 1) * b_pitch + q.k : (q.k - 1) * b_pitch + q.n) - b_begin - direct * BLOCK_N,
+             cols - direct * BLOCK_N, depth);
       for (uint begin = 0; begin < blocks; begin += at_once) {
         const uint count = min(at_once, blocks - begin);
         const ulong a_row = row + begin * BLOCK_M;
@@ -359,8 +394,18 @@ void gemm_cpu(GEMM_ARGUMENTS) {
             const uint in_tile = (begin + block) * BLOCK_M;
             const block_results to = {&d, row + in_tile, col + strip * BLOCK_N, rows - in_tile, cols - strip * BLOCK_N,
                                       first == 0, first + depth >= q.k};
-            multiply_block(sums + (strip * blocks + begin + block) * (size_t)(BLOCK_M * BLOCK_N),
-                           a_tile + block * (size_t)A_BLOCK_VALUES, b_tile + strip * (size_t)B_STRIP_VALUES, depth, &to, staged);
+            local value* block_sums = sums + (strip * blocks + begin + block) * (size_t)(BLOCK_M * BLOCK_N);
+            local const value* a_block = a_tile + block * (size_t)A_BLOCK_VALUES;
+#if B_DIRECT
+            if (strip < direct) {
+              vector acc[BLOCK_M][VECTORS];
+              clear(acc);
+              multiply_direct(acc, a_block, q.b + b_begin + strip * BLOCK_N, b_pitch, depth);
+              finish_block(acc, block_sums, &to, VECTORS, staged);
+              continue;
+            }
+#endif
+            multiply_block(block_sums, a_block, b_tile + (strip - direct) * (size_t)B_STRIP_VALUES, depth, &to, staged);
           }
         }
       }

@@ -14,6 +14,7 @@ namespace {
 /// A tile of C, how deep its factors lie in local memory, and the block of it in vector registers.
 struct CpuTile {
   std::size_t lanes, vectors, block_m, m, n, depth;
+  bool direct;  ///< B is read where it lies
 
   std::size_t block_n() const { return lanes * vectors; }
   /// As cl/gemm/cpu.cl pads its tiles.
@@ -79,15 +80,25 @@ std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem
   const bool wide = device.wide_vectors && is_float(problem.in);
   const std::size_t most = wide ? policy.wide_vector_bytes : 32;
   const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, most);
-  const CpuBlock& block = vector_bytes > 32           ? policy.wide
-                          : device.vector_bytes == 32 ? policy.few_registers
-                                                      : policy.narrow;
+  const CpuBlocks& blocks = vector_bytes > 32           ? policy.wide
+                            : device.vector_bytes == 32 ? policy.few_registers
+                                                        : policy.narrow;
+  const bool skinny = !problem.b_along_k && problem.m <= blocks.skinny.rows[0];
+  const CpuBlock& block = skinny ? blocks.skinny : blocks.usual;
   CpuTile tile{vector_bytes / value,
                block.vectors,
                block_rows(block.rows, std::min(problem.m, policy.most_m)),
                policy.most_m,
                policy.most_n,
-               (vector_bytes > 32 ? policy.wide_depth_bytes : policy.depth_bytes) / value};
+               (vector_bytes > 32 ? policy.wide_depth_bytes : policy.depth_bytes) / value,
+               false};
+  // Packed numbers would be used once.
+  if (!problem.b_along_k && problem.m <= tile.block_m) {
+    tile.direct = true;
+    tile.m = tile.block_m;
+    tile.n = policy.direct_n;
+    tile.depth = policy.direct_depth_bytes / value;
+  }
   while (tile.bytes(value) > device.local_bytes) {
     if (tile.m >= tile.n && tile.m % (2 * tile.block_m) == 0) {
       tile.m /= 2;
@@ -130,7 +141,8 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
                 {"BLOCK_M", tile.block_m},
                 {"TILE_M", tile.m},
                 {"TILE_N", tile.n},
-                {"DEPTH", tile.depth}});
+                {"DEPTH", tile.depth},
+                {"B_DIRECT", tile.direct}});
   // Each tile reads its rows of A and columns of B.
   const auto number = [](std::size_t n) { return real(n); };
   const double read = number(problem.batch) * number(problem.k) * number(size_of(problem.in)) *
@@ -140,6 +152,7 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
   plan.evidence = policy_of(device).cpu_evidence.text(device);
   plan.reason = formatted("a thread makes tiles of {} x {} in its cache, {} x {} at a time in registers",
                           plan.tile_rows, plan.tile_cols, tile.block_m, tile.block_n());
+  if (tile.direct) plan.reason += "; it reads B where it lies";
   return plan;
 }
 

@@ -47,6 +47,10 @@ struct CpuBlock {
   std::size_t vectors;
   std::array<std::size_t, 2> rows;
 };
+/// Blocks of usual C, and of C that has no more rows than that.
+struct CpuBlocks {
+  CpuBlock usual, skinny;
+};
 
 /// Of "cpu": the largest tile of C of a thread, and how deep its factors lie in its cache.
 struct CpuTiles {
@@ -55,10 +59,12 @@ struct CpuTiles {
   std::size_t wide_vector_bytes = 64;      ///< of vectors where those of 64 bytes are faster
   std::size_t wide_depth_bytes = 192 * 4;  ///< the depth there
   std::size_t brought = 16;                ///< numbers that are multiplied in the time that one takes to come
-  CpuBlock few_registers = {2, {6, 4}};    ///< 16 of 32 bytes
-  CpuBlock narrow = {4, {6, 6}};           ///< vectors of 32 bytes or less in 32 registers
-  CpuBlock wide = {2, {12, 8}};            ///< of 64 bytes in 32 registers
-  double least_work = 0x1p18;              ///< products of numbers that are worth a thread, or a work-group
+  CpuBlocks few_registers = {{2, {6, 4}}, {4, {2, 2}}};  ///< 16 of 32 bytes
+  CpuBlocks narrow = {{4, {6, 6}}, {4, {4, 2}}};         ///< vectors of 32 bytes or less in 32 registers
+  CpuBlocks wide = {{2, {12, 8}}, {4, {4, 2}}};          ///< of 64 bytes in 32 registers
+  std::size_t direct_n = 1024;                           ///< columns of a tile whose B is read where it lies
+  std::size_t direct_depth_bytes = 64 * 4;  ///< and its depth: rows of B, each in a page of its own
+  double least_work = 0x1p18;               ///< products of numbers that are worth a thread, or a work-group
   std::size_t turns = 8;  ///< work-groups that a thread has at least, where products are many
 };
 

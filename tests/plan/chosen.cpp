@@ -168,4 +168,9 @@ TEST_CASE("plans for CPUs: a short product is one work-group, and blocks are of 
   CHECK(smem::plan_gemm(wide, problem).reason.find("12 x 32 at a time") != std::string::npos);
   problem.m = 16;
   CHECK(smem::plan_gemm(wide, problem).reason.find("8 x 32 at a time") != std::string::npos);
+  problem.m = 1;
+  CHECK(smem::plan_gemm(wide, problem).reason.find("2 x 64 at a time in registers; it reads B") !=
+        std::string::npos);
+  problem.b_along_k = true;
+  CHECK(smem::plan_gemm(wide, problem).reason.find("reads B") == std::string::npos);
 }
