@@ -141,7 +141,8 @@ static inline numbers results_of(numbers w[COUNT]) {
 }
 #endif
 
-#if OPERATION == 1 && RESULT_INTEGER
+#define ROUND_VECTORS (OPERATION == 1 && RESULT_INTEGER && LANES == 16)  // on CPUs
+#if ROUND_VECTORS
 // round_pixel() of vectors, by operations that CPUs have for vectors. A NaN becomes the lowest value there too.
 static inline JOIN(int, LANES) round_numbers(numbers v) {
   v = v > (number)RESULT_LOW ? v : (numbers)(number)RESULT_LOW;
@@ -166,7 +167,7 @@ static inline void store_numbers(global RESULT* to, numbers v) {
   JOIN(store_loose_halves, LANES)(v, to);
 #elif OPERATION == 0
   STORE_LOOSE(RESULT, LANES, CONVERT(JOIN(RESULT, LANES), v), to);
-#elif RESULT_INTEGER
+#elif ROUND_VECTORS
   STORE_LOOSE(RESULT, LANES, CONVERT(JOIN(RESULT, LANES), round_numbers(v)), to);
 #else
   lanes made;
