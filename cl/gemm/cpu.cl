@@ -117,9 +117,12 @@ static inline vector multiply_add(vector a, vector b, vector sum) {
 // Where row p of a strip of B begins in its tile. A row's strips lie in different sets of the first-level cache.
 #define B_STRIP_VALUES (BLOCK_N * DEPTH + 16)
 
-// Packs `depth` columns of so many blocks of A, `rows` of whose rows there are. `a`: their first element, from which on A has `reach` elements.
-GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pitch, ulong reach, uint rows, uint blocks, uint depth) {
+// Packs `depth` columns of so many blocks of A, `rows` of whose rows there are. `a`: their first element, from which on A has `reach`
+// elements.
+GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pitch, ulong reach, uint rows, uint blocks,
+                           uint depth) {
 #if A_ALONG_K
+  (void)reach;
   for (uint block = 0; block < blocks; ++block) {
     for (uint r = 0; r < BLOCK_M; ++r) {
       local value* to = tile + block * (size_t)A_BLOCK_VALUES + r * DEPTH;
@@ -179,6 +182,7 @@ GROUP_FUNCTION void transpose(vector square[LANES]) {
 // Packs `depth` rows of B's tile. `b`: their first element, from which on B has `reach` elements.
 GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pitch, ulong reach, uint cols, uint depth) {
 #if B_ALONG_K
+  (void)reach;
   for (uint col = 0; col < cols; col += LANES) {
     local value* to = tile + col / BLOCK_N * (size_t)B_STRIP_VALUES + col % BLOCK_N;
     if (depth < LANES) {
@@ -251,7 +255,8 @@ GROUP_FUNCTION void write_block(const block_results* to, local const value* bloc
 }
 
 // The micro-kernel: adds the product of a block of A and so many vectors of a strip of B.
-GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const value* a, local const value* b, uint depth, const uint vectors) {
+GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const value* a, local const value* b, uint depth,
+                                    const uint vectors) {
   for (uint p = 0; p < depth; ++p, a += A_P, b += BLOCK_N) {
     vector right[VECTORS];
     UNROLLED
@@ -269,7 +274,8 @@ GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const va
 
 #if B_DIRECT
 // The same with a whole strip of B where it lies.
-GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch, uint depth) {
+GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch,
+                                    uint depth) {
   for (uint p = 0; p < depth; ++p, a += A_P, b += pitch) {
     vector right[VECTORS];
     UNROLLED
