@@ -87,6 +87,7 @@ TEST_CASE("gemm on CPUs: narrow and short products, in any type and transpositio
     c.in = in;
     c.out = out;
     for (int i = 0; i < 4; ++i) {
+      if (in != Scalar::float32 && i != (in == Scalar::half ? 1 : 2)) continue;  // programs take seconds
       c.transpose_a = i % 2 != 0;
       c.transpose_b = i / 2 != 0;
       // A vector of C, less, and one more; k of less than a vector, of a step, and of two that are not whole.
