@@ -14,7 +14,7 @@
 #define RUN 1  // neighbouring vectors that a work-item copies: many on CPUs
 #endif
 #ifndef WIDTH
-#define WIDTH 4  // floats of a vector: 4, 16
+#define WIDTH 4  // floats of a vector: 1, 4, 8, 16
 #endif
 #ifndef CHAINS
 #define CHAINS 16  // independent chains of multiply-adds in a work-item: enough to hide their latency
@@ -23,13 +23,27 @@
 #define LENGTH 16  // multiply-adds of a chain in a round
 #endif
 
+#ifndef FUSED
+#define FUSED 0  // 1: fma is fast, and mad may be two instructions, as on CPUs
+#endif
+
 #if WIDTH == 1
 typedef float item;
 #elif WIDTH == 4
 typedef float4 item;
+#elif WIDTH == 8
+typedef float8 item;
 #else
 typedef float16 item;
 #endif
+
+static inline item multiply_add(item a, item b, item c) {
+#if FUSED
+  return fma(a, b, c);
+#else
+  return mad(a, b, c);
+#endif
+}
 
 // to[i] = from[i] for `items` vectors.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -54,7 +68,7 @@ void rates_fp32(global float* sums, float factor, uint rounds) {
 #pragma unroll
     for (uint k = 0; k < LENGTH; ++k) {
 #pragma unroll
-      for (uint c = 0; c < CHAINS; ++c) chain[c] = mad(chain[c], (item)(factor), (item)(1.0f));
+      for (uint c = 0; c < CHAINS; ++c) chain[c] = multiply_add(chain[c], (item)(factor), (item)(1.0f));
     }
   }
   item sum = (item)(0.0f);
@@ -64,6 +78,9 @@ void rates_fp32(global float* sums, float factor, uint rounds) {
   sums[get_global_id(0)] = sum;
 #elif WIDTH == 4
   sums[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3;
+#elif WIDTH == 8
+  const float4 s = sum.lo + sum.hi;
+  sums[get_global_id(0)] = s.s0 + s.s1 + s.s2 + s.s3;
 #else
   const float4 s = sum.s0123 + sum.s4567 + sum.s89ab + sum.scdef;
   sums[get_global_id(0)] = s.s0 + s.s1 + s.s2 + s.s3;

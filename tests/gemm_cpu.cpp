@@ -73,3 +73,68 @@ TEST_CASE("gemm on CPUs: tiles, blocks and depths, more than one of each") {
   }
   CHECK(sweep.ran() == static_cast<std::size_t>(4 * turn));
 }
+
+TEST_CASE("gemm on CPUs: narrow and short products, in any type and transposition") {
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::GemmSweep sweep(context);
+  GemmCase c;
+  c.variant = "cpu";
+  std::size_t ran = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::float32, Scalar::float32},
+                                {Scalar::half, Scalar::half},
+                                {Scalar::int8, Scalar::int32}}) {
+    c.in = in;
+    c.out = out;
+    for (int i = 0; i < 4; ++i) {
+      if (in != Scalar::float32 && i != (in == Scalar::half ? 1 : 2)) continue;  // programs take seconds
+      c.transpose_a = i % 2 != 0;
+      c.transpose_b = i / 2 != 0;
+      // A vector of C, less, and one more; k of less than a vector, of a step, and of two that are not whole.
+      for (const auto& [rows, cols, depth] : {std::tuple{50, 1, 3},
+                                              {16, 16, 17},
+                                              {101, 7, 5},
+                                              {9, 40, 193},
+                                              {1, 133, 1},
+                                              {2, 300, 150},
+                                              {4, 129, 65},
+                                              {5, 1100, 7},
+                                              {29, 17, 400}}) {
+        c.m = static_cast<std::size_t>(rows);
+        c.n = static_cast<std::size_t>(cols);
+        c.k = static_cast<std::size_t>(depth);
+        c.beta = c.beta == 0 ? 2 : 0;
+        c.place = c.beta == 0 ? test::Place::packed : test::Place::odd;
+        sweep.run(c);
+        ++ran;
+      }
+    }
+  }
+  CHECK(sweep.ran() == ran);
+}
+
+TEST_CASE("gemm on CPUs: a work-group makes several short products, and the last one what is left") {
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  smem::GemmProblem problem;
+  problem.m = 5;
+  problem.n = 6;
+  problem.k = 7;
+  problem.batch = 1001 * context.device().compute_units;
+  const smem::Plan plan = smem::plan_gemm(context.device(), problem, {.variant = "cpu"});
+  CHECK(plan.groups() > context.device().compute_units);
+  CHECK(plan.groups() < problem.batch / 2);
+  CHECK(problem.batch % plan.groups() != 0);
+  test::GemmSweep sweep(context);
+  GemmCase c;
+  c.variant = "cpu";
+  c.m = problem.m;
+  c.n = problem.n;
+  c.k = problem.k;
+  c.batch = problem.batch;
+  sweep.run(c);
+  c.transpose_a = c.transpose_b = true;
+  c.beta = 2;
+  sweep.run(c);
+  CHECK(sweep.ran() == 2);
+}

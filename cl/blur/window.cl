@@ -43,7 +43,14 @@ typedef JOIN(VALUE, LANES) numbers;
 #endif
 
 #include "common/convert.clh"
+#include "common/loose.clh"
 #include "common/loose_halves.clh"
+
+#if ELEMENT_HALF
+#define INTEGER_ELEMENT 0
+#else
+#define INTEGER_ELEMENT ((ELEMENT)0.5f == (ELEMENT)0)
+#endif
 
 // Access to the elements of a vector: compilers for GPUs keep it in registers.
 typedef union {
@@ -55,9 +62,9 @@ static inline numbers load_numbers(global const ELEMENT* p) {
 #if ELEMENT_HALF
   return JOIN(load_loose_halves, LANES)(p);
 #elif OPERATION == 0
-  return JOIN(vload, LANES)(0, p);
+  return LOAD_LOOSE(ELEMENT, LANES, p);
 #else
-  return CONVERT(numbers, JOIN(vload, LANES)(0, p));
+  return CONVERT(numbers, LOAD_LOOSE(ELEMENT, LANES, p));
 #endif
 }
 
@@ -126,10 +133,32 @@ static inline numbers results_of(numbers w[COUNT]) {
   for (int j = 0; j < SIZE; ++j)
 #pragma unroll
     for (int i = 0; i < SIZE; ++i) {
-      across += (number)(slope(i) * smooth(j)) * w[j * SIZE + i];
-      down += (number)(smooth(i) * slope(j)) * w[j * SIZE + i];
+      // A product by 0 is not always 0, unless the elements are integers.
+      if (slope(i) != 0 || !INTEGER_ELEMENT) across += (number)(slope(i) * smooth(j)) * w[j * SIZE + i];
+      if (slope(j) != 0 || !INTEGER_ELEMENT) down += (number)(smooth(i) * slope(j)) * w[j * SIZE + i];
     }
   return sqrt(across * across + down * down);
+}
+#endif
+
+#define ROUND_VECTORS (OPERATION == 1 && RESULT_INTEGER && LANES == 16)  // on CPUs
+#if ROUND_VECTORS
+// round_pixel() of vectors, by operations that CPUs have for vectors. A NaN becomes the lowest value there too.
+static inline JOIN(int, LANES) round_numbers(numbers v) {
+  v = v > (number)RESULT_LOW ? v : (numbers)(number)RESULT_LOW;
+  v = v < (number)RESULT_HIGH ? v : (numbers)(number)RESULT_HIGH;
+#if HALF_UP
+  v += (number)0.5f;
+  const JOIN(int, LANES) whole = CONVERT(JOIN(int, LANES), v);  // towards 0
+  return whole + CONVERT(JOIN(int, LANES), CONVERT(numbers, whole) > v);
+#else
+#if USE_DOUBLE
+  const number shift = sizeof(number) == 8 ? (number)0x1.8p52 : (number)0x1.8p23f;  // its neighbours are 1 apart
+#else
+  const number shift = 0x1.8p23f;
+#endif
+  return CONVERT(JOIN(int, LANES), (v + shift) - shift);
+#endif
 }
 #endif
 
@@ -137,7 +166,9 @@ static inline void store_numbers(global RESULT* to, numbers v) {
 #if OPERATION == 0 && RESULT_HALF
   JOIN(store_loose_halves, LANES)(v, to);
 #elif OPERATION == 0
-  JOIN(vstore, LANES)(CONVERT(JOIN(RESULT, LANES), v), 0, to);
+  STORE_LOOSE(RESULT, LANES, CONVERT(JOIN(RESULT, LANES), v), to);
+#elif ROUND_VECTORS
+  STORE_LOOSE(RESULT, LANES, CONVERT(JOIN(RESULT, LANES), round_numbers(v)), to);
 #else
   lanes made;
   made.all = v;

@@ -1,17 +1,16 @@
 // Matrix product for a CPU, C = alpha op(A) op(B) + beta C.
 //
 // A work-group is one work-item, which is one thread, and computes a tile of C. "Local memory" is that thread's share of the
-// second-level cache: it holds DEPTH columns of A's tile and rows of B's, packed in the order in which they are multiplied, and
-// the tile's sums. The micro-kernel keeps BLOCK_M rows of BLOCK_N = LANES * VECTORS sums in vector registers; it reads VECTORS
-// vectors of a strip of B, which the first-level cache holds, and broadcasts single elements of A.
+// second-level cache: it holds DEPTH columns of A's tile and rows of B's, packed in the order in which they are multiplied, and, where
+// k is larger than DEPTH, the tile's sums. The micro-kernel keeps BLOCK_M rows of BLOCK_N = LANES * VECTORS sums in vector registers;
+// it reads VECTORS vectors of a strip of B, which the first-level cache holds, and broadcasts single elements of A.
 // K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34, 2008; the micro-kernel as in F.
 // Van Zee and R. van de Geijn, "BLIS", ACM TOMS 41, 2015.
 //
-// Elements outside of the matrices are 0 in the tiles, so that blocks are always whole.
+// Blocks are always whole: rows and columns outside of C have any numbers in the tiles, and their sums are not written.
 //
-// Launch: local size 1; groups (x, y, z): tile x of a row of tiles, row y, product z. A tile has as many rows and columns as
-// an equal share of C needs, TILE_M x TILE_N at most. Local memory: DEPTH * (TILE_M + TILE_N) + TILE_M * TILE_N values.
-#include "common/loose_halves.clh"
+// Launch: local size 1; groups (x, y, z): tile x of a row of tiles, row y, share z of the batch. A tile has as many rows and columns as
+// an equal share of C needs, TILE_M x TILE_N at most.
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
 
@@ -19,9 +18,11 @@
 #define LANES 8  // values of a vector register: 2, 4, 8, 16
 #endif
 #ifndef VECTORS
-#define VECTORS 4  // vectors of a block's row: 2 where there are 16 registers, 4 where there are 32
+#define VECTORS 2  // vectors of a block's row: 1, 2, 4
 #endif
-#define BLOCK_M 6  // rows: BLOCK_M * VECTORS sums, VECTORS vectors of B and an element of A fill the registers
+#ifndef BLOCK_M
+#define BLOCK_M 6  // rows, 16 at most: BLOCK_M * VECTORS sums, VECTORS vectors of B and an element of A fill the registers
+#endif
 #define BLOCK_N (LANES * VECTORS)
 #ifndef TILE_M
 #define TILE_M 384  // rows of C, a multiple of BLOCK_M
@@ -30,20 +31,75 @@
 #define TILE_N 256  // columns of C, a multiple of BLOCK_N
 #endif
 #ifndef DEPTH
-#define DEPTH 192  // k of the tiles: a strip of B, DEPTH * BLOCK_N values, fits the first-level cache
+#define DEPTH 192  // k of the tiles, a multiple of LANES: a strip of B, DEPTH * BLOCK_N values, fits the first-level cache
 #endif
+#ifndef B_DIRECT
+#define B_DIRECT 0  // 1: B is not packed but for the last columns, of C that has no more rows than a block
+#endif
+#ifndef FEW_STRIPS
+#define FEW_STRIPS 4  // strips of a tile up to which A is packed just before it is multiplied
+#endif
+#ifndef A_BLOCKS
+#define A_BLOCKS (A_ALONG_K ? 1 : 8)  // blocks of A that are then packed at once
+#endif
+#define PLAIN (!EPILOGUE && RESULT_TYPE != TYPE_HALF && RESULT_TYPE != TYPE_BFLOAT16)  // results are alpha sums + beta C
 #define UNROLLED _Pragma("unroll")
+#define ROLLED _Pragma("nounroll")
+#if PLAIN
+#define ONE_BY_ONE _Pragma("clang loop vectorize(disable) unroll(disable)")
+#else
+#define ONE_BY_ONE
+#endif
+
+#if BLOCK_M <= 2
+#define WIDE_M 2  // elements that are copied at once where a block's rows are neighbours in memory
+#elif BLOCK_M <= 4
+#define WIDE_M 4
+#elif BLOCK_M <= 8
+#define WIDE_M 8
+#else
+#define WIDE_M 16
+#endif
 
 // Names of types and built-in functions by their vector width: NAME(vload, LANES) is vload8.
 #define NAME_JOINED(a, b) a##b
 #define NAME(a, b) NAME_JOINED(a, b)
 #if ELEMENT_TYPE == TYPE_DOUBLE
-typedef NAME(double, LANES) vector;
+#define VALUE double
+#define ELEMENT double
 #elif ELEMENT_TYPE == TYPE_INT8
-typedef NAME(int, LANES) vector;
+#define VALUE int
+#define ELEMENT char
+#elif ELEMENT_TYPE == TYPE_FLOAT
+#define VALUE float
+#define ELEMENT float
 #else
-typedef NAME(float, LANES) vector;
+#define VALUE float
+#define ELEMENT ushort
 #endif
+typedef NAME(VALUE, LANES) vector;
+
+// Vectors at any address, by packed structs: PoCL splits vload and vstore into pieces of 128 bits. LOADED(N, p): N elements as values.
+typedef struct __attribute__((packed)) { vector v; } loose_vector;
+typedef struct __attribute__((packed)) { NAME(VALUE, WIDE_M) v; } loose_rows;
+#if ELEMENT_TYPE == TYPE_HALF
+#include "common/loose_halves.clh"
+#define LOADED(N, p) NAME(load_loose_halves, N)((global const half*)(p))
+#else
+typedef struct __attribute__((packed)) { NAME(ELEMENT, 2) v; } loose_2;
+typedef struct __attribute__((packed)) { NAME(ELEMENT, 4) v; } loose_4;
+typedef struct __attribute__((packed)) { NAME(ELEMENT, 8) v; } loose_8;
+typedef struct __attribute__((packed)) { NAME(ELEMENT, 16) v; } loose_16;
+#define BITS(N, p) (((global const NAME(loose_, N)*)(p))->v)
+#if ELEMENT_TYPE == TYPE_BFLOAT16
+#define LOADED(N, p) NAME(as_float, N)(NAME(convert_uint, N)(BITS(N, p)) << 16)
+#elif ELEMENT_TYPE == TYPE_INT8
+#define LOADED(N, p) NAME(convert_int, N)(BITS(N, p))
+#else
+#define LOADED(N, p) BITS(N, p)
+#endif
+#endif
+static inline vector load_vector(global const element* p) { return LOADED(LANES, p); }
 
 static inline vector multiply_add(vector a, vector b, vector sum) {
 #if ELEMENT_TYPE == TYPE_INT8
@@ -54,162 +110,312 @@ static inline vector multiply_add(vector a, vector b, vector sum) {
 }
 
 // Where element (row, p) of a block of A lies in its tile. Neighbours in memory stay neighbours: by rows, or by blocks of
-// BLOCK_M rows.
-static inline uint a_at(uint block, uint row, uint p) {
-  return A_ALONG_K ? (block * BLOCK_M + row) * DEPTH + p : (block * DEPTH + p) * BLOCK_M + row;
-}
-// Where row p of a strip of B begins in its tile.
-static inline uint b_at(uint strip, uint p) { return (strip * DEPTH + p) * BLOCK_N; }
+// BLOCK_M rows, behind which there is room for WIDE_M.
+#define A_BLOCK_VALUES (BLOCK_M * DEPTH + 16)
+#define A_ROW (A_ALONG_K ? DEPTH : 1)   // values from a row of a block to the next
+#define A_P (A_ALONG_K ? 1 : BLOCK_M)  // and from a p
+// Where row p of a strip of B begins in its tile. A row's strips lie in different sets of the first-level cache.
+#define B_STRIP_VALUES (BLOCK_N * DEPTH + 16)
 
-// Loads LANES elements, unaligned.
-static inline vector load_vector(global const element* p) {
-#if ELEMENT_TYPE == TYPE_HALF
-  return NAME(load_loose_halves, LANES)((global const half*)p);
-#elif ELEMENT_TYPE == TYPE_BFLOAT16
-  return NAME(as_float, LANES)(NAME(convert_uint, LANES)(NAME(vload, LANES)(0, p)) << 16);
-#elif ELEMENT_TYPE == TYPE_INT8
-  return NAME(convert_int, LANES)(NAME(vload, LANES)(0, p));
-#else
-  return NAME(vload, LANES)(0, p);
-#endif
-}
-
-// Packs DEPTH columns of A's tile. `a`: their first element of the tile's first row.
-GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pitch, uint rows, uint depth) {
-  const uint blocks = (rows + BLOCK_M - 1) / BLOCK_M;
+// Packs `depth` columns of so many blocks of A, `rows` of whose rows there are. `a`: their first element, from which on A has `reach`
+// elements.
+GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pitch, ulong reach, uint rows, uint blocks,
+                           uint depth) {
 #if A_ALONG_K
-  for (uint i = 0; i < blocks * BLOCK_M; ++i) {
-    local value* to = tile + i * DEPTH;
-    uint p = 0;
-    if (i < rows)
-      for (; p + LANES <= depth; p += LANES) NAME(vstore, LANES)(load_vector(a + i * pitch + p), 0, to + p);
-    for (; p < depth; ++p) to[p] = i < rows ? load_element(a + i * pitch + p) : 0;
-  }
-#else
-  for (uint p = 0; p < depth; ++p) {
-    global const element* from = a + p * pitch;
-    for (uint block = 0; block < blocks; ++block) {
-      local value* to = tile + a_at(block, 0, p);
-      if ((block + 1) * BLOCK_M <= rows) {
-        UNROLLED
-        for (uint r = 0; r < BLOCK_M; ++r) to[r] = load_element(from + block * BLOCK_M + r);
+  (void)reach;
+  for (uint block = 0; block < blocks; ++block) {
+    for (uint r = 0; r < BLOCK_M; ++r) {
+      local value* to = tile + block * (size_t)A_BLOCK_VALUES + r * DEPTH;
+      global const element* from = a + min(block * BLOCK_M + r, rows - 1) * pitch;
+      if (depth < LANES) {
+        ROLLED
+        for (uint p = 0; p < depth; ++p) to[p] = load_element(from + p);
       } else {
-        for (uint r = 0; r < BLOCK_M; ++r)
-          to[r] = block * BLOCK_M + r < rows ? load_element(from + block * BLOCK_M + r) : 0;
+        ROLLED
+        for (size_t p = 0; p < depth - LANES; p += LANES) *(local vector*)(to + p) = load_vector(from + p);
+        ((local loose_vector*)(to + (depth - LANES)))->v = load_vector(from + (depth - LANES));
       }
     }
   }
-#endif
-}
-
-// Packs DEPTH rows of B's tile. `b`: their first element of the tile's first column.
-GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pitch, uint cols, uint depth) {
-  const uint strips = (cols + BLOCK_N - 1) / BLOCK_N;
-  for (uint strip = 0; strip < strips; ++strip) {
-    const uint first = strip * BLOCK_N, wide = min(cols - first, (uint)BLOCK_N);
-    uint p = 0;
-#if B_ALONG_K
-    // Squares of LANES x LANES are transposed in registers.
-    if (wide == BLOCK_N) {
-      for (; p + LANES <= depth; p += LANES) {
-        for (uint v = 0; v < VECTORS; ++v) {
-          value square[LANES][LANES];
-          UNROLLED
-          for (uint j = 0; j < LANES; ++j)
-            NAME(vstore, LANES)(load_vector(b + (ulong)(first + v * LANES + j) * pitch + p), 0, square[j]);
-          UNROLLED
-          for (uint q = 0; q < LANES; ++q)
-            UNROLLED
-            for (uint j = 0; j < LANES; ++j) tile[b_at(strip, p + q) + v * LANES + j] = square[j][q];
-        }
-      }
-    }
-    for (; p < depth; ++p)
-      for (uint j = 0; j < BLOCK_N; ++j)
-        tile[b_at(strip, p) + j] = j < wide ? load_element(b + (ulong)(first + j) * pitch + p) : 0;
 #else
-    if (wide == BLOCK_N) {
-      for (; p < depth; ++p)
-        UNROLLED
-        for (uint v = 0; v < VECTORS; ++v)
-          NAME(vstore, LANES)(load_vector(b + p * pitch + first + v * LANES), v, tile + b_at(strip, p));
+  for (uint first = 0; first < blocks; first += 8) {
+    const uint count = min(blocks - first, 8u);
+    for (uint p = 0; p < depth; ++p) {
+      global const element* from = a + p * pitch + first * BLOCK_M;
+      local value* to = tile + first * (size_t)A_BLOCK_VALUES + p * BLOCK_M;
+      uint block = 0;
+      // What is more than a block is replaced by that of the next p.
+      ROLLED
+      for (; block < count && p * pitch + (first + block) * BLOCK_M + WIDE_M <= reach; ++block) {
+        ((local loose_rows*)to)->v = LOADED(WIDE_M, from);
+        from += BLOCK_M;
+        to += A_BLOCK_VALUES;
+      }
+      for (; block < count; ++block) {
+        ROLLED
+        for (uint r = 0; r < BLOCK_M; ++r) to[r] = (first + block) * BLOCK_M + r < rows ? load_element(from + r) : 0;
+        from += BLOCK_M;
+        to += A_BLOCK_VALUES;
+      }
     }
-    for (; p < depth; ++p)
-      for (uint j = 0; j < BLOCK_N; ++j)
-        tile[b_at(strip, p) + j] = j < wide ? load_element(b + p * pitch + first + j) : 0;
+  }
 #endif
+}
+
+#if B_ALONG_K
+// Transposes a square in registers: each turn puts the even elements of two neighbouring rows into one row, the odd ones into another.
+GROUP_FUNCTION void transpose(vector square[LANES]) {
+  UNROLLED
+  for (uint turn = 1; turn < LANES; turn *= 2) {
+    vector next[LANES];
+    UNROLLED
+    for (uint i = 0; i < LANES / 2; ++i) {
+      next[i] = (vector)(square[2 * i].even, square[2 * i + 1].even);
+      next[i + LANES / 2] = (vector)(square[2 * i].odd, square[2 * i + 1].odd);
+    }
+    UNROLLED
+    for (uint i = 0; i < LANES; ++i) square[i] = next[i];
+  }
+}
+#endif
+
+// Packs `depth` rows of B's tile. `b`: their first element, from which on B has `reach` elements.
+GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pitch, ulong reach, uint cols, uint depth) {
+#if B_ALONG_K
+  (void)reach;
+  for (uint col = 0; col < cols; col += LANES) {
+    local value* to = tile + col / BLOCK_N * (size_t)B_STRIP_VALUES + col % BLOCK_N;
+    if (depth < LANES) {
+      for (uint p = 0; p < depth; ++p)
+        ROLLED
+        for (uint j = 0; j < LANES; ++j) to[p * BLOCK_N + j] = load_element(b + min(col + j, cols - 1) * pitch + p);
+    } else {
+      for (uint p = 0; p < depth; p += LANES) {
+        const size_t q = min(p, depth - LANES);
+        vector square[LANES];
+        UNROLLED
+        for (uint j = 0; j < LANES; ++j) square[j] = load_vector(b + min(col + j, cols - 1) * pitch + q);
+        transpose(square);
+        UNROLLED
+        for (uint j = 0; j < LANES; ++j) *(local vector*)(to + (q + j) * BLOCK_N) = square[j];
+      }
+    }
+  }
+#else
+  for (uint p = 0; p < depth; ++p) {
+    global const element* from = b + p * pitch;
+    local value* to = tile + p * BLOCK_N;
+    uint left = cols;
+    ROLLED
+    for (; left >= BLOCK_N; left -= BLOCK_N) {
+      UNROLLED
+      for (uint v = 0; v < VECTORS; ++v) ((local vector*)to)[v] = load_vector(from + v * LANES);
+      from += BLOCK_N;
+      to += B_STRIP_VALUES;
+    }
+    ROLLED
+    for (uint col = 0; col < left; col += LANES) {
+      if (p * pitch + (cols - left) + col + LANES <= reach) {
+        *(local vector*)(to + col) = load_vector(from + col);
+      } else {
+        ROLLED
+        for (uint j = col; j < col + LANES; ++j) to[j] = j < left ? load_element(from + j) : 0;
+      }
+    }
+  }
+#endif
+}
+
+// Where a block's results go.
+typedef struct {
+  const destination* d;
+  ulong row, col;   // of C
+  uint rows, cols;  // that C has there
+  bool first, last; // of the steps along k
+} block_results;
+
+// Writes a block of so many columns.
+GROUP_FUNCTION void write_block(const block_results* to, local const value* block, uint cols) {
+  const uint rows = min(to->rows, (uint)BLOCK_M);
+  ROLLED
+  for (uint r = 0; r < rows; ++r, block += BLOCK_N) {
+    size_t j = 0;
+#if PLAIN
+    global result* c = to->d->c + (to->row + r) * to->d->pitch + to->col;
+    ROLLED
+    for (; j + LANES <= cols; j += LANES) {
+      vector x = (vector)to->d->alpha * *(local const vector*)(block + j);
+      if (to->d->beta != 0) x += (vector)to->d->beta * ((global const loose_vector*)(c + j))->v;
+      ((global loose_vector*)(c + j))->v = x;
+    }
+#endif
+    ONE_BY_ONE
+    for (; j < cols; ++j) write_sum(to->d, to->row + r, to->col + j, block[j]);
   }
 }
 
-// The micro-kernel: adds the product of a block of A and a strip of B to the sums, whose rows have TILE_N values.
-GROUP_FUNCTION void multiply_block(local value* sums, local const value* a, local const value* b, uint depth) {
-  vector acc[BLOCK_M][VECTORS];
-  UNROLLED
-  for (uint r = 0; r < BLOCK_M; ++r)
-    UNROLLED
-    for (uint v = 0; v < VECTORS; ++v) acc[r][v] = 0;
-  for (uint p = 0; p < depth; ++p) {
+// The micro-kernel: adds the product of a block of A and so many vectors of a strip of B.
+GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const value* a, local const value* b, uint depth,
+                                    const uint vectors) {
+  for (uint p = 0; p < depth; ++p, a += A_P, b += BLOCK_N) {
     vector right[VECTORS];
     UNROLLED
-    for (uint v = 0; v < VECTORS; ++v) right[v] = ((local const vector*)(b + p * BLOCK_N))[v];
+    for (uint v = 0; v < VECTORS; ++v)
+      if (v < vectors) right[v] = ((local const vector*)b)[v];
     UNROLLED
     for (uint r = 0; r < BLOCK_M; ++r) {
-      const vector left = a[a_at(0, r, p)];
+      const vector left = a[r * A_ROW];
+      UNROLLED
+      for (uint v = 0; v < VECTORS; ++v)
+        if (v < vectors) acc[r][v] = multiply_add(left, right[v], acc[r][v]);
+    }
+  }
+}
+
+#if B_DIRECT
+// The same with a whole strip of B where it lies.
+GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch,
+                                    uint depth) {
+  for (uint p = 0; p < depth; ++p, a += A_P, b += pitch) {
+    vector right[VECTORS];
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) right[v] = load_vector(b + v * LANES);
+    UNROLLED
+    for (uint r = 0; r < BLOCK_M; ++r) {
+      const vector left = a[r * A_ROW];
       UNROLLED
       for (uint v = 0; v < VECTORS; ++v) acc[r][v] = multiply_add(left, right[v], acc[r][v]);
     }
   }
+}
+#endif
+
+// Adds the sums of the steps before, and writes the results or keeps the sums.
+GROUP_FUNCTION void finish_block(vector acc[BLOCK_M][VECTORS], local value* sums, const block_results* to, const uint vectors,
+                                 local value* staged) {
+  if (!to->first) {
+    UNROLLED
+    for (uint r = 0; r < BLOCK_M; ++r)
+      UNROLLED
+      for (uint v = 0; v < VECTORS; ++v)
+        if (v < vectors) acc[r][v] += ((local const vector*)(sums + r * BLOCK_N))[v];
+  }
+#if PLAIN
+  if (to->last && to->rows >= BLOCK_M && to->cols >= vectors * LANES && to->d->beta == 0) {
+    const vector alpha = to->d->alpha;
+    UNROLLED
+    for (uint r = 0; r < BLOCK_M; ++r) {
+      global loose_vector* c = (global loose_vector*)(to->d->c + (to->row + r) * to->d->pitch + to->col);
+      UNROLLED
+      for (uint v = 0; v < VECTORS; ++v)
+        if (v < vectors) c[v].v = alpha * acc[r][v];
+    }
+    return;
+  }
+#endif
+  local value* kept = to->last ? staged : sums;
   UNROLLED
   for (uint r = 0; r < BLOCK_M; ++r)
     UNROLLED
-    for (uint v = 0; v < VECTORS; ++v) ((local vector*)(sums + r * TILE_N))[v] += acc[r][v];
+    for (uint v = 0; v < VECTORS; ++v)
+      if (v < vectors) ((local vector*)(kept + r * BLOCK_N))[v] = acc[r][v];
+  if (to->last) write_block(to, staged, min(to->cols, vectors * LANES));
 }
 
-GROUP_FUNCTION void write_row(const destination* d, ulong row, ulong col, local const value* sums, uint cols) {
-#if !EPILOGUE && RESULT_TYPE != TYPE_HALF && RESULT_TYPE != TYPE_BFLOAT16
-  global result* c = d->c + row * d->pitch + col;  // finish_value() as loops that compilers vectorise
-  const value alpha = d->alpha, beta = d->beta;
-  if (beta == 0) {
-    for (uint j = 0; j < cols; ++j) c[j] = alpha * sums[j];
-  } else {
-    for (uint j = 0; j < cols; ++j) c[j] = alpha * sums[j] + beta * c[j];
+GROUP_FUNCTION void clear(vector acc[BLOCK_M][VECTORS]) {
+  UNROLLED
+  for (uint r = 0; r < BLOCK_M; ++r)
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) acc[r][v] = 0;
+}
+
+GROUP_FUNCTION void multiply_vectors(local value* sums, local const value* a, local const value* b, uint depth,
+                                     const block_results* to, const uint vectors, local value* staged) {
+  vector acc[BLOCK_M][VECTORS];
+  clear(acc);
+  multiply_packed(acc, a, b, depth, vectors);
+  finish_block(acc, sums, to, vectors, staged);
+}
+
+// The product of a block of A and of those vectors of a strip of B that have columns.
+GROUP_FUNCTION void multiply_block(local value* sums, local const value* a, local const value* b, uint depth,
+                                   const block_results* to, local value* staged) {
+#if VECTORS > 1
+  if (to->cols <= LANES) {
+    multiply_vectors(sums, a, b, depth, to, 1, staged);
+    return;
   }
-#else
-  for (uint j = 0; j < cols; ++j) write_sum(d, row, col + j, sums[j]);
 #endif
+#if VECTORS > 2
+  if (to->cols <= 2 * LANES) {
+    multiply_vectors(sums, a, b, depth, to, 2, staged);
+    return;
+  }
+#endif
+  multiply_vectors(sums, a, b, depth, to, VECTORS, staged);
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void gemm_cpu(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
-  local value a_tile[TILE_M * DEPTH] __attribute__((aligned(64)));
-  local value b_tile[TILE_N * DEPTH] __attribute__((aligned(64)));
+  local value a_tile[TILE_M / BLOCK_M * A_BLOCK_VALUES] __attribute__((aligned(64)));
+  local value b_tile[TILE_N / BLOCK_N * B_STRIP_VALUES] __attribute__((aligned(64)));
   local value sums[TILE_M * TILE_N] __attribute__((aligned(64)));
-  const ulong number = get_group_id(2);  // less than `batch`
-  const product q = product_of(&g, number);
-  const destination d = destination_of(&g, number);
-  // Equal shares of C, in whole blocks.
-  const ulong across = get_num_groups(0), down = get_num_groups(1);
-  const ulong share_n = ((q.n + across - 1) / across + BLOCK_N - 1) / BLOCK_N * BLOCK_N;
-  const ulong share_m = ((q.m + down - 1) / down + BLOCK_M - 1) / BLOCK_M * BLOCK_M;
+  local value staged[BLOCK_M * BLOCK_N] __attribute__((aligned(64)));
+  // Equal shares of the batch and, in whole blocks, of C.
+  const ulong across = get_num_groups(0), down = get_num_groups(1), products = get_num_groups(2);
+  const ulong share_n = ((g.n + across - 1) / across + BLOCK_N - 1) / BLOCK_N * BLOCK_N;
+  const ulong share_m = ((g.m + down - 1) / down + BLOCK_M - 1) / BLOCK_M * BLOCK_M;
+  const ulong share = (g.batch + products - 1) / products;
   const ulong row = get_group_id(1) * share_m, col = get_group_id(0) * share_n;
-  if (row >= q.m || col >= q.n) return;  // no barrier follows
-  const uint rows = (uint)min(share_m, q.m - row), cols = (uint)min(share_n, q.n - col);
+  if (row >= g.m || col >= g.n) return;  // no barrier follows
+  const uint rows = (uint)min(share_m, g.m - row), cols = (uint)min(share_n, g.n - col);
   const uint blocks = (rows + BLOCK_M - 1) / BLOCK_M, strips = (cols + BLOCK_N - 1) / BLOCK_N;
+  const uint at_once = strips <= FEW_STRIPS ? min(blocks, (uint)A_BLOCKS) : blocks;
+  // Steps of equal depth, in whole vectors.
+  const ulong steps = max((g.k + DEPTH - 1) / DEPTH, (ulong)1);
+  const uint step_depth = (uint)(((g.k + steps - 1) / steps + LANES - 1) / LANES * LANES);
 
-  for (uint i = 0; i < blocks * BLOCK_M; ++i)
-    for (uint j = 0; j < strips * BLOCK_N; ++j) sums[i * TILE_N + j] = 0;
-
-  for (ulong first = 0; first < q.k; first += DEPTH) {
-    const uint depth = (uint)min((ulong)DEPTH, q.k - first);
-    pack_a(a_tile, q.a + row * (A_ALONG_K ? a_pitch : 1) + first * (A_ALONG_K ? 1 : a_pitch), a_pitch, rows, depth);
-    pack_b(b_tile, q.b + col * (B_ALONG_K ? b_pitch : 1) + first * (B_ALONG_K ? 1 : b_pitch), b_pitch, cols, depth);
-    // A strip of B stays in the first-level cache for all blocks of A.
-    for (uint strip = 0; strip < strips; ++strip)
-      for (uint block = 0; block < blocks; ++block)
-        multiply_block(sums + block * BLOCK_M * TILE_N + strip * BLOCK_N, a_tile + a_at(block, 0, 0),
-                       b_tile + b_at(strip, 0), depth);
+  for (ulong number = get_group_id(2) * share; number < min((get_group_id(2) + 1) * share, g.batch); ++number) {
+    const product q = product_of(&g, number);
+    if (q.m == 0) continue;
+    const destination d = destination_of(&g, number);
+    ulong first = 0;
+    do {
+      const uint depth = (uint)min((ulong)step_depth, q.k - first);
+      const ulong b_begin = col * (B_ALONG_K ? b_pitch : 1) + first * (B_ALONG_K ? 1 : b_pitch);
+      const uint direct = B_DIRECT ? cols / BLOCK_N : 0;  // strips of B that are not packed
+      pack_b(b_tile, q.b + b_begin + direct * BLOCK_N, b_pitch,
+             (B_ALONG_K ? (q.n - 1) * b_pitch + q.k : (q.k - 1) * b_pitch + q.n) - b_begin - direct * BLOCK_N,
+             cols - direct * BLOCK_N, depth);
+      for (uint begin = 0; begin < blocks; begin += at_once) {
+        const uint count = min(at_once, blocks - begin);
+        const ulong a_row = row + begin * BLOCK_M;
+        const ulong a_begin = a_row * (A_ALONG_K ? a_pitch : 1) + first * (A_ALONG_K ? 1 : a_pitch);
+        pack_a(a_tile, q.a + a_begin, a_pitch, (A_ALONG_K ? (q.m - 1) * a_pitch + q.k : (q.k - 1) * a_pitch + q.m) - a_begin,
+               rows - begin * BLOCK_M, count, depth);
+        // A strip of B stays in the first-level cache for all these blocks of A.
+        for (uint strip = 0; strip < strips; ++strip) {
+          for (uint block = 0; block < count; ++block) {
+            const uint in_tile = (begin + block) * BLOCK_M;
+            const block_results to = {&d, row + in_tile, col + strip * BLOCK_N, rows - in_tile, cols - strip * BLOCK_N,
+                                      first == 0, first + depth >= q.k};
+            local value* block_sums = sums + (strip * blocks + begin + block) * (size_t)(BLOCK_M * BLOCK_N);
+            local const value* a_block = a_tile + block * (size_t)A_BLOCK_VALUES;
+#if B_DIRECT
+            if (strip < direct) {
+              vector acc[BLOCK_M][VECTORS];
+              clear(acc);
+              multiply_direct(acc, a_block, q.b + b_begin + strip * BLOCK_N, b_pitch, depth);
+              finish_block(acc, block_sums, &to, VECTORS, staged);
+              continue;
+            }
+#endif
+            multiply_block(block_sums, a_block, b_tile + (strip - direct) * (size_t)B_STRIP_VALUES, depth, &to, staged);
+          }
+        }
+      }
+      first += depth;
+    } while (first < q.k);
   }
-
-  for (uint i = 0; i < rows; ++i) write_row(&d, row + i, col, sums + i * TILE_N, cols);
 }

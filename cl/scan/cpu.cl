@@ -42,7 +42,7 @@ static inline run load_run(global const ELEMENT* p) {
 #if ELEMENT_HALF
   return JOIN(convert_, JOIN(ACC, 16))(load_loose_halves16(p));
 #else
-  return JOIN(convert_, JOIN(ACC, 16))(vload16(0, p));
+  return JOIN(convert_, JOIN(ACC, 16))(LOAD_LOOSE(ELEMENT, 16, p));
 #endif
 }
 
@@ -52,7 +52,7 @@ static inline void store_run(global RESULT* p, run v) {
 #elif STREAMING
   STREAM(JOIN(convert_, JOIN(RESULT, 16))(v), (global result_run*)p);
 #else
-  vstore16(JOIN(convert_, JOIN(RESULT, 16))(v), 0, p);
+  STORE_LOOSE(RESULT, 16, JOIN(convert_, JOIN(RESULT, 16))(v), p);
 #endif
 }
 

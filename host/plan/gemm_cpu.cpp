@@ -3,6 +3,7 @@
 #include "plan/gemm_variants.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -10,36 +11,65 @@ namespace smem::plan::gemm {
 
 namespace {
 
-constexpr std::size_t kBlockM = 6;  // as cl/gemm/cpu.cl has it
-
-/// A tile of C, and how deep its factors lie in local memory.
+/// A tile of C, how deep its factors lie in local memory, and the block of it in vector registers.
 struct CpuTile {
-  std::size_t lanes, vectors, m, n, depth;
+  std::size_t lanes, vectors, block_m, m, n, depth;
+  bool direct;  ///< B is read where it lies
 
   std::size_t block_n() const { return lanes * vectors; }
-  std::size_t bytes(std::size_t value) const { return (depth * (m + n) + m * n) * value; }
+  /// As cl/gemm/cpu.cl pads its tiles.
+  std::size_t bytes(std::size_t value) const {
+    constexpr std::size_t kPad = 16;
+    return (m / block_m * (block_m * depth + kPad) + n / block_n() * (block_n() * depth + kPad) + m * n +
+            block_m * block_n()) *
+           value;
+  }
 };
 
-/// Tiles down and across C: equal shares, with which the busiest thread is done first.
-std::pair<std::size_t, std::size_t> cut(const Device& device, const GemmProblem& problem,
-                                        const CpuTile& tile) {
+/// Work-groups across and down C, and of the batch.
+struct Cut {
+  std::size_t across = 1, down = 1, products = 1;
+};
+
+/// Equal shares, with which the busiest thread is done first.
+Cut cut(const Device& device, const GemmProblem& problem, const CpuTile& tile) {
+  const CpuTiles& policy = policy_of(device).cpu;
   const std::size_t least_down = at_least_1(divide_up(problem.m, tile.m));
   const std::size_t least_across = at_least_1(divide_up(problem.n, tile.n));
-  std::pair<std::size_t, std::size_t> best{least_down, least_across};
+  const double each = real(problem.m) * real(problem.n) * real(problem.k);
+  Cut best{least_across, least_down, problem.batch};
+  // A short product by one thread: another one takes longer to wake up.
+  if (each * real(problem.batch) < policy.least_work) {
+    best.products = 1;
+    return best;
+  }
   std::size_t least_work = std::numeric_limits<std::size_t>::max();
   for (std::size_t down = least_down; down < least_down + 4; ++down) {
     for (std::size_t across = least_across; across < least_across + 4; ++across) {
-      const std::size_t rows = round_up(divide_up(problem.m, down), kBlockM);
+      const std::size_t rows = round_up(divide_up(problem.m, down), tile.block_m);
       const std::size_t cols = round_up(divide_up(problem.n, across), tile.block_n());
       const std::size_t turns = divide_up(down * across * problem.batch, device.compute_units);
-      const std::size_t work = turns * (rows * cols + policy_of(device).cpu.brought * (rows + cols));
+      const std::size_t work = turns * (rows * cols + policy.brought * (rows + cols));
       if (work < least_work) {
         least_work = work;
-        best = {down, across};
+        best.across = across;
+        best.down = down;
       }
     }
   }
+  // Several short products a group, as long as each thread has many.
+  if (best.across * best.down == 1) {
+    const auto wanted = static_cast<std::size_t>(policy.least_work / std::max(each, 1.0)) + 1;
+    const std::size_t most = at_least_1(problem.batch / (policy.turns * at_least_1(device.compute_units)));
+    best.products = at_least_1(divide_up(problem.batch, std::min(wanted, most)));
+  }
   return best;
+}
+
+/// The rows of a block, of those that a policy has, with which the rows of C are rounded up least.
+std::size_t block_rows(const std::array<std::size_t, 2>& choices, std::size_t rows) {
+  const auto padded = [&](std::size_t block) { return round_up(at_least_1(rows), block); };
+  return padded(choices[1]) * 20 < padded(choices[0]) * 19 ? choices[1] : choices[0];
 }
 
 /// The largest tile that local memory holds; nothing: none does.
@@ -47,14 +77,30 @@ std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem
   const std::size_t value = size_of(value_type(problem.in));
   // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
   const CpuTiles& policy = policy_of(device).cpu;
-  // Measured for floats only.
-  const bool wide = device.wide_vectors && problem.in == Scalar::float32;
+  const bool wide = device.wide_vectors && is_float(problem.in);
   const std::size_t most = wide ? policy.wide_vector_bytes : 32;
   const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, most);
-  CpuTile tile{vector_bytes / value, device.vector_bytes == 32 ? 2u : 4u, policy.most_m, policy.most_n,
-               (vector_bytes > 32 ? policy.wide_depth_bytes : policy.depth_bytes) / value};
+  const CpuBlocks& blocks = vector_bytes > 32           ? policy.wide
+                            : device.vector_bytes == 32 ? policy.few_registers
+                                                        : policy.narrow;
+  const bool skinny = !problem.b_along_k && problem.m <= blocks.skinny.rows[0];
+  const CpuBlock& block = skinny ? blocks.skinny : blocks.usual;
+  CpuTile tile{vector_bytes / value,
+               block.vectors,
+               block_rows(block.rows, std::min(problem.m, policy.most_m)),
+               policy.most_m,
+               policy.most_n,
+               (vector_bytes > 32 ? policy.wide_depth_bytes : policy.depth_bytes) / value,
+               false};
+  // Packed numbers would be used once.
+  if (!problem.b_along_k && problem.m <= tile.block_m) {
+    tile.direct = true;
+    tile.m = tile.block_m;
+    tile.n = policy.direct_n;
+    tile.depth = policy.direct_depth_bytes / value;
+  }
   while (tile.bytes(value) > device.local_bytes) {
-    if (tile.m >= tile.n && tile.m % (2 * kBlockM) == 0) {
+    if (tile.m >= tile.n && tile.m % (2 * tile.block_m) == 0) {
       tile.m /= 2;
     } else if (tile.n > tile.block_n()) {
       tile.n /= 2;
@@ -80,21 +126,23 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
   if (!found) return no_tile_fits(device);
   const CpuTile& tile = *found;
   const std::size_t value = size_of(value_type(problem.in));
-  const auto [down, across] = cut(device, problem, tile);
-  if (problem.batch > kMaxTiles || down > kMaxTiles || across > kMaxTiles)
+  const auto [across, down, products] = cut(device, problem, tile);
+  if (products > kMaxTiles || down > kMaxTiles || across > kMaxTiles)
     return "more tiles than a launch has work-groups";
   Plan plan = base_plan(problem, "cpu", "gemm/cpu.cl", "gemm_cpu");
-  plan.global = {across, down, problem.batch};
-  plan.tile_rows = round_up(at_least_1(divide_up(problem.m, down)), kBlockM);
+  plan.global = {across, down, products};
+  plan.tile_rows = round_up(at_least_1(divide_up(problem.m, down)), tile.block_m);
   plan.tile_cols = round_up(at_least_1(divide_up(problem.n, across)), tile.block_n());
   plan.items_per_work_item = plan.tile_rows * plan.tile_cols;
   plan.vector_width = tile.lanes;
   plan.local_bytes = tile.bytes(value);
   define(plan, {{"LANES", tile.lanes},
                 {"VECTORS", tile.vectors},
+                {"BLOCK_M", tile.block_m},
                 {"TILE_M", tile.m},
                 {"TILE_N", tile.n},
-                {"DEPTH", tile.depth}});
+                {"DEPTH", tile.depth},
+                {"B_DIRECT", tile.direct}});
   // Each tile reads its rows of A and columns of B.
   const auto number = [](std::size_t n) { return real(n); };
   const double read = number(problem.batch) * number(problem.k) * number(size_of(problem.in)) *
@@ -103,7 +151,8 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
                                            number(problem.m + problem.n) * number(size_of(problem.in));
   plan.evidence = policy_of(device).cpu_evidence.text(device);
   plan.reason = formatted("a thread makes tiles of {} x {} in its cache, {} x {} at a time in registers",
-                          plan.tile_rows, plan.tile_cols, kBlockM, tile.block_n());
+                          plan.tile_rows, plan.tile_cols, tile.block_m, tile.block_n());
+  if (tile.direct) plan.reason += "; it reads B where it lies";
   return plan;
 }
 

@@ -38,8 +38,23 @@ inline constexpr TileShape kSquareTile{16, 16, 16, 1, 1}, kWideTile{8, 32, 32, 1
 inline constexpr TileShape kCpuTile{32, 32, 16, 4, 4, 1.0};
 inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile, kCpuTile};
 
-// wide_vector_bytes: two cores of a Xeon with AVX-512, PoCL 3.1, 1024 x 1024 x 1024 float: vectors of 32
-// bytes 159 GFLOP/s, of 64 bytes and blocks of 6 x 64 270, OpenBLAS 295 to 302.
+// Two cores of a Xeon with AVX-512, PoCL 5.0, of OpenBLAS with two threads in turns; the host was shared, and
+// PoCL's two threads often ran on one core, so that only the order is worth something.
+// wide_vector_bytes: float 512, 1024, 352 x 16 x 848: vectors of 64 bytes 0.42, 0.58, 0.49, of 32 bytes 0.32,
+// 0.58, 0.38, again 0.52, 0.45, 0.49 and 0.36, 0.28, 0.30; 11 random products of doubles 0.66 and 0.48. PoCL 3.1
+// on a quiet one, 1024 float: blocks of 6 x 64 270 GFLOP/s, vectors of 32 bytes 159, OpenBLAS 295 to 302.
+// skinny: 1 x 4096 x 4096 0.35, packed 0.14. direct_n, direct_depth_bytes, least_work, turns: no measurement.
+
+/// A block of C in vector registers: its vectors across, and rows, of which that is taken which rounds C up
+/// less.
+struct CpuBlock {
+  std::size_t vectors;
+  std::array<std::size_t, 2> rows;
+};
+/// Blocks of usual C, and of C that has no more rows than that.
+struct CpuBlocks {
+  CpuBlock usual, skinny;
+};
 
 /// Of "cpu": the largest tile of C of a thread, and how deep its factors lie in its cache.
 struct CpuTiles {
@@ -48,6 +63,13 @@ struct CpuTiles {
   std::size_t wide_vector_bytes = 64;      ///< of vectors where those of 64 bytes are faster
   std::size_t wide_depth_bytes = 192 * 4;  ///< the depth there
   std::size_t brought = 16;                ///< numbers that are multiplied in the time that one takes to come
+  CpuBlocks few_registers = {{2, {6, 4}}, {4, {2, 2}}};  ///< 16 of 32 bytes
+  CpuBlocks narrow = {{4, {6, 6}}, {4, {4, 2}}};         ///< vectors of 32 bytes or less in 32 registers
+  CpuBlocks wide = {{2, {12, 8}}, {4, {4, 2}}};          ///< of 64 bytes in 32 registers
+  std::size_t direct_n = 1024;                           ///< columns of a tile whose B is read where it lies
+  std::size_t direct_depth_bytes = 64 * 4;  ///< and its depth: rows of B, each in a page of its own
+  double least_work = 0x1p18;               ///< products of numbers that are worth a thread, or a work-group
+  std::size_t turns = 8;  ///< work-groups that a thread has at least, where products are many
 };
 
 /// How sums are cut among work-groups, and their parts added.

@@ -16,7 +16,8 @@ struct RatesPolicy {
   std::size_t copy_lanes = 4;           ///< floats of a vector that is copied
   std::size_t copy_run = 1;             ///< vectors that a work-item copies, one after the other
   bool streaming = false;               ///< whether the copy is stored past the caches
-  std::size_t lanes = 1;                ///< floats of a chain's vector
+  std::size_t lanes = 1;                ///< floats of a chain's vector, as long as it is a register
+  bool fused = false;                   ///< whether fma is fast, and mad may be two instructions
   std::size_t chains = 16;              ///< independent multiply-adds of a work-item
   std::size_t items_a_unit = 32 * 256;  ///< work-items that compute, for each compute unit
 };
@@ -24,13 +25,16 @@ struct RatesPolicy {
 inline constexpr RatesPolicy kRatesPolicies[] = {
     // Work-items are loops, a group is a thread: runs of 256 KiB, and vectors that are registers.
     {.when = {.family = "cpu"},
-     .evidence = {.what = "no measurement: a thread copies runs of 256 KiB; 8 chains of vectors of 64 bytes"},
+     .evidence = {.what =
+                      "no measurement: a thread copies runs of 256 KiB; 10 chains of registers, which hide "
+                      "4 cycles of two units and leave 6 of 16 registers"},
      .group = 1,
      .copy_lanes = 16,
      .copy_run = 4096,
      .streaming = true,
      .lanes = 16,
-     .chains = 8,
+     .fused = true,
+     .chains = 10,
      .items_a_unit = 4},
     {.evidence = {.what = "no measurement: vectors of 16 bytes; more chains than the latency of a GPU's "
                           "multiply-add, and groups for all its lanes"}},

@@ -145,6 +145,32 @@ TEST_CASE(
   cpu.wide_vectors = true;
   CHECK(smem::plan_gemm(cpu, problem).vector_width == 16);
   CHECK(smem::plan_gemm(cpu, problem).tile_cols % 64 == 0);
-  problem.in = problem.out = Scalar::float64;  // not measured
-  CHECK(smem::plan_gemm(cpu, problem).vector_width == 4);
+  problem.in = problem.out = Scalar::float64;
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 8);
+  problem.in = Scalar::int8;  // whose products are slower than those of floats, and were not measured
+  problem.out = Scalar::int32;
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 8);
+}
+
+TEST_CASE("plans for CPUs: a short product is one work-group, and blocks are of as many rows as C suits") {
+  const smem::Device cpu = test::target("cpu");
+  smem::GemmProblem problem;
+  problem.m = problem.n = problem.k = 32;
+  CHECK(smem::plan_gemm(cpu, problem).groups() == 1);
+  problem.m = problem.n = problem.k = 128;
+  CHECK(smem::plan_gemm(cpu, problem).groups() > 1);
+  problem.batch = 3;  // each is worth a group
+  CHECK(smem::plan_gemm(cpu, problem).global[2] == 3);
+  smem::Device wide = cpu;
+  wide.wide_vectors = true;
+  problem = {};
+  problem.m = problem.n = problem.k = 480;
+  CHECK(smem::plan_gemm(wide, problem).reason.find("12 x 32 at a time") != std::string::npos);
+  problem.m = 16;
+  CHECK(smem::plan_gemm(wide, problem).reason.find("8 x 32 at a time") != std::string::npos);
+  problem.m = 1;
+  CHECK(smem::plan_gemm(wide, problem).reason.find("2 x 64 at a time in registers; it reads B") !=
+        std::string::npos);
+  problem.b_along_k = true;
+  CHECK(smem::plan_gemm(wide, problem).reason.find("reads B") == std::string::npos);
 }
