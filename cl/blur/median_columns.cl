@@ -94,12 +94,6 @@ static inline void sort_pair(number* a, number* b) {
   *a = least, *b = most;
 }
 
-// 9 exchanges.
-static inline void sort_column(number v[SIZE]) {
-  sort_pair(v, v + 1); sort_pair(v + 3, v + 4); sort_pair(v + 2, v + 4); sort_pair(v + 2, v + 3); sort_pair(v + 1, v + 4);
-  sort_pair(v, v + 3); sort_pair(v, v + 2); sort_pair(v + 1, v + 3); sort_pair(v + 1, v + 2);
-}
-
 #if SHARES
 // 5 exchanges.
 static inline void sort_four(number v[SIZE - 1]) {
@@ -114,6 +108,12 @@ static inline void insert_number(number to[SIZE], const number v[SIZE - 1], numb
     one = MOST(v[i], one);
   }
   to[SIZE - 1] = one;
+}
+#else
+// 9 exchanges.
+static inline void sort_column(number v[SIZE]) {
+  sort_pair(v, v + 1); sort_pair(v + 3, v + 4); sort_pair(v + 2, v + 4); sort_pair(v + 2, v + 3); sort_pair(v + 1, v + 4);
+  sort_pair(v, v + 3); sort_pair(v, v + 2); sort_pair(v + 1, v + 3); sort_pair(v + 1, v + 2);
 }
 #endif
 

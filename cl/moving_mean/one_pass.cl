@@ -58,16 +58,17 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
   local SUM tile[PLACES], sums[GROUP];
   local pair pairs[GROUP];
-  local uint taken, missing;
+  local uint taken[1], missing[1];
+  (void)rows;
   const uint item = get_local_id(0);
   volatile global ulong* words = (volatile global ulong*)scratch;
 #if ORDERED_START
   (void)taken;
   const uint job = get_group_id(0);
 #else
-  if (item == 0) taken = atomic_inc((global uint*)scratch);
+  if (item == 0) taken[0] = atomic_inc((global uint*)scratch);
   barrier(CLK_LOCAL_MEM_FENCE);
-  const uint job = taken;
+  const uint job = taken[0];
 #endif
   const ulong after = window - window / 2;  // from a result to the end of its window
   const uint chunks = (uint)((width + TILE - 1) / TILE), jobs = (uint)((width - 1 + after) / TILE + 1);  // of a row; width >= 1
@@ -102,11 +103,11 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
       else
         shared += sum_of((uint)word);
     }
-    if (item == 0) missing = NONE;
+    if (item == 0) missing[0] = NONE;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lost != NONE) atomic_min(&missing, lost);
+    if (lost != NONE) atomic_min(missing, lost);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint other = missing;  // uniform in the group
+    const uint other = missing[0];  // uniform in the group
     barrier(CLK_LOCAL_MEM_FENCE);
     if (other == NONE) break;
     publish_other(own + other, from, (long)other * TILE, width, tile, sums, pairs, item);

@@ -67,19 +67,17 @@ static inline uint words_of(uint count, uint phase) { return (count + phase + WO
 // The place in local memory of word w of one contiguous run: a word of padding after 32 spreads rows over the banks.
 static inline uint padded(uint w) { return w + w / 32; }
 
+#if WORD_ELEMENTS > 1 && SHAPE == TALL
 // The place of element `at` of such a run, in elements.
 static inline uint padded_element(uint at) { return at + at / (32 * WORD_ELEMENTS) * WORD_ELEMENTS; }
-
-// Elements k of a word, which begin at bit 0.
-static inline word shifted(element one, uint k) {
-#if WORD_ELEMENTS > 1
-  return (word)one << (8 * ELEMENT_BYTES * k);
-#else
-  (void)k;
-  return one;
 #endif
-}
 
+#if WORD_ELEMENTS > 1 && SHAPE != WHOLE
+// Element k of a word, the first one in the lowest bits.
+static inline word shifted(element one, uint k) { return (word)one << (8 * ELEMENT_BYTES * k); }
+#endif
+
+#if SHAPE != TALL
 static inline element element_of(local const word* tile, uint word_at, uint part) {
 #if WORD_ELEMENTS > 1
   return ((local const element*)tile)[word_at * WORD_ELEMENTS + part];
@@ -88,6 +86,7 @@ static inline element element_of(local const word* tile, uint word_at, uint part
   return tile[word_at];
 #endif
 }
+#endif
 
 // Loads word w of the run of `count` elements from in[begin] on. Elements outside of the run are not read.
 static inline word load_word(global const element* in, ulong begin, uint phase, uint w, uint count) {
@@ -217,6 +216,7 @@ void transpose_strips(global const element* RESTRICT in, ulong in_offset, long i
       }
     }
 #else
+    (void)in_phase;
     const word value = tile[padded(w * thin + col)];
 #endif
     store_word(out, run, phase, w, here, value);
