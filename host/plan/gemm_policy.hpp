@@ -41,9 +41,11 @@ inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile
 // Two cores of a Xeon with AVX-512, PoCL 5.0, of OpenBLAS with two threads in turns; the host was shared, and
 // PoCL's two threads often ran on one core, so that only the order is worth something.
 // wide_vector_bytes: float 512, 1024, 352 x 16 x 848: vectors of 64 bytes 0.42, 0.58, 0.49, of 32 bytes 0.32,
-// 0.58, 0.38, again 0.52, 0.45, 0.49 and 0.36, 0.28, 0.30; 11 random products of doubles 0.66 and 0.48. PoCL 3.1
-// on a quiet one, 1024 float: blocks of 6 x 64 270 GFLOP/s, vectors of 32 bytes 159, OpenBLAS 295 to 302.
-// skinny: 1 x 4096 x 4096 0.35, packed 0.14. direct_n, direct_depth_bytes, least_work, turns: no measurement.
+// 0.58, 0.38, again 0.52, 0.45, 0.49 and 0.36, 0.28, 0.30; 11 random products of doubles 0.66 and 0.48.
+// PoCL 3.1 on a quiet one, 1024 float: blocks of 6 x 64 270 GFLOP/s, vectors of 32 bytes 159, OpenBLAS 295 to
+// 302. skinny: 1 x 4096 x 4096 0.35, packed 0.14. direct_n, direct_depth_bytes, least_work, turns: no
+// measurement. few_registers: CPU time of 40 random products of floats on a Zen with AVX2, PoCL 3.1, of
+// OpenBLAS's (in a quieter hour) 0.86; of the kernel before 0.47.
 
 /// A block of C in vector registers: its vectors across, and rows, of which that is taken which rounds C up
 /// less.
