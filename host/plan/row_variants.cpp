@@ -199,8 +199,10 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t at_once = std::min(policy.packs, at_least_1(policy.ahead_values / row.pack));
   define(plan, {{"GROUP", best.items}, {"PACKS", best.packs}, {"PACK", row.pack}, {"AT_ONCE", at_once}});
   const std::size_t chunk_bytes = at_once * row.pack * size_of(w.in);
-  // Weights that are read again for each row need the registers.
-  const std::size_t held_bytes = best.keeps_weights || w.weights_bytes == 0 ? policy.ahead_held : 0;
+  // Weights that are read again for each row need the registers, and so do wide ones of narrow elements: with
+  // two vectors of float32 ptxas spills 8 bytes of rows of bfloat16.
+  const bool may_hold = w.weights_bytes == 0 || (best.keeps_weights && w.weights_bytes <= 2 * size_of(w.in));
+  const std::size_t held_bytes = may_hold ? policy.ahead_held : 0;
   const std::size_t held = std::min(held_bytes / chunk_bytes, divide_up(best.packs, at_once * best.items));
   if (held > 0) define(plan, "HELD", held);
   if (has_whole_packs(device, w, row.pack)) define(plan, "WHOLE_PACKS", 1);
