@@ -31,6 +31,14 @@ const std::vector<Fault>& faults() {
         .type = "",
         .reason =
             "PoCL 5 and 6 end the process when OpenCL C without generic addresses waits for its copies"}},
+      // Mesa 22.3.6 of Debian 12: bytes of three and four channels; one channel compiles, and is right.
+      {[](const Device& device) { return device.platform == "rusticl"; },
+       {22, 0},
+       {24, 0},
+       {.operation = "separable",
+        .variant = "packed",
+        .type = "",
+        .reason = "Mesa ends the process when it compiles packed products of several channels"}},
       // 6.0 of Debian 13 with LLVM 18: slopes with a causal mask are wrong with AVX-512 (right with AVX2),
       // soft caps were with AVX2; right in 3.1 and
       // 5.0.
