@@ -16,26 +16,11 @@
 using smem::Scalar;
 using test::GemmCase;
 using test::Place;
+using test::runs_gemm;
 
 namespace {
 
 using Types = std::vector<std::pair<Scalar, Scalar>>;
-
-/// Whether a plan for large matrices, with both factors along k, is the variant's.
-bool runs(const smem::Device& device, const char* variant, Scalar in, bool tf32) {
-  smem::GemmProblem problem;
-  problem.m = problem.n = problem.k = 1024;
-  problem.in = in;
-  problem.out = in == Scalar::int8 ? Scalar::int32 : in == Scalar::float64 ? in : Scalar::float32;
-  problem.b_along_k = true;
-  problem.tf32 = tf32;
-  try {
-    smem::plan_gemm(device, problem, {.variant = std::string(variant)});
-    return true;
-  } catch (const smem::Error&) {
-    return false;
-  }
-}
 
 /// Whether the variant takes aligned rows alone, of which a plan without views knows nothing.
 bool takes_aligned(std::string_view variant, Scalar in, bool tf32) {
@@ -44,7 +29,7 @@ bool takes_aligned(std::string_view variant, Scalar in, bool tf32) {
 
 void all_of(const char* variant, const Types& types, bool tf32 = false) {
   const smem::Context context;
-  if (!runs(context.device(), variant, types.front().first, tf32)) return;
+  if (!runs_gemm(context.device(), variant, types.front().first, tf32)) return;
   test::GemmSweep sweep(context);
   std::size_t ran = 0;
   // Each program costs the driver's compiler a second: the first type has every order, the others one each.
@@ -142,7 +127,7 @@ TEST_CASE("gemm on NVIDIA: TF32 where it is asked for") {
 
 TEST_CASE("gemm on NVIDIA: factors that are packed before wgmma") {
   const smem::Context context;
-  if (!runs(context.device(), "wgmma", Scalar::half, false)) return;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
   test::GemmSweep sweep(context);
   GemmCase c;
   c.in = Scalar::half;
@@ -225,7 +210,7 @@ void every_order(const char* variant, const Types& types, bool tf32 = false) {
     }
   }
   const auto& [in, out] = types.front();
-  if (runs(context.device(), variant, in, tf32)) CHECK(sweep.ran() > 0);
+  if (runs_gemm(context.device(), variant, in, tf32)) CHECK(sweep.ran() > 0);
 }
 
 const Types kHalf{{Scalar::half, Scalar::float32}}, kHalfOut{{Scalar::half, Scalar::half}};
@@ -305,7 +290,7 @@ TEST_CASE("gemm on a GPU: every other variant of every type") {
 
 TEST_CASE("gemm on NVIDIA: factors of int8 and TF32 that are turned before wgmma") {
   const smem::Context context;
-  if (!runs(context.device(), "wgmma", Scalar::int8, false)) return;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::int8, false)) return;
   test::GemmSweep sweep(context);
   std::size_t packed = 0;
   for (const bool of_int8 : {true, false}) {
@@ -334,173 +319,4 @@ TEST_CASE("gemm on NVIDIA: factors of int8 and TF32 that are turned before wgmma
   }
   CHECK(sweep.ran() == 24);
   CHECK(packed == 22);  // of a row-major A and a transposed B nothing is packed where both are aligned
-}
-
-namespace {
-
-/// Products of a thin and a wide factor, of every order, with tails.
-std::size_t thin_and_wide(const smem::Context& context, const Types& types) {
-  test::GemmSweep sweep(context);
-  for (const auto& [in, out] : types) {
-    for (std::size_t order = 0; order < 8; ++order) {
-      // Each program costs the driver's compiler a second: the first type has every order.
-      if (std::pair(in, out) != types.front() && order != 1 && order != 6) continue;
-      struct Shape {
-        std::size_t thin, wide, k;
-      };
-      for (const Shape& shape :
-           {Shape{1, 200, 96}, Shape{16, 64, 1024}, Shape{3, 333, 1531}, Shape{11, 72, 40000}}) {
-        GemmCase c;
-        c.variant = "skinny";
-        c.in = in;
-        c.out = out;
-        c.place = Place::aligned;
-        c.transpose_a = order % 2 != 0;
-        c.transpose_b = order / 2 % 2 != 0;
-        c.m = order / 4 != 0 ? shape.thin : shape.wide;
-        c.n = order / 4 != 0 ? shape.wide : shape.thin;
-        c.k = shape.k;
-        c.batch = shape.k < 1024 ? 3 : 1;
-        c.alpha = shape.thin == 3 ? -2 : 1;
-        c.beta = shape.thin == 16 ? 1 : 0;
-        c.bias = shape.thin == 1 ? 1 : 0;
-        sweep.run(c);
-      }
-    }
-  }
-  return sweep.ran();
-}
-
-}  // namespace
-
-TEST_CASE("gemm on NVIDIA: many small products") {
-  const smem::Context context;
-  if (!runs(context.device(), "mma", Scalar::half, false)) return;
-  test::GemmSweep sweep(context);
-  for (const bool halves : {true, false}) {
-    for (std::size_t order = 0; order < 4; ++order) {
-      for (const auto& [m, n, k] : {std::array<std::size_t, 3>{16, 16, 16}, {13, 31, 15}, {64, 64, 64}}) {
-        GemmCase c;
-        c.variant = halves ? "mma" : "multistage";
-        c.in = c.out = halves ? Scalar::half : Scalar::float32;
-        c.m = m;
-        c.n = n;
-        c.k = k;
-        c.batch = context.device().compute_units + 3;
-        c.transpose_a = order % 2 != 0;
-        c.transpose_b = order / 2 != 0;
-        c.place = m == 13 ? Place::odd : Place::packed;
-        c.beta = order == 3 ? 1 : 0;
-        sweep.run(c);
-      }
-    }
-  }
-  CHECK(sweep.ran() == 24);
-}
-
-TEST_CASE("gemm on NVIDIA: tiles of double whose sides are no powers of two") {
-  const smem::Context context;
-  if (!runs(context.device(), "mma", Scalar::float64, false) ||
-      context.device().local_bytes < std::size_t{100} << 10)
-    return;
-  test::GemmSweep sweep(context);
-  std::size_t number = 0;
-  for (const auto& [rows, cols] :
-       {std::array<std::size_t, 2>{64, 96}, std::array<std::size_t, 2>{96, 64},
-        std::array<std::size_t, 2>{128, 48}, std::array<std::size_t, 2>{48, 128}}) {
-    for (std::size_t order = 0; order < 4; ++order) {
-      GemmCase c;
-      c.variant = "mma";
-      c.in = c.out = Scalar::float64;
-      c.transpose_a = order % 2 != 0;
-      c.transpose_b = order / 2 != 0;
-      c.overrides.tile_rows = rows;
-      c.overrides.tile_cols = cols;
-      // One tile and parts of others, and sums in parts.
-      for (const std::size_t k : {67, 5003}) {
-        c.place = number++ % 2 == 0 ? Place::aligned : Place::odd;
-        c.m = 130;
-        c.n = 203;
-        c.k = k;
-        c.beta = k == 67 ? 0 : 1;
-        sweep.run(c);
-      }
-    }
-  }
-  CHECK(sweep.ran() == 32);
-}
-
-TEST_CASE("gemm on NVIDIA: sums of so many parts that teams add them first") {
-  const smem::Context context;
-  if (!runs(context.device(), "mma", Scalar::half, false)) return;
-  test::GemmSweep sweep(context);
-  std::size_t in_teams = 0;
-  const auto run = [&](const char* variant, Scalar in, Scalar out, bool tf32) {
-    GemmCase c;
-    c.variant = variant;
-    c.in = in;
-    c.out = out;
-    c.tf32 = tf32;
-    c.transpose_b = true;
-    c.place = Place::packed;
-    struct Shape {
-      std::size_t m, n, k, batch;
-    };
-    // Counters are zero again: the second product of a kind finds those of the first one.
-    for (const Shape& shape : {Shape{21, 43, 14596, 1}, Shape{21, 43, 14598, 1}, Shape{70, 33, 9001, 2}}) {
-      c.m = shape.m;
-      c.n = shape.n;
-      c.k = shape.k;
-      c.batch = shape.batch;
-      smem::PlanOverrides fixed;
-      fixed.variant = variant;
-      const smem::Plan plan = smem::plan_gemm(context.device(), test::problem_of(c), fixed);
-      in_teams += std::any_of(plan.defines.begin(), plan.defines.end(),
-                              [](const auto& define) { return define.first == "TEAM"; })
-                      ? 1
-                      : 0;
-      sweep.run(c);
-      sweep.run(c);
-    }
-  };
-  run("multistage", Scalar::float32, Scalar::float32, false);
-  run("mma", Scalar::float32, Scalar::float32, true);
-  run("mma", Scalar::half, Scalar::float32, false);
-  run("mma", Scalar::float64, Scalar::float64, false);
-  CHECK(sweep.ran() == 24);
-  if (context.device().compute_units > 100) CHECK(in_teams >= 8);
-}
-
-TEST_CASE("gemm on NVIDIA: skinny") {
-  const smem::Context context;
-  smem::GemmProblem problem;
-  problem.m = 16;
-  problem.n = problem.k = 1024;
-  problem.in = Scalar::half;
-  try {
-    smem::plan_gemm(context.device(), problem, {.variant = "skinny"});
-  } catch (const smem::Error&) {
-    return;
-  }
-  const Types types{
-      {Scalar::half, Scalar::float32}, {Scalar::half, Scalar::half}, {Scalar::bfloat16, Scalar::bfloat16}};
-  CHECK(thin_and_wide(context, types) == 4 * (8 + 2 + 2));
-  // By the tile's size.
-  for (const bool along_k : {true, false}) {
-    GemmCase c;
-    c.in = c.out = Scalar::half;
-    c.m = 16;
-    c.n = 136;
-    c.k = 4104;
-    c.transpose_b = along_k;
-    c.place = Place::aligned;
-    test::GemmSweep sweep(context);
-    for (const smem::GemmCandidate& one :
-         smem::gemm_candidates(context.device(), test::problem_of(c), "skinny")) {
-      c.overrides = one.plan.overrides;
-      c.variant = "skinny";
-      sweep.run(c);
-    }
-    CHECK(sweep.ran() >= 1);
-  }
 }

@@ -1,6 +1,7 @@
 // Separable filters: every variant, type and boundary against plain loops.
 #include <smem/smem.hpp>
 
+#include "support/boundaries.hpp"
 #include "support/failure.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/separables.hpp"
@@ -13,12 +14,10 @@
 
 using smem::Boundary;
 using smem::Scalar;
+using test::kBoundaries;
 using test::SeparableCase;
 
 namespace {
-
-constexpr Boundary kBoundaries[] = {Boundary::zero,   Boundary::constant, Boundary::clamp, Boundary::reflect,
-                                    Boundary::mirror, Boundary::wrap,     Boundary::leave};
 
 /// "packed" runs Gaussian blurs of bytes alone: tests/blur.cpp.
 bool always_runs(const smem::Device& device, std::string_view variant) {

@@ -86,11 +86,8 @@ typedef struct __attribute__((packed)) { NAME(VALUE, WIDE_M) v; } loose_rows;
 #include "common/loose_halves.clh"
 #define LOADED(N, p) NAME(load_loose_halves, N)((global const half*)(p))
 #else
-typedef struct __attribute__((packed)) { NAME(ELEMENT, 2) v; } loose_2;
-typedef struct __attribute__((packed)) { NAME(ELEMENT, 4) v; } loose_4;
-typedef struct __attribute__((packed)) { NAME(ELEMENT, 8) v; } loose_8;
-typedef struct __attribute__((packed)) { NAME(ELEMENT, 16) v; } loose_16;
-#define BITS(N, p) (((global const NAME(loose_, N)*)(p))->v)
+#include "common/loose.clh"
+#define BITS(N, p) LOAD_LOOSE(ELEMENT, N, (global const ELEMENT*)(p))
 #if ELEMENT_TYPE == TYPE_BFLOAT16
 #define LOADED(N, p) NAME(as_float, N)(NAME(convert_uint, N)(BITS(N, p)) << 16)
 #elif ELEMENT_TYPE == TYPE_INT8

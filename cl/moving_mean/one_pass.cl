@@ -34,13 +34,6 @@ static inline uint bits_of(SUM sum) { return as_uint(sum); }
 static inline SUM sum_of(uint bits) { return as_float(bits); }
 #endif
 
-// A function that is rarely called: not inlined on GPUs, whose work-groups need the registers.
-#if DEVICE_FENCE == 2
-#define COLD_FUNCTION static __attribute__((noinline))
-#else
-#define COLD_FUNCTION GROUP_FUNCTION
-#endif
-
 // Computes the sum of the chunk that begins at `first` as its own group does, and publishes it.
 COLD_FUNCTION void publish_other(volatile global ulong* word, global const ELEMENT* from, long first, ulong width, local SUM* tile,
                                  local SUM* sums, local pair* pairs, uint item) {

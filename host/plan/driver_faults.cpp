@@ -1,9 +1,12 @@
 // Which variants drivers are known to break: by facts alone.
 #include "plan/driver_faults.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace smem::plan {
 
@@ -38,7 +41,11 @@ const std::vector<Fault>& faults() {
        {.operation = "separable",
         .variant = "packed",
         .type = "",
-        .reason = "Mesa ends the process when it compiles packed products of several channels"}},
+        .reason = "Mesa ends the process when it compiles packed products of several channels"},
+       [](const Launch& launch) {
+         return std::find(launch.defines.begin(), launch.defines.end(),
+                          std::pair<std::string, long>{"CHANNELS", 1}) == launch.defines.end();
+       }},
       // 6.0 of Debian 13 with LLVM 18: slopes with a causal mask are wrong with AVX-512 (right with AVX2),
       // soft caps were with AVX2; right in 3.1 and
       // 5.0.

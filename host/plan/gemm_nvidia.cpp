@@ -90,8 +90,8 @@ std::size_t store_width(const GemmProblem& problem, std::size_t most) {
 }
 
 /// The same of the registers of matrix units, which have pairs: from rows that begin anywhere these write
-/// parts of sectors alone. 3456 x 12530 x 66 in pairs takes 185 us by TF32 and 143 of half, 12843 x 3423 x
-/// 27, as many results, in whole lines 103 and 70.
+/// parts of sectors alone. H100: 3456 x 12530 x 66 in pairs takes 185 us by TF32 and 143 of half; 12843 x
+/// 3423 x 27, as many results of fewer k, in whole lines 103 and 70. The same shape was not timed both ways.
 std::size_t pair_width(const GemmProblem& problem) {
   return problem.c_alignment < 16 ? 1 : store_width(problem, 2);
 }

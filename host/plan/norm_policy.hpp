@@ -14,7 +14,7 @@ namespace smem::plan {
 //
 // Rows that are too long for the weights to stay beside them (4096 x 50257): 0.60 of copy for floats, 0.65
 // for halves, 0.90 without weights. Weights as if they were aligned, or by two aligned reads each, change
-// nothing: it is the bytes that each row reads again.
+// nothing: what is left are the bytes that each row reads again, which no counter has shown.
 //
 // intel: its compiler keeps arrays in memory that take more than 32 bytes.
 inline constexpr RowPolicy kNormPolicies[] = {

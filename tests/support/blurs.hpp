@@ -1,7 +1,9 @@
 /// Runs one blur, and compares every byte of the output buffer with what plain loops give.
 #pragma once
 
+#include "support/boundaries.hpp"
 #include "support/filters.hpp"
+#include "support/reduce_sweep.hpp"
 
 namespace test {
 
@@ -169,5 +171,9 @@ inline Outcome run(const smem::Context& context, const BlurCase& c, Random& rand
 }
 
 using BlurSweep = CaseSweep<BlurCase>;
+
+inline bool always_runs(const smem::Device& device, std::string_view variant) {
+  return variant != "cpu" || has_cpu_variant(device);
+}
 
 }  // namespace test

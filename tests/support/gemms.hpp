@@ -380,4 +380,22 @@ inline void gemm_shapes(GemmSweep& sweep, GemmCase c) {
   }
 }
 
+/// Whether a plan for large matrices, with both factors along k, is the variant's.
+inline bool runs_gemm(const smem::Device& device, const char* variant, smem::Scalar in, bool tf32) {
+  smem::GemmProblem problem;
+  problem.m = problem.n = problem.k = 1024;
+  problem.in = in;
+  problem.out = in == smem::Scalar::int8      ? smem::Scalar::int32
+                : in == smem::Scalar::float64 ? in
+                                              : smem::Scalar::float32;
+  problem.b_along_k = true;
+  problem.tf32 = tf32;
+  try {
+    smem::plan_gemm(device, problem, {.variant = std::string(variant)});
+    return true;
+  } catch (const smem::Error&) {
+    return false;
+  }
+}
+
 }  // namespace test

@@ -1,6 +1,7 @@
 /// Runs one stencil or convolution, and compares every byte of the output buffer with what plain loops give.
 #pragma once
 
+#include "support/boundaries.hpp"
 #include "support/case_sweep.hpp"
 #include "support/matrices.hpp"
 #include "support/random.hpp"
@@ -20,10 +21,6 @@
 #include <vector>
 
 namespace test {
-
-inline constexpr smem::Boundary kBoundaries[] = {
-    smem::Boundary::zero,   smem::Boundary::constant, smem::Boundary::clamp, smem::Boundary::reflect,
-    smem::Boundary::mirror, smem::Boundary::wrap,     smem::Boundary::leave};
 
 /// How a grid lies in its buffer, beside its size.
 struct GridPlace {

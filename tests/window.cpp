@@ -1,0 +1,119 @@
+// Medians and Sobel's slopes: every operation, variant and type against plain loops.
+#include <smem/blur.hpp>
+#include <smem/smem.hpp>
+
+#include "support/blurs.hpp"
+#include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using smem::Boundary;
+using smem::Scalar;
+using test::always_runs;
+using test::Blur;
+using test::BlurCase;
+using test::kBoundaries;
+
+TEST_CASE("blur: medians of every type, boundary and variant") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const std::string_view variant : smem::window_variants()) {
+    if (variant == "columns") continue;  // its own test, below
+    // Each is a program to compile: half of them of each variant.
+    for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
+                                     {Scalar::uint8, 5},
+                                     {Scalar::float32, 5},
+                                     {Scalar::half, 3},
+                                     {Scalar::uint16, 3},
+                                     {Scalar::float64, 3},
+                                     {Scalar::float32, 3}}) {
+      ++turn;
+      if (turn % 2 == 0) continue;
+      BlurCase c;
+      c.blur = Blur::median;
+      c.variant = variant;
+      c.grids.in = c.grids.out = type;
+      c.grids.channels = 1 + turn / 2 % 4;
+      c.grids.boundary = kBoundaries[turn / 2];
+      c.grids.value = 3;
+      c.size = static_cast<std::size_t>(size);
+      c.grids.size = {77, 13};
+      c.grids.gaps = turn % 4 == 1;
+      c.grids.batch = 2;
+      sweep.run(c);
+      c.grids.size = {66, 9};
+      sweep.run(c);
+    }
+    CHECK((sweep.ran() >= 6) == always_runs(context.device(), variant));
+  }
+}
+
+TEST_CASE("blur: medians by shared columns") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Scalar type : {Scalar::uint8, Scalar::float32, Scalar::half, Scalar::uint16, Scalar::float64}) {
+    BlurCase c;
+    c.blur = Blur::median;
+    c.variant = "columns";
+    c.grids.in = c.grids.out = type;
+    if (type == Scalar::uint16) c.grids.out = Scalar::float32;
+    c.grids.channels = turn % 2 == 0 ? 1 : 3;
+    c.grids.boundary = kBoundaries[turn];
+    c.grids.value = 3;
+    c.size = 5;
+    c.grids.batch = 1 + turn % 2;
+    // Rows of whole vectors, then others.
+    for (const auto& [width, height] : {std::pair{72, 13}, {67, 9}}) {
+      c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+      c.grids.gaps = width == 67;
+      sweep.run(c);
+    }
+    ++turn;
+  }
+  CHECK(sweep.ran() == (context.device().fp64 ? 10 : 8));
+  CHECK(test::failure_of([&] {
+          const smem::Array<float> in(context, std::vector<float>(64)), out(context, std::vector<float>(64));
+          smem::median_blur(context, in.grid({8, 8}), out.grid({8, 8}), 3, {}, {.variant = "columns"});
+        }).argument == "variant");
+}
+
+TEST_CASE("blur: Sobel's slopes and their magnitude") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Blur what : {Blur::across, Blur::down, Blur::magnitude}) {
+    for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::int16},
+                                  {Scalar::uint8, Scalar::uint8},
+                                  {Scalar::float32, Scalar::float32}}) {
+      for (const std::size_t size : {3, 5}) {
+        BlurCase c;
+        c.blur = what;
+        c.grids.in = in;
+        c.grids.out = out;
+        c.grids.channels = in == Scalar::uint8 ? 3 : 1;
+        c.grids.boundary = what == Blur::magnitude ? kBoundaries[turn % 7] : Boundary::mirror;
+        if (what == Blur::magnitude && turn % 2 == 0) {  // each is a program
+          ++turn;
+          continue;
+        }
+        c.size = size;
+        c.grids.size = {90, 11};
+        sweep.run(c);
+        if (what == Blur::magnitude && in == out) {
+          c.variant = "registers";
+          sweep.run(c);
+        }
+        ++turn;
+      }
+    }
+  }
+  CHECK(sweep.ran() >= 16);
+}
