@@ -196,7 +196,11 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   plan.items_per_work_item = divide_up(row.packs, best.items) * row.pack;
   plan.local_bytes = best.bytes;
   plan.prediction.local_bytes = 3 * real(w.rows, w.batch, w.cols) * real(size_of(w.in));
-  const std::size_t at_once = std::min(policy.packs, at_least_1(policy.ahead_values / row.pack));
+  // Without asynchronous copies, doubles pass through registers besides: with four packs ptxas for sm_75
+  // spills 24 bytes.
+  const std::size_t most_at_once =
+      !async && value_bytes(w) == 8 ? at_least_1(policy.packs / 2) : policy.packs;
+  const std::size_t at_once = std::min(most_at_once, at_least_1(policy.ahead_values / row.pack));
   define(plan, {{"GROUP", best.items}, {"PACKS", best.packs}, {"PACK", row.pack}, {"AT_ONCE", at_once}});
   const std::size_t chunk_bytes = at_once * row.pack * size_of(w.in);
   // Weights that are read again for each row need the registers, and so do wide ones of narrow elements: with
