@@ -4,6 +4,7 @@
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
+#include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
@@ -186,11 +187,13 @@ test::Outcome run(const smem::Context& context, const AppendCase& c, test::Rando
 using AppendSweep = test::CaseSweep<AppendCase>;
 
 void run_all(AppendSweep& sweep, AppendCase c) {
-  for (const std::string_view variant : smem::append_to_cache_variants()) {
+  const std::vector<std::string_view> variants =
+      test::tested_variants(sweep.context().device(), "append_to_cache", smem::append_to_cache_variants());
+  for (const std::string_view variant : variants) {
     c.variant = variant;
     sweep.run(c);
   }
-  CHECK(sweep.ran() == smem::append_to_cache_variants().size());
+  CHECK(sweep.ran() == variants.size());
 }
 
 }  // namespace

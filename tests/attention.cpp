@@ -4,6 +4,7 @@
 #include "support/attention_run.hpp"
 #include "support/broken.hpp"
 #include "support/case_sweep.hpp"
+#include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
@@ -65,7 +66,8 @@ void run_all(AttentionSweep& sweep, AttentionCase c) {
 TEST_CASE("small: attention" * doctest::test_suite("small")) {
   const smem::Context context;
   AttentionSweep sweep(context);
-  for (const std::string_view variant : smem::attention_variants()) {
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "attention", smem::attention_variants())) {
     CAPTURE(variant);
     AttentionCase c;
     c.variant = variant;

@@ -1,5 +1,6 @@
 // Moves by places: elements and rows of every size, beside a plain loop.
 #include "support/failure.hpp"
+#include "support/level.hpp"
 #include "support/sorts.hpp"
 
 #include <smem/smem.hpp>
@@ -86,7 +87,8 @@ std::vector<Place> make_places(std::size_t count, std::size_t limit) {
 
 TEST_CASE("small: gather and scatter" * doctest::test_suite("small")) {
   const smem::Context context;
-  for (const std::string_view variant : smem::gather_variants()) {
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "gather", smem::gather_variants())) {
     if (!must_run(context.device(), variant)) continue;
     for (const bool scatters : {false, true}) {
       const Call call{.variant = variant,

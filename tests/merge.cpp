@@ -1,6 +1,7 @@
 // Merges of sorted vectors and searches in them, beside std::merge, std::lower_bound and std::is_sorted.
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/level.hpp"
 #include "support/sorts.hpp"
 
 #include <smem/smem.hpp>
@@ -85,7 +86,8 @@ void check_merge(const smem::Context& context, Keys kind, const Call& call) {
 
 TEST_CASE("small: merge" * doctest::test_suite("small")) {
   const smem::Context context;
-  for (const std::string_view variant : smem::merge_variants())
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "merge", smem::merge_variants()))
     check_merge<std::uint16_t>(context, Keys::zipf, {.variant = variant, .a = 4001, .b = 901});
 }
 

@@ -3,6 +3,7 @@
 
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
+#include "support/level.hpp"
 #include "support/norms.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
@@ -36,7 +37,8 @@ bool runs_here(const smem::Context& context, std::string_view variant) {
 TEST_CASE("small: norm" * doctest::test_suite("small")) {
   const smem::Context context;
   NormSweep sweep(context);
-  for (const std::string_view variant : smem::norm_variants()) {
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "norm", smem::norm_variants())) {
     CAPTURE(variant);
     NormCase c;
     c.variant = variant;

@@ -1,6 +1,7 @@
 // Suites over all described operations.
 #include "operations/list.hpp"
 #include "ops/run.hpp"
+#include "support/case_sweep.hpp"
 #include "support/failure.hpp"
 #include "support/level.hpp"
 #include "support/one_group.hpp"
@@ -233,6 +234,32 @@ TEST_CASE("operations: the chosen variant gives what a plain loop gives, at size
       if (!test::has_turn(i, 4)) continue;
       const Case c = operation.parse(samples[i].words);
       if (can_compute(context.device(), c)) CHECK(run(context, c, {}));
+    }
+  }
+}
+
+TEST_CASE("small: operations of which no other small case is" * doctest::test_suite("small")) {
+  const smem::Context context;
+  for (const char* name : {"matvec", "vecmat", "reduce_by_key", "softmax_columns", "histogram_weighted",
+                           "convolve2d", "sobel"}) {
+    const Operation* const operation = smem::operations::find(name);
+    REQUIRE(operation != nullptr);
+    const Case c = operation->parse(operation->at(Scale::edges).at(1).words);
+    if (!can_compute(context.device(), c)) continue;
+    std::vector<std::string_view> variants{""};  // the plan's choice
+    if (test::is_quick()) variants = test::tested_variants(context.device(), name, operation->variants());
+    for (const std::string_view variant : variants) {
+      const Buffers buffers(context, c);
+      test::check_case({name, std::string(variant), std::string(smem::name_of(c.in.front().type))}, c.text,
+                       [&]() -> test::Outcome {
+                         try {
+                           c.call(context, buffers.arrays(), {.variant = variant}).wait();
+                         } catch (const smem::Error& error) {
+                           if (variant.empty() || error.details().argument != "variant") throw;
+                           return test::refusal(error);
+                         }
+                         return {false, buffers.wrong(), {}};
+                       });
     }
   }
 }

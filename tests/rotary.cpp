@@ -4,6 +4,7 @@
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
 #include "support/failure.hpp"
+#include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
@@ -174,7 +175,8 @@ bool runs_here(const smem::Context& context, std::string_view variant) {
 TEST_CASE("small: rotary" * doctest::test_suite("small")) {
   const smem::Context context;
   RotarySweep sweep(context);
-  for (const std::string_view variant : smem::rotary_variants()) {
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "rotary", smem::rotary_variants())) {
     CAPTURE(variant);
     RotaryCase c;
     c.variant = variant;

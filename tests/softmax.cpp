@@ -3,6 +3,7 @@
 
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
+#include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
 
@@ -225,7 +226,8 @@ bool runs_here(const smem::Context& context, std::string_view variant) {
 TEST_CASE("small: softmax" * doctest::test_suite("small")) {
   const smem::Context context;
   SoftmaxSweep sweep(context);
-  for (const std::string_view variant : smem::softmax_variants()) {
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "softmax", smem::softmax_variants())) {
     CAPTURE(variant);
     SoftmaxCase c;
     c.variant = variant;

@@ -1,5 +1,6 @@
 // Sorts: every variant, type, order and kind of keys beside std::stable_sort.
 #include "support/large_buffer.hpp"
+#include "support/level.hpp"
 #include "support/sorts.hpp"
 
 #include "support/environment.hpp"
@@ -76,7 +77,8 @@ std::vector<std::size_t> sizes_for(const smem::Context& context, std::string_vie
 
 TEST_CASE("small: sort" * doctest::test_suite("small")) {
   const smem::Context context;
-  for (const std::string_view variant : smem::sort_variants()) {
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "sort", smem::sort_variants())) {
     CAPTURE(variant);
     if (!must_run(context.device(), variant, 1)) continue;
     for (const std::size_t size : {700, 5003}) {  // one tile and several

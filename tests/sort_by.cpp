@@ -1,6 +1,7 @@
 // Sorts by a caller's comparison, beside std::stable_sort; and comparisons that are no order.
 #include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/level.hpp"
 #include "support/sorts.hpp"
 
 #include <smem/smem.hpp>
@@ -53,7 +54,8 @@ constexpr std::size_t kSizes[] = {0, 1, 2, 15, 16, 17, 777, 3839, 3840, 3841, 16
 
 TEST_CASE("small: sort by a comparison" * doctest::test_suite("small")) {
   const smem::Context context;
-  for (const std::string_view variant : smem::sort_by_variants()) {
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "sort_by", smem::sort_by_variants())) {
     if (!must_run(context.device(), variant)) continue;
     CAPTURE(variant);
     const std::vector<std::uint32_t> keys = test::make_keys<std::uint32_t>(Keys::small, 5003, 1);

@@ -1,5 +1,6 @@
 // Sorts of rows and columns: every variant, type, order and kind of keys beside std::stable_sort.
 #include "support/sort_rows.hpp"
+#include "support/level.hpp"
 
 #include "support/environment.hpp"
 #include "support/failure.hpp"
@@ -61,7 +62,8 @@ std::vector<std::size_t> lengths_for(std::string_view variant) {
 
 TEST_CASE("small: sort rows" * doctest::test_suite("small")) {
   const smem::Context context;
-  for (const std::string_view variant : smem::sort_rows_variants())
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "sort_rows", smem::sort_rows_variants()))
     check_rows<std::uint16_t>(context, Keys::uniform, {.variant = variant, .rows = 5, .cols = 130, .gap = 1});
 }
 

@@ -1,4 +1,5 @@
 // Sorts of segments: empty, short and long ones, beside std::stable_sort.
+#include "support/level.hpp"
 #include "support/sorts.hpp"
 
 #include "support/environment.hpp"
@@ -120,7 +121,8 @@ const std::vector<std::size_t> kMixed{
 
 TEST_CASE("small: sort segments" * doctest::test_suite("small")) {
   const smem::Context context;
-  for (const std::string_view variant : smem::sort_segments_variants())
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "sort_segments", smem::sort_segments_variants()))
     check<std::uint16_t>(context, Keys::uniform, {0, 3, 33, 0, 700, 1, 2, 100, 0}, {.variant = variant});
 }
 

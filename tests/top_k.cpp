@@ -1,4 +1,5 @@
 // top_k and nth_element: every variant, type, order and kind of elements beside std::stable_sort.
+#include "support/level.hpp"
 #include "support/top_ks.hpp"
 
 #include "plan/driver_faults.hpp"
@@ -51,7 +52,8 @@ void check_selection(const smem::Context& context, Keys kind, const TopKCall& ca
 
 TEST_CASE("small: top_k" * doctest::test_suite("small")) {
   const smem::Context context;
-  for (const std::string_view variant : smem::top_k_variants()) {
+  for (const std::string_view variant :
+       test::tested_variants(context.device(), "top_k", smem::top_k_variants())) {
     check_selection<std::uint16_t>(context, Keys::zipf,
                                    {.variant = variant, .rows = 2, .cols = 1500, .k = 9, .gap = 1});
   }

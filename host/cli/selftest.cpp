@@ -79,6 +79,19 @@ std::map<Kind, Count> Selftest::counts() const {
   return sums;
 }
 
+std::map<std::string, Tried> Selftest::tried() const {
+  std::map<std::string, Tried> all;
+  for (const TestResult& result : results) {
+    for (const auto& [operation, tried] : result.tried) {
+      all[operation].tested.insert(tried.tested.begin(), tried.tested.end());
+      all[operation].left_out.insert(tried.left_out.begin(), tried.left_out.end());
+    }
+  }
+  for (auto& [operation, tried] : all)
+    std::erase_if(tried.left_out, [&](const std::string& variant) { return tried.tested.contains(variant); });
+  return all;
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -363,6 +376,8 @@ int run(const SelftestOptions& options, bool list_only) {
       "\n{}\n{}: {}\n", counts_table(selftest, true),
       selftest.is_good() ? painted(stdout, Paint::green, "passed") : painted(stdout, Paint::red, "FAILED"),
       summary(selftest));
+  if (const std::string variants = variants_text(selftest); !variants.empty())
+    fmt::print("variants: {}\n", variants);
   fmt::print("report: {0}.txt{1}\n        {0}.json\n", selftest.options.report,
              selftest.is_good() ? "" : " to read, and to attach to a bug report");
   if (options.remember) is_written = remember(selftest) && is_written;
@@ -380,7 +395,8 @@ void add_selftest(CLI::App* root, int& exit_code) {
   command->add_option("operations", options->operations, "Only these operations")
       ->check(CLI::IsMember(selftest_operations()));
   add_device_option(command, options->device);
-  CLI::Option* const quick_flag = command->add_flag("--quick", *quick, "Only small sizes, every variant");
+  CLI::Option* const quick_flag = command->add_flag(
+      "--quick", *quick, "Only the variants that plans choose on the device, at small sizes");
   command->add_flag("--full", *full, "Also long sweeps, clamped devices, and gigabytes of data")
       ->excludes(quick_flag);
   CLI::Option* const limit =

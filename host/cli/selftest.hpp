@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -56,6 +57,11 @@ struct Count {
   std::size_t operator[](Verdict verdict) const { return of[static_cast<std::size_t>(verdict)]; }
 };
 
+/// Which of an operation's variants a quick selftest runs: those that plans choose on the device.
+struct Tried {
+  std::set<std::string> tested, left_out;
+};
+
 struct Failure {
   Verdict verdict = Verdict::failed;
   Kind kind;
@@ -73,6 +79,7 @@ struct TestResult {
   std::map<Kind, Count> counts;
   std::vector<Failure> failures;
   std::map<std::pair<Kind, std::string>, std::size_t> refusals;  ///< by reason
+  std::map<std::string, Tried> tried;                            ///< by operation
   std::string output;                                            ///< of a test that is not right
   bool is_left = false;  ///< one of its processes does not end in spite of SIGKILL
 
@@ -100,6 +107,8 @@ struct Selftest {
   bool is_good() const;
   /// All cases, by operation, variant and type.
   std::map<Kind, Count> counts() const;
+  /// By operation. No variant is left out that some test case runs.
+  std::map<std::string, Tried> tried() const;
 };
 
 // selftest_program.cpp
@@ -159,6 +168,9 @@ std::string report_json(const Selftest& selftest);
 std::string report_text(const Selftest& selftest);
 /// Operations, variants and how many cases ended how. `colours`: for the terminal.
 std::string counts_table(const Selftest& selftest, bool colours);
+/// "41 of 198, those that plans choose on this device": which variants a quick selftest runs. Empty where
+/// none is left out.
+std::string variants_text(const Selftest& selftest);
 /// "21 test cases: 20 passed, 1 failed; ...".
 std::string summary(const Selftest& selftest);
 

@@ -193,7 +193,10 @@ std::string report_json(const Selftest& selftest) {
             {"seconds", selftest.seconds},
             {"tests_selected", selftest.tests},
             {"counts", counts_json(selftest.counts())},
+            {"variants", Json::object()},
             {"tests", Json::array()}};
+  for (const auto& [operation, tried] : selftest.tried())
+    json["variants"][operation] = {{"tested", tried.tested}, {"left_out", tried.left_out}};
   for (const TestResult& result : selftest.results)
     json["tests"].push_back(test_json(result));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -210,6 +213,8 @@ std::string report_text(const Selftest& selftest) {
   for (const auto& [name, value] : variables())
     text += fmt::format("variable    {}={}\n", name, value);
   text += fmt::format("result      {}\n", summary(selftest));
+  if (const std::string variants = variants_text(selftest); !variants.empty())
+    text += fmt::format("variants    {}\n", variants);
   for (const std::string& name : selftest.running)
     text += fmt::format("running     {}\n", name);
   if (!selftest.stopped.empty()) text += fmt::format("stopped     {}\n", selftest.stopped);
@@ -260,6 +265,18 @@ std::string counts_table(const Selftest& selftest, bool colours) {
     text += colours && is_row_bad ? painted(stdout, Paint::red, line) : line;
   }
   return rows.empty() ? std::string() : text;
+}
+
+std::string variants_text(const Selftest& selftest) {
+  std::size_t tested = 0, left_out = 0;
+  for (const auto& [operation, tried] : selftest.tried()) {
+    tested += tried.tested.size();
+    left_out += tried.left_out.size();
+  }
+  if (left_out == 0) return {};
+  return fmt::format(
+      "{} of {}, those that plans choose on this device; smem selftest without --quick has all", tested,
+      tested + left_out);
 }
 
 std::string summary(const Selftest& selftest) {

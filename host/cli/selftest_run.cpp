@@ -92,6 +92,13 @@ class CaseLog {
       device_ = line.value("device", "");
       return false;
     }
+    if (line.contains("variants")) {
+      Tried& tried = result_.tried[line.value("variants", "")];
+      for (const auto& [name, variants] : {std::pair{"tested", &tried.tested}, {"left_out", &tried.left_out}})
+        for (const Json& variant : line.value(name, Json::array()))
+          variants->insert(variant.get<std::string>());
+      return false;
+    }
     const std::size_t number = line.value("case", std::size_t{0});
     if (line.contains("begin")) {
       kind_ = {line.value("operation", ""), line.value("variant", ""), line.value("type", "")};

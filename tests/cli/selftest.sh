@@ -31,24 +31,23 @@ selftest() {
   [ -z "$(ls -A "$TMPDIR")" ] || fail "left: $(ls "$TMPDIR")"
 }
 
-# broken NAME REPLACEMENT: from now on histogram / global runs this before its first line
+# broken NAME REPLACEMENT: from now on moving_mean / blocks, which plans choose for wide windows, runs this before its first line
 broken() {
   export SMEM_KERNEL_DIR="$folder/$1_kernels"
   cp -r "$kernels" "$SMEM_KERNEL_DIR"
-  sed -i "s|^  const bin_rule rule|  $2\n&|" "$SMEM_KERNEL_DIR/histogram/global.cl"
-  ! cmp -s "$kernels/histogram/global.cl" "$SMEM_KERNEL_DIR/histogram/global.cl" || fail 'nothing was broken'
+  sed -i "s|^  global SUM \*ends|  $2\n&|" "$SMEM_KERNEL_DIR/moving_mean/blocks.cl"
+  ! cmp -s "$kernels/moving_mean/blocks.cl" "$SMEM_KERNEL_DIR/moving_mean/blocks.cl" || fail 'nothing was broken'
 }
 
-# is_told VERDICT: histogram / global alone is not right; its test's other variants ran, and the other tests
+# is_told VERDICT: moving_mean / blocks alone is not right; its test's other variants ran, and the other tests
 is_told() {
   [ "$code" = 1 ] || fail "exit code $code: $text"
-  expect "$text" "^$1 small: histogram"
-  expect "$text" "^  $1 histogram / global, float32"
-  expect "$text" '^histogram +cached +1 '
-  expect "$text" '^histogram +cpu +2 '
+  expect "$text" "^$1 small: moving mean"
+  expect "$text" "^  $1 moving_mean / blocks, float32"
+  expect "$text" '^moving_mean +(cpu|tiled) +1 '
   expect "$text" '^(avg|max)_pool2d .* [1-9] '
   expect "$text" "^FAILED: 2 test cases: 1 passed, 1 $1"
-  expect "$(cat "$folder/$1.txt")" "^$1 small: histogram"
+  expect "$(cat "$folder/$1.txt")" "^$1 small: moving mean"
   [ "$(field "$folder/$1.json" good)" = OFF ] || fail "$(field "$folder/$1.json" good)"
   [ "$(field "$folder/$1.json" tests 0 failures 0 outcome)" = "$1" ] || fail 'no failure in the report'
 }
@@ -71,6 +70,17 @@ expect "$text" '^passed: 1 test case: 1 passed; [0-9]+ cases'
 [ -n "$(field "$folder/good.json" device driver)" ] || fail 'no driver'
 [ "$(field "$folder/good.json" counts 0 operation)" = global_avg_pool ] || fail 'no operation'
 expect "$(cat "$folder/good.txt")" '^platform '
+
+# The quick selftest runs the variants that plans choose here, and says how many that are.
+selftest chosen histogram
+[ "$code" = 0 ] || fail "exit code $code: $text"
+expect "$text" '^variants: [1-9][0-9]* of [0-9]+, those that plans choose on this device'
+expect "$(cat "$folder/chosen.txt")" '^variants +[1-9][0-9]* of [0-9]+, those that plans choose'
+chosen=$("$smem" explain histogram 16777216 --json | sed -n 's/.*"variant": *"\([a-z_0-9]*\)".*/\1/p' | head -1)
+expect "$text" "^histogram +$chosen +[1-9]"
+refuse "$text" '^histogram +global '
+expect "$(field "$folder/chosen.json" variants histogram tested)" "\"$chosen\""
+expect "$(field "$folder/chosen.json" variants histogram left_out)" '"global"'
 refuse "$(cat "$folder/good.txt")" INCOMPLETE
 
 # Kernels run under the lock on the device where processes share one; another has it for the first seconds here.
@@ -146,32 +156,32 @@ scripted waits --processes 3 --time-limit 2
 expect "$text" '^hung case_c: nothing began or ended for 2 s'
 expect "$text" '^FAILED: 3 test cases: 2 passed, 1 hung'
 
-broken wrong 'if (get_global_id(0) == 0) ++out[out_offset];'
-selftest failed histogram pool --remember
+broken wrong 'return;'
+selftest failed moving_mean pool --remember
 is_told failed
 expect "$text" 'expected'
-expect "$text" '^plans avoid histogram / global, float32$'
+expect "$text" '^plans avoid moving_mean / blocks, float32$'
 
 # Plans avoid it, and the selftest, below, runs it.
-expect "$("$smem" explain histogram 90000 float)" 'global .*failed smem selftest on 20[0-9-]+, driver '
-code=0; text=$("$smem" explain histogram 90000 float --variant global 2>&1) || code=$?
+expect "$("$smem" explain moving_mean 1000003 float --window 100001)" 'blocks .*failed smem selftest on 20[0-9-]+, driver '
+code=0; text=$("$smem" explain moving_mean 1000003 float --window 100001 --variant blocks 2>&1) || code=$?
 [ "$code" = 2 ] || fail "exit code $code: $text"
 expect "$text" 'variant: .*failed smem selftest on '
-refuse "$(SMEM_FAILURES=0 "$smem" explain histogram 90000 float)" 'failed smem selftest'
+refuse "$(SMEM_FAILURES=0 "$smem" explain moving_mean 1000003 float --window 100001)" 'failed smem selftest'
 
 "$smem" devices --json | grep -q 'Portable Computing Language' || exit 0
 broken endless 'while (true) {}'
-selftest hung histogram pool --time-limit 5
+selftest hung moving_mean pool --time-limit 5
 is_told hung
 expect "$text" 'nothing began or ended for 5 s'
 expect "$("$smem" selftest --forget)" '^plans avoid nothing any more$'
-refuse "$("$smem" explain histogram 90000 float)" 'failed smem selftest'
+refuse "$("$smem" explain moving_mean 1000003 float --window 100001)" 'failed smem selftest'
 expect "$("$smem" selftest --forget)" '^nothing was kept$'
 
 # An interrupt ends the children and leaves a report of what there was.
 for seconds in 2 5 20; do  # a busy machine may not have begun
   code=0
-  timeout --preserve-status -s INT $seconds "$smem" selftest --quick --report "$folder/cut" histogram >/dev/null 2>"$folder/errors" || code=$?
+  timeout --preserve-status -s INT $seconds "$smem" selftest --quick --report "$folder/cut" moving_mean >/dev/null 2>"$folder/errors" || code=$?
   [ ! -s "$folder/errors" ] || break
 done
 [ "$code" = 130 ] || fail "exit code $code after SIGINT: $(cat "$folder/errors")"
@@ -183,6 +193,6 @@ left=$(env -u SMEM_KERNEL_DIR grep -sl "$folder" /proc/[0-9]*/environ || true)
 [ -z "$left" ] || fail "a child is left: $left"
 
 broken wild '*(volatile global uint*)16 = 1;'
-selftest crashed histogram pool --processes 1
+selftest crashed moving_mean pool --processes 1
 is_told crashed
 expect "$text" 'SIGSEGV'

@@ -131,6 +131,12 @@ void report_device(const char* state) {
   if (is_reporting()) write_line(the_report(), {{"device", state}});
 }
 
+void report_variants(std::string_view operation, const std::vector<std::string_view>& tested,
+                     const std::vector<std::string_view>& left_out) {
+  if (is_reporting())
+    write_line(the_report(), {{"variants", operation}, {"tested", tested}, {"left_out", left_out}});
+}
+
 namespace detail {
 
 Begun begin_case(const Tested& tested, const std::string& text) {

@@ -10,6 +10,9 @@
 /// variants. Where processes share a lock on the device (support/device_lock.cpp), there is a line for each
 /// change:
 ///   {"device": "waits"}                                                or runs, idle
+/// The quick selftest tells of an operation's variants which it tests, and which it leaves out
+/// (support/level.hpp):
+///   {"variants": "gemm", "tested": ["cpu"], "left_out": ["naive", "tiled"]}
 #pragma once
 
 #include "support/outcome.hpp"
@@ -20,6 +23,8 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace test {
 
@@ -47,6 +52,10 @@ void report_to(const std::string& path);
 
 /// Tells of a change at the device, where lines are asked for.
 void report_device(const char* state);
+
+/// Tells which variants of an operation are tested, where lines are asked for.
+void report_variants(std::string_view operation, const std::vector<std::string_view>& tested,
+                     const std::vector<std::string_view>& left_out);
 
 namespace detail {
 
