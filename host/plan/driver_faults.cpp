@@ -14,6 +14,11 @@ namespace {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+bool has_define(const Launch& launch, const char* name, long value) {
+  return std::find(launch.defines.begin(), launch.defines.end(), std::pair<std::string, long>{name, value}) !=
+         launch.defines.end();
+}
+
 /// A variant that some versions of a driver break. A new row says what was seen, with which version.
 struct Fault {
   bool (*is_of)(const Device&);
@@ -42,9 +47,21 @@ const std::vector<Fault>& faults() {
         .variant = "packed",
         .type = "",
         .reason = "Mesa ends the process when it compiles packed products of several channels"},
+       [](const Launch& launch) { return !has_define(launch, "CHANNELS", 1); }},
+      // 2026.22 on a CPU with AVX2, in its pass vplan-vec: a loop over a row of sums in local memory. Floats,
+      // doubles, halves without it, and products of matrices with it compile.
+      {[](const Device& device) {
+         return device.platform == "Intel(R) OpenCL" && device.type == DeviceType::cpu;
+       },
+       {2026, 0},
+       {2027, 0},
+       {.operation = "conv2d",
+        .variant = "cpu",
+        .type = "half",
+        .reason = "Intel's CPU runtime ends the process when it compiles GELU of rows of halves"},
        [](const Launch& launch) {
-         return std::find(launch.defines.begin(), launch.defines.end(),
-                          std::pair<std::string, long>{"CHANNELS", 1}) == launch.defines.end();
+         return launch.entry_point == "conv2d_cpu" && has_define(launch, "RESULT_HALF", 1) &&
+                has_define(launch, "ACTIVATION", 2);
        }},
       // 6.0 of Debian 13 with LLVM 18: slopes with a causal mask are wrong with AVX-512 (right with AVX2),
       // soft caps were with AVX2; right in 3.1 and

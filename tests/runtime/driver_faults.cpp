@@ -149,6 +149,42 @@ TEST_CASE("driver faults: a variant that a driver breaks in small work-groups al
   CHECK(smem::plan_reduce(device, columns, {.variant = "several"}).work_items() <= 64);
 }
 
+TEST_CASE("driver faults: GELU of halves by a variant that a driver cannot compile is refused there alone") {
+  Device device = test::targets::cpu();
+  device.platform = "Intel(R) OpenCL";
+  device.driver = "2026.22.10.0.01_160000";
+  smem::Conv2dProblem problem{.in_channels = 5,
+                              .width = 23,
+                              .height = 19,
+                              .out_channels = 11,
+                              .window = {3, 3},
+                              .out_width = 21,
+                              .out_height = 17};
+  problem.type = smem::Scalar::half;
+  problem.activation = smem::Activation::gelu;
+  const auto refusal = test::failure_of([&] { smem::plan_conv2d(device, problem, {.variant = "cpu"}); });
+  CHECK(refusal.argument == "variant");
+  CHECK(contains(refusal.got, "Intel's CPU runtime"));
+  const smem::Plan chosen = smem::plan_conv2d(device, problem);
+  CHECK(chosen.variant != "cpu");
+  CHECK(contains(smem::explain(chosen, device), "Intel's CPU runtime"));
+  // Other activations, types, versions and drivers are not concerned.
+  const auto is_chosen = [&](const Device& d, const smem::Conv2dProblem& p) {
+    return smem::plan_conv2d(d, p).variant == "cpu";
+  };
+  smem::Conv2dProblem other = problem;
+  other.activation = smem::Activation::relu;
+  CHECK(is_chosen(device, other));
+  other = problem;
+  other.type = smem::Scalar::float32;
+  CHECK(is_chosen(device, other));
+  device.driver = "2025.20";
+  CHECK(is_chosen(device, problem));
+  device.driver = "2026.22";
+  device.platform = "Portable Computing Language";
+  CHECK(is_chosen(device, problem));
+}
+
 TEST_CASE("driver faults: so many spans that groups share them are refused where the driver miscounts them") {
   Device device = test::targets::cpu();
   device.platform = "Portable Computing Language";
