@@ -279,7 +279,7 @@ namespace {
 
 #define PLANS(CALL)                                                                            \
   CALL(transpose, Transpose) CALL(flip, Flip) CALL(reduce, Reduce) CALL(scan, Scan) CALL(select, Select) \
-  CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm)       \
+  CALL(histogram, Histogram) CALL(histogram_weighted, WeightedHistogram) CALL(gemm, Gemm) CALL(complex_gemm, ComplexGemm) \
   CALL(separable, Separable) CALL(box, Box) CALL(window, Window) CALL(stencil, Stencil)         \
   CALL(conv2d, Conv2d) CALL(pool, Pool) CALL(global_pool, GlobalPool) CALL(heat, Heat)          \
   CALL(moving_mean, MovingMean) CALL(softmax, Softmax) CALL(softmax_columns, SoftmaxColumns) CALL(top_k, TopK) CALL(norm, Norm) \

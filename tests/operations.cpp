@@ -175,6 +175,7 @@ TEST_CASE("keys: problems that differ in one member have plans of their own") {
   check_keys<smem::HistogramProblem>(smem::plan_histogram);
   check_keys<smem::WeightedHistogramProblem>(smem::plan_histogram_weighted);
   check_keys<smem::GemmProblem>(smem::plan_gemm);
+  check_keys<smem::ComplexGemmProblem>(smem::plan_complex_gemm);
   check_keys<smem::AttentionProblem>(smem::plan_attention);
   check_keys<smem::AppendToCacheProblem>(smem::plan_append_to_cache);
   check_keys<smem::Conv2dProblem>(smem::plan_conv2d);

@@ -44,6 +44,7 @@ namespace smem::operations {
   DO(pool)                  \
   DO(global_pool)           \
   DO(gemm)                  \
+  DO(complex_gemm)          \
   DO(attention)             \
   DO(append_to_cache)       \
   DO(conv2d)

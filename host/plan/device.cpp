@@ -31,12 +31,14 @@ std::string_view name_of(MatrixUnit unit) { return plan::name_among(plan::kMatri
 namespace {
 
 [[noreturn]] void refuse_clamp(std::string_view entry) {
-  throw Error({.operation = "clamp",
-               .argument = "SMEM_CLAMP",
-               .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, compute_units=4, "
-                           "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0, "
-                           "matrix_unit=wmma or broken=gemm/async",
-               .got = formatted("\"{}\"", entry)});
+  throw Error(
+      {.operation = "clamp",
+       .argument = "SMEM_CLAMP",
+       .expected =
+           "entries like local=32K, cache=1M, allocation=64M, work_group=64, sub_group=16, compute_units=4, "
+           "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0, "
+           "matrix_unit=wmma or broken=gemm/async",
+       .got = formatted("\"{}\"", entry)});
 }
 
 std::size_t number_in(std::string_view entry, std::string_view text) {
@@ -83,8 +85,9 @@ Device clamp(Device device, std::string_view text) {
        {"forward_progress", &Device::forward_progress},
        {"ordered_start", &Device::ordered_start},
        {"retargeting", &Device::retargeting}}};
-  static constexpr std::array<std::pair<std::string_view, std::size_t Device::*>, 3> kMost{
-      {{"cache", &Device::cache_bytes},
+  static constexpr std::array<std::pair<std::string_view, std::size_t Device::*>, 4> kMost{
+      {{"allocation", &Device::max_allocation},
+       {"cache", &Device::cache_bytes},
        {"compute_units", &Device::compute_units},
        {"poll_limit", &Device::poll_limit}}};
   while (!text.empty()) {

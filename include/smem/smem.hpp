@@ -4,6 +4,8 @@
 #include <smem/array.hpp>
 #include <smem/boundary.hpp>
 #include <smem/cache.hpp>
+#include <smem/complex_gemm.hpp>
+#include <smem/complex_gemm_plan.hpp>
 #include <smem/context.hpp>
 #include <smem/device.hpp>
 #include <smem/element.hpp>

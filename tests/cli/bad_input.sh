@@ -56,6 +56,7 @@ for operation in transpose flip matvec vecmat sort_rows gather softmax softmax_c
   bad $huge explain $operation 4x$huge
 done
 bad $huge explain gemm 4x4x$huge
+bad $huge explain complex_gemm 4x4x$huge
 bad $huge explain rotary ${huge}x4x4
 bad $huge explain attention ${huge}x2x8x16
 bad $huge explain append_to_cache 1x1x1x8 --capacity $huge

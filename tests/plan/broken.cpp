@@ -147,6 +147,10 @@ std::vector<Case> cases() {
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_top_k(d, {.rows = 16, .cols = 4096, .k = 8}, o);
        }},
+      {"complex_gemm", "float32", smem::complex_gemm_variants(),
+       [](const Device& d, const PlanOverrides& o) {
+         return smem::plan_complex_gemm(d, {.m = 512, .n = 512, .k = 512}, o);
+       }},
       {"append_to_cache", "float32", smem::append_to_cache_variants(),
        [](const Device& d, const PlanOverrides& o) {
          return smem::plan_append_to_cache(

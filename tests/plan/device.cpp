@@ -18,6 +18,7 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK(smem::clamp(whole, "local=0").local_bytes == 0);
   CHECK(smem::clamp(whole, "cache=1K").cache_bytes == 1024);
   CHECK(smem::clamp(whole, "cache=1000M").cache_bytes == whole.cache_bytes);
+  CHECK(smem::clamp(whole, "allocation=64K").max_allocation == 64 * 1024);
   d = smem::clamp(whole, "work_group=64,sub_group=16,compute_units=4,fp64=0");
   CHECK(d.max_work_group == 64);
   CHECK(d.max_work_items == std::array<std::size_t, 3>{64, 64, 64});

@@ -8,6 +8,7 @@
 #include "plan/box_policy.hpp"
 #include "plan/check_segments_policy.hpp"
 #include "plan/column_policy.hpp"
+#include "plan/complex_gemm_policy.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/flip_policy.hpp"
 #include "plan/gather_policy.hpp"
@@ -119,6 +120,8 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("gemm, NVIDIA's own", gemm::nvidia::kPolicies, &NvidiaPolicy::multistage_evidence,
               &NvidiaPolicy::wgmma_evidence, &NvidiaPolicy::mma_evidence, &NvidiaPolicy::dmma_evidence,
               &NvidiaPolicy::skinny_evidence, &NvidiaPolicy::packed);
+  check_table("complex_gemm", complex_gemm::kComplexGemmPolicies,
+              &complex_gemm::ComplexGemmPolicy::evidence);
   check_table("bands of rows", kBandPolicies, &BandPolicy::evidence);
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);

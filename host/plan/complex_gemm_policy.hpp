@@ -1,0 +1,63 @@
+/// The numbers of plans for products of complex matrices, by family, with what chose them.
+#pragma once
+
+#include "plan/policy.hpp"
+
+#include <smem/device.hpp>
+
+#include <cstddef>
+
+namespace smem::plan::complex_gemm {
+
+/// A tile of C, and a work-item's block of it.
+struct ComplexTile {
+  std::size_t m, n, k;         ///< rows and columns of C; numbers of each sum in local memory at once
+  std::size_t each_m, each_n;  ///< rows and columns of a work-item's results
+
+  std::size_t group() const { return m / each_m * (n / each_n); }
+};
+
+/// When a real product by gemm() is chosen: it takes a second launch, and temporary memory that is written
+/// and read once.
+struct RealProduct {
+  std::size_t least_rows = 32;           ///< of C, which share an expanded number
+  std::size_t least_products = 1 << 24;  ///< of complex numbers
+};
+
+struct ComplexGemmPolicy {
+  When when;
+  Evidence evidence = kFromFacts;
+  ComplexTile floats = {32, 64, 8, 2, 4};  ///< of "registers"
+  ComplexTile doubles = {32, 32, 8, 2, 2};
+  ComplexTile square = {16, 16, 16, 1, 1};  ///< of "tiled"
+  RealProduct real_product = {};
+  std::size_t most_bytes = std::size_t{256} << 20;  ///< of expanded and transposed factors
+  std::size_t depth_multiple = 32;                  ///< of the depth of slices along k, unless they have less
+  std::size_t group = 256;                          ///< work-items of launches without tiles
+  std::size_t unroll = 4;                           ///< turns of the innermost loop; 0: all
+};
+
+inline constexpr ComplexGemmPolicy kComplexGemmPolicies[] = {
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: 4 x 4 sums of two numbers each in registers"},
+     .floats = {64, 64, 8, 4, 4},
+     .doubles = {64, 32, 8, 4, 2},
+     .unroll = 0},
+    {.when = {.family = "amd-cdna"},
+     .evidence = {.what = "no measurement: 4 x 4 sums of two numbers each in registers"},
+     .floats = {64, 64, 8, 4, 4},
+     .doubles = {64, 32, 8, 4, 2}},
+    {.when = {.family = "cpu"},
+     .evidence = {.what = "no measurement"},
+     .floats = {32, 32, 16, 4, 4},
+     .doubles = {32, 32, 16, 4, 4},
+     .real_product = {.least_rows = 2, .least_products = 1 << 9},
+     .unroll = 1},
+    {},
+};
+
+inline const ComplexGemmPolicy& policy_of(const Device& device) {
+  return row_for(kComplexGemmPolicies, device);
+}
+
+}  // namespace smem::plan::complex_gemm
