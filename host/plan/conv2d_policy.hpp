@@ -146,4 +146,31 @@ inline constexpr Policy kPolicies[] = {
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
 
+/// What Winograd's minimal filtering is worth, where a caller allows it: the operations that it saves against
+/// the bytes that its transforms move.
+struct WinogradPolicy {
+  When when;
+  Evidence evidence = {.what =
+                           "no measurement: operations saved against bytes moved, by the facts of its kind"};
+  /// That the other variants make in the time in which a byte of the matrices is written or read.
+  double operations_a_byte = 32;
+  double speed = 1;  ///< of its products, against the operations of the other variants
+};
+
+// operations_a_byte: GPUs do 10 to 45 operations of float for a byte of their memory: H100 20, gfx90a's half
+// 15, dg2 30, RTX 3080 39. NVIDIA's Hopper, on which the other variants were measured, and this one was not,
+// gets it by a caller's wish or by tuning.
+inline constexpr WinogradPolicy kWinogradPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.what =
+                      "no measurement: chosen by name or by tuning only, as other variants were measured"},
+     .operations_a_byte = std::numeric_limits<double>::infinity()},
+    {.when = {.family = "cpu"}, .operations_a_byte = 8},
+    {},
+};
+
+inline const WinogradPolicy& winograd_policy_of(const Device& device) {
+  return row_for(kWinogradPolicies, device);
+}
+
 }  // namespace smem::plan::conv2d

@@ -123,6 +123,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);
   check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence);
+  check_table("conv2d by minimal filtering", conv2d::kWinogradPolicies, &conv2d::WinogradPolicy::evidence);
 }
 
 TEST_CASE("policies: evidence says where it was measured") {
