@@ -2,15 +2,21 @@
 #include <smem/smem.hpp>
 
 #include "support/conv2ds.hpp"
+#include "support/environment.hpp"
 #include "support/failure.hpp"
+#include "support/one_group.hpp"
 #include "support/reduce_sweep.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -195,7 +201,7 @@ TEST_CASE("conv2d by minimal filtering: slices, of which the last is smaller") {
     const smem::Plan plan = smem::plan_conv2d(context.device(), p, {.variant = variant});
     CAPTURE(plan.to_string());
     REQUIRE(plan.before.size() >= 2);
-    CHECK(plan.before[0].entry_point == "conv2d_winograd_filters");
+    CHECK(plan.before[0].entry_point.starts_with("conv2d_winograd_filters"));
     CHECK(plan.before[1].entry_point.starts_with("conv2d_winograd_input"));
     CHECK(plan.after.back().entry_point.starts_with("conv2d_winograd_output"));
     CHECK(plan.entry_point.starts_with("gemm"));

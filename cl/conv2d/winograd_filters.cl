@@ -22,16 +22,9 @@ void conv2d_winograd_filters(global const ELEMENT* weights, ulong weight_offset,
   for (uint k = get_group_id(1) * GROUP_1 + get_local_id(1); k < filters; k += get_num_groups(1) * GROUP_1) {
     global const ELEMENT* from = weights + weight_offset + k * weight_stride + (WEIGHTS_INTERLEAVED ? (ulong)c : (ulong)c * 9);
     const ulong apart = WEIGHTS_INTERLEAVED ? channels : 1;
-    VALUE columns[EDGE * 3], u[EDGE];
+    VALUE g[9];
 #pragma unroll
-    for (uint s = 0; s < 3; ++s)
-      transform_weights(columns + s, 3, load_value(from, s * apart), load_value(from, (3 + s) * apart), load_value(from, (6 + s) * apart));
-    global VALUE* to = factors + k * pitch + c;
-#pragma unroll
-    for (uint i = 0; i < EDGE; ++i) {
-      transform_weights(u, 1, columns[3 * i], columns[3 * i + 1], columns[3 * i + 2]);
-#pragma unroll
-      for (uint j = 0; j < EDGE; ++j) to[(i * EDGE + j) * matrix] = u[j];
-    }
+    for (uint tap = 0; tap < 9; ++tap) g[tap] = load_value(from, tap * apart);
+    write_filter(g, factors + k * pitch + c, matrix);
   }
 }

@@ -37,18 +37,28 @@ std::string why_no_winograd(const Conv2dProblem& p, std::size_t tile) {
   return {};
 }
 
-/// Multiplications and additions of a method, and bytes that it moves beside the input and the output.
+/// Multiplications and additions of the products, and bytes that are moved beside the input and the output.
 struct WinogradCost {
-  double operations = 0, bytes = 0;
+  double operations = 0, tile_bytes = 0, filter_bytes = 0;
 
-  double units(const WinogradPolicy& policy) const { return operations + policy.operations_a_byte * bytes; }
+  double bytes() const { return tile_bytes + filter_bytes; }
 };
 WinogradCost winograd_cost(const Conv2dProblem& p, std::size_t tile) {
   const WinogradTiles tiles = winograd_tiles(p, tile);
   const double numbers = real(tiles.matrices(), tiles.lines(p), tiles.across);  // of a channel or filter
-  const double weights = real(tiles.matrices(), p.out_channels, p.group_channels());
-  return {2 * numbers * real(p.out_channels, p.group_channels()),
-          2 * real(sizeof(float)) * (numbers * real(p.in_channels + p.out_channels) + weights)};
+  const double twice = 2 * real(sizeof(float));                                 // written and read
+  return {.operations = 2 * numbers * real(p.out_channels, p.group_channels()),
+          .tile_bytes = twice * numbers * real(p.in_channels + p.out_channels),
+          .filter_bytes = twice * real(tiles.matrices(), p.out_channels, p.group_channels())};
+}
+
+/// Operations of the other variants, and how many of them take as long as tiles do.
+double plain_operations(const Conv2dProblem& p) {
+  return 2 * real(p.images, p.plane_results()) * real(p.out_channels, p.depth());
+}
+double winograd_operations(const WinogradPolicy& policy, const WinogradCost& cost) {
+  return cost.operations + policy.operations_a_byte * cost.tile_bytes +
+         policy.operations_a_filter_byte * cost.filter_bytes;
 }
 
 /// What the products of all groups of channels and all elements of tiles are to gemm().
@@ -64,11 +74,15 @@ GemmProblem winograd_products(const Conv2dProblem& p, const WinogradSlice& slice
   return g;
 }
 
-/// Rows of tiles of a slice, whose matrices beside the filters' fit a share of the last cache: equal slices.
+/// Rows of tiles of a slice, whose matrices fit a share of the last cache, or are as large as the filters',
+/// which each slice reads: equal slices.
 std::size_t winograd_lines(const Device& device, const Conv2dProblem& p, const WinogradTiles& tiles) {
   const conv2d::Policy& policy = policy_of(device);
+  const std::size_t filters =
+      size_product(tiles.matrices(), p.out_channels, p.group_channels(), sizeof(float));
   const std::size_t room =
-      std::clamp(device.cache_bytes / policy.cache_share, policy.least_columns, policy.most_columns);
+      std::max(std::clamp(device.cache_bytes / policy.cache_share, policy.least_columns, policy.most_columns),
+               std::min(filters, winograd_policy_of(device).most_filters));
   const std::size_t all = at_least_1(tiles.lines(p));
   const std::size_t line =
       size_product(tiles.matrices(), tiles.across, p.in_channels + p.out_channels, sizeof(float));
@@ -113,7 +127,7 @@ void add_winograd_launches(const Device& device, const Conv2dProblem& p, const W
   // A thread has a block of each element of a tile in local memory.
   const bool by_threads =
       runs_cpu_variant(device) && tiles.matrices() * kWinogradBlock * sizeof(float) <= local_room(device);
-  Launch filters = winograd_launch(device, "filters", tiles.tile, slice.filters, false, false);
+  Launch filters = winograd_launch(device, "filters", tiles.tile, slice.filters, false, by_threads);
   define(filters, "WEIGHTS_INTERLEAVED", p.weights_interleaved ? 1 : 0);
   filters.prediction = {.bytes_read = real(p.out_channels, p.depth(), sizeof(float)),
                         .bytes_written = matrix_bytes(slice.filters)};
@@ -141,6 +155,7 @@ void add_winograd_launches(const Device& device, const Conv2dProblem& p, const W
       .bytes_written = real(p.images * p.out_channels, p.plane_results(), sizeof(float)) / real(plan.rounds)};
   output.reason = formatted("{} x {} results of each tile and filter", tiles.tile, tiles.tile);
   if (by_threads) {
+    filters.local_bytes = p.taps() * kWinogradBlock * sizeof(float);
     input.local_bytes = tiles.matrices() * kWinogradBlock * sizeof(float);
     output.local_bytes = tiles.tile * tiles.tile * kWinogradBlock * sizeof(float);
   }
@@ -179,21 +194,20 @@ bool plan::conv2d::is_winograd(std::string_view variant) { return variant.starts
 
 std::string_view plan::conv2d::winograd_choice(const Device& device, const Conv2dProblem& p) {
   const WinogradPolicy& policy = winograd_policy_of(device);
-  double least = 2 * real(p.images, p.plane_results()) * real(p.out_channels, p.depth());
+  double least = plain_operations(p);
   std::string_view best;
   for (const std::string_view variant : {"winograd_2x2", "winograd_4x4"}) {
     if (!why_no_winograd(p, winograd_tile(variant)).empty()) continue;
-    const double units = winograd_cost(p, winograd_tile(variant)).units(policy) / policy.speed;
-    if (units < least) best = variant, least = units;
+    const double time = winograd_operations(policy, winograd_cost(p, winograd_tile(variant)));
+    if (time < least) best = variant, least = time;
   }
   return best;
 }
 
 std::string plan::conv2d::why_not_winograd(const Conv2dProblem& p, std::string_view variant) {
   const WinogradCost cost = winograd_cost(p, winograd_tile(variant));
-  const double direct = 2 * real(p.images, p.plane_results()) * real(p.out_channels, p.depth());
-  return formatted("{:.3g} times fewer operations for {:.3g} MB of transforms that it moves",
-                   direct / cost.operations, cost.bytes / 1e6);
+  return formatted("its products are {:.3g} times fewer, and its matrices move {:.3g} MB",
+                   plain_operations(p) / cost.operations, cost.bytes() / 1e6);
 }
 
 plan::Attempt plan::conv2d::winograd(const Device& device, const Conv2dProblem& p, std::string_view variant) {
@@ -220,8 +234,8 @@ plan::Attempt plan::conv2d::winograd(const Device& device, const Conv2dProblem& 
   predict(p, plan);
   const WinogradCost cost = winograd_cost(p, tile);
   plan.prediction.operations = cost.operations;
-  plan.prediction.bytes_read += cost.bytes / 2;
-  plan.prediction.bytes_written += cost.bytes / 2;
+  plan.prediction.bytes_read += cost.bytes() / 2;
+  plan.prediction.bytes_written += cost.bytes() / 2;
   plan.prediction.local_bytes *= real(plan.rounds);
   return plan;
 }

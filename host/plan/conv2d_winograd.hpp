@@ -26,7 +26,9 @@ struct WinogradMatrices {
   std::size_t rows = 0, cols = 0, pitch = 0;
   std::size_t groups = 1, elements = 0;  ///< of a tile
 
-  std::size_t apart() const { return rows * pitch; }  ///< from one matrix to the next
+  /// From one matrix to the next. A line of a cache between them, as the numbers of a tile would share a few
+  /// sets of the cache where matrices are powers of two.
+  std::size_t apart() const { return rows * pitch + 16; }
   std::size_t of_element() const { return groups * apart(); }
   std::size_t end() const { return first + elements * of_element(); }
 };
