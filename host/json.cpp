@@ -3,38 +3,46 @@
 
 #include <smem/fields.hpp>
 
+#include <stdexcept>
+
 namespace smem {
 
-nlohmann::ordered_json shallow_json(std::string_view text, int levels) {
+Json shallow_json(std::string_view text, int levels) {
   bool is_deep = false;
-  auto json = nlohmann::ordered_json::parse(
+  auto json = Json::parse(
       text,
-      [&](int depth, nlohmann::ordered_json::parse_event_t, nlohmann::ordered_json&) {
+      [&](int depth, Json::parse_event_t, Json&) {
         is_deep = is_deep || depth > levels;
         return !is_deep;
       },
       false);
-  if (is_deep) return nlohmann::ordered_json(nlohmann::ordered_json::value_t::discarded);
+  if (is_deep) return Json(Json::value_t::discarded);
   return json;
+}
+
+std::string text_at(const Json& json, const char* name) {
+  auto text = json.at(name).get<std::string>();
+  if (text.size() > kMostJsonText) throw std::out_of_range(name);
+  return text;
 }
 
 namespace {
 
-std::string text_of(const nlohmann::ordered_json& json, int indent, bool is_ascii) {
-  return json.dump(indent, ' ', is_ascii, nlohmann::ordered_json::error_handler_t::replace);
+std::string text_of(const Json& json, int indent, bool is_ascii) {
+  return json.dump(indent, ' ', is_ascii, Json::error_handler_t::replace);
 }
 
 }  // namespace
 
-std::string line_of(const nlohmann::ordered_json& json, bool is_ascii) { return text_of(json, -1, is_ascii); }
+std::string line_of(const Json& json, bool is_ascii) { return text_of(json, -1, is_ascii); }
 
-std::string lines_of(const nlohmann::ordered_json& json) { return text_of(json, 2, false) + "\n"; }
+std::string lines_of(const Json& json) { return text_of(json, 2, false) + "\n"; }
 
 std::string json_of(const std::vector<FieldValue>& values) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  Json json = Json::object();
   for (const FieldValue& value : values) {
-    nlohmann::ordered_json& member = json[std::string(value.name)];
-    member = value.is_number ? shallow_json(value.text, 1) : nlohmann::ordered_json(value.text);
+    Json& member = json[std::string(value.name)];
+    member = value.is_number ? shallow_json(value.text, 1) : Json(value.text);
   }
   return line_of(json);
 }

@@ -19,11 +19,10 @@ namespace smem {
 namespace {
 
 using ops::refuse;
-
-constexpr const char* kName = "append_to_cache";
+using plan::kAppendToCacheName;
 
 /// A call, as the caller gave it.
-struct Call {
+struct AppendCall {
   const ConstHeads &k, &v;
   const Heads &keys, &values;
   const CacheAppend& how;
@@ -38,53 +37,54 @@ struct Call {
   }
 };
 
-void require_shape(const char* argument, const ConstHeads& view, const HeadsShape& wanted) {
-  if (view.shape != wanted) refuse(kName, argument, ops::text_of(wanted), ops::text_of(view.shape));
-}
-
-void check_shapes(const Call& call) {
+void check_shapes(const AppendCall& call) {
   const auto whole = [](const char* argument, const ElementType& type) {
-    ops::SequenceLists::require_whole(kName, argument, type);
+    ops::SequenceLists::require_whole(kAppendToCacheName, argument, type);
   };
   const CacheAppend& how = call.how;
   if (call.ragged()) {
     whole("offsets", how.offsets.type);
-    if (how.offsets.size == 0) refuse(kName, "offsets", "one more than there are sequences", "none");
+    if (how.offsets.size == 0)
+      refuse(kAppendToCacheName, "offsets", "one more than there are sequences", "none");
     if (call.k.shape.batch != 1)
-      refuse(kName, "k", "a batch of 1, which has all ragged sequences", call.k.shape.batch);
+      refuse(kAppendToCacheName, "k", "a batch of 1, which has all ragged sequences", call.k.shape.batch);
   }
-  if (how.lengths.buffer == nullptr) refuse(kName, "lengths", "the length of each sequence", "none");
+  if (how.lengths.buffer == nullptr)
+    refuse(kAppendToCacheName, "lengths", "the length of each sequence", "none");
   whole("lengths", how.lengths.type);
   if (how.lengths.size != call.batch())
-    refuse(kName, "lengths", formatted("{}, one a sequence", call.batch()), how.lengths.size);
+    refuse(kAppendToCacheName, "lengths", formatted("{}, one a sequence", call.batch()), how.lengths.size);
   if (call.paged()) {
     const ConstMatrix& table = how.cache.table;
     whole("cache.table", table.type);
-    if (table.batch != 1) refuse(kName, "cache.table", "one matrix", table.batch);
+    if (table.batch != 1) refuse(kAppendToCacheName, "cache.table", "one matrix", table.batch);
     if (table.rows != call.batch())
-      refuse(kName, "cache.table", formatted("{} rows, one a sequence", call.batch()), table.rows);
+      refuse(kAppendToCacheName, "cache.table", formatted("{} rows, one a sequence", call.batch()),
+             table.rows);
   }
-  ops::check_type(kName, "v", call.v.type, call.k.type, "k");
-  ops::check_type(kName, "key_cache", call.keys.type, call.k.type, "k");
-  ops::check_type(kName, "value_cache", call.values.type, call.k.type, "k");
+  ops::check_type(kAppendToCacheName, "v", call.v.type, call.k.type, "k");
+  ops::check_type(kAppendToCacheName, "key_cache", call.keys.type, call.k.type, "k");
+  ops::check_type(kAppendToCacheName, "value_cache", call.values.type, call.k.type, "k");
   const HeadsShape &k = call.k.shape, &cache = call.keys.shape;
-  require_shape("v", call.v, {k.batch, k.heads, k.tokens, call.v.shape.size});
-  require_shape("key_cache", call.keys,
-                {call.paged() ? cache.batch : call.batch(), k.heads, cache.tokens, k.size});
-  require_shape("value_cache", call.values, {cache.batch, k.heads, cache.tokens, call.v.shape.size});
+  ops::require_shape(kAppendToCacheName, "v", call.v, {k.batch, k.heads, k.tokens, call.v.shape.size});
+  ops::require_shape(kAppendToCacheName, "key_cache", call.keys,
+                     {call.paged() ? cache.batch : call.batch(), k.heads, cache.tokens, k.size});
+  ops::require_shape(kAppendToCacheName, "value_cache", call.values,
+                     {cache.batch, k.heads, cache.tokens, call.v.shape.size});
 }
 
-void check_rotary(const Call& call) {
+void check_rotary(const AppendCall& call) {
   if (!call.how.rotary) return;
   const Rotary& what = *call.how.rotary;
-  ops::check_rotation(kName, what);
+  ops::check_rotation(kAppendToCacheName, what);
   if (what.head_size != 0 && what.head_size != call.k.shape.size)
-    refuse(kName, "head_size", formatted("{}, as k has", call.k.shape.size), what.head_size);
-  if (what.positions.buffer != nullptr) refuse(kName, "positions", "none: lengths say them", "some");
+    refuse(kAppendToCacheName, "head_size", formatted("{}, as k has", call.k.shape.size), what.head_size);
+  if (what.positions.buffer != nullptr)
+    refuse(kAppendToCacheName, "positions", "none: lengths say them", "some");
 }
 
-AppendToCacheProblem problem_of(const Context& context, const Call& call) {
-  AppendToCacheProblem p{.type = ops::number_type(kName, "k", call.k.type),
+AppendToCacheProblem problem_of(const Context& context, const AppendCall& call) {
+  AppendToCacheProblem p{.type = ops::number_type(kAppendToCacheName, "k", call.k.type),
                          .batch = call.batch(),
                          .heads = call.k.shape.heads,
                          .tokens = call.k.shape.tokens,
@@ -99,20 +99,20 @@ AppendToCacheProblem problem_of(const Context& context, const Call& call) {
   }
   plan::check_append_to_cache(context.device(), p);
   if (call.capacity() > plan::kMostElements)
-    refuse(kName, "key_cache", "room that is counted in 52 bits", call.capacity());
+    refuse(kAppendToCacheName, "key_cache", "room that is counted in 52 bits", call.capacity());
   return p;
 }
 
 /// Checks where the views are. \returns the alignment of all vectors.
-std::size_t check_places(const Context& context, const Call& call) {
-  const ops::Memory keys = ops::check_heads(context, kName, "key_cache", call.keys, true);
-  const ops::Memory values = ops::check_heads(context, kName, "value_cache", call.values, true);
+std::size_t check_places(const Context& context, const AppendCall& call) {
+  const ops::Memory keys = ops::check_heads(context, kAppendToCacheName, "key_cache", call.keys, true);
+  const ops::Memory values = ops::check_heads(context, kAppendToCacheName, "value_cache", call.values, true);
   const ConstMatrix all_keys = ops::span_of(call.keys), all_values = ops::span_of(call.values);
-  ops::check_apart(kName, all_keys, keys, all_values, values, "key_cache", "value_cache");
+  ops::check_apart(kAppendToCacheName, all_keys, keys, all_values, values, "key_cache", "value_cache");
   const auto apart = [&](const char* argument, const ConstMatrix& in) {
-    const ops::Memory memory = ops::check_view(context, kName, argument, in, false);
-    ops::check_apart(kName, in, memory, all_keys, keys, argument, "key_cache");
-    ops::check_apart(kName, in, memory, all_values, values, argument, "value_cache");
+    const ops::Memory memory = ops::check_view(context, kAppendToCacheName, argument, in, false);
+    ops::check_apart(kAppendToCacheName, in, memory, all_keys, keys, argument, "key_cache");
+    ops::check_apart(kAppendToCacheName, in, memory, all_values, values, argument, "value_cache");
     return memory;
   };
   const ops::Memory k = apart("k", ops::span_of(call.k)), v = apart("v", ops::span_of(call.v));
@@ -124,15 +124,15 @@ std::size_t check_places(const Context& context, const Call& call) {
 }
 
 /// Reads the lists that say where sequences are. \throws Error naming the one with a number out of its range.
-void check_lists(const Context& context, const Call& call, const CallOptions& options) {
-  ops::overrides_of(context.runtime(), kName, options);  // the events to wait for
-  const ops::SequenceLists lists(context, kName, options.wait_for);
+void check_lists(const Context& context, const AppendCall& call, const CallOptions& options) {
+  ops::overrides_of(context.runtime(), kAppendToCacheName, options);  // the events to wait for
+  const ops::SequenceLists lists(context, kAppendToCacheName, options.wait_for);
   std::vector<std::size_t> tokens(call.batch(), call.k.shape.tokens);
   if (call.ragged()) tokens = lists.counts_of("offsets", call.how.offsets, call.k.shape.tokens);
   const std::size_t capacity = call.capacity();
   const std::vector<std::size_t> lengths = lists.lengths_of("lengths", call.how.lengths, [&](std::size_t s) {
     if (tokens[s] > capacity)
-      refuse(kName, "k", formatted("at most the {} tokens of the cache", capacity), tokens[s]);
+      refuse(kAppendToCacheName, "k", formatted("at most the {} tokens of the cache", capacity), tokens[s]);
     return capacity - tokens[s];
   });
   if (!call.paged()) return;
@@ -147,12 +147,12 @@ void check_lists(const Context& context, const Call& call, const CallOptions& op
 cl::Event append_to_cache(const Context& context, const ConstHeads& k, const ConstHeads& v,
                           const Heads& key_cache, const Heads& value_cache, const CacheAppend& how,
                           const CallOptions& options) {
-  const Call call{k, v, key_cache, value_cache, how};
+  const AppendCall call{k, v, key_cache, value_cache, how};
   check_shapes(call);
   check_rotary(call);
   AppendToCacheProblem problem = problem_of(context, call);
   if (ops::is_empty(k) || problem.batch == 0 || ops::is_empty(key_cache) || call.capacity() == 0)
-    return ops::run_empty(context, kName, plan_append_to_cache, problem, options);
+    return ops::run_empty(context, kAppendToCacheName, plan_append_to_cache, problem, options);
   problem.alignment = check_places(context, call);
   if (how.check) check_lists(context, call, options);
   const cl_mem any = k.buffer;
@@ -165,16 +165,17 @@ cl::Event append_to_cache(const Context& context, const ConstHeads& k, const Con
   const auto number = [](std::size_t value) { return static_cast<cl_uint>(value); };
   const auto large = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const ConstMatrix& table = how.cache.table;
-  return ops::run(context, kName, plan_append_to_cache, problem, options, [&](const ops::Launching& launch) {
-    launch(from_k.buffer, from_k.offset, from_k.batch, from_k.head, from_k.token, from_v.buffer,
-           from_v.offset, from_v.batch, from_v.head, from_v.token, keys.buffer, keys.offset, keys.batch,
-           keys.head, keys.token, values.buffer, values.offset, values.batch, values.head, values.token,
-           number(problem.batch), number(problem.heads), number(problem.tokens), large(call.capacity()),
-           how.lengths.buffer, large(how.lengths.offset), call.ragged() ? how.offsets.buffer : any,
-           large(how.offsets.offset), call.paged() ? table.buffer : any, large(table.offset),
-           large(table.pitch), number(key_cache.shape.tokens), number(key_cache.shape.batch),
-           how.rotary ? turns() : any, static_cast<cl_long>(how.rotary ? how.rotary->first_position : 0));
-  });
+  return ops::run(
+      context, kAppendToCacheName, plan_append_to_cache, problem, options, [&](const ops::Launching& launch) {
+        launch(from_k.buffer, from_k.offset, from_k.batch, from_k.head, from_k.token, from_v.buffer,
+               from_v.offset, from_v.batch, from_v.head, from_v.token, keys.buffer, keys.offset, keys.batch,
+               keys.head, keys.token, values.buffer, values.offset, values.batch, values.head, values.token,
+               number(problem.batch), number(problem.heads), number(problem.tokens), large(call.capacity()),
+               how.lengths.buffer, large(how.lengths.offset), call.ragged() ? how.offsets.buffer : any,
+               large(how.offsets.offset), call.paged() ? table.buffer : any, large(table.offset),
+               large(table.pitch), number(key_cache.shape.tokens), number(key_cache.shape.batch),
+               how.rotary ? turns() : any, static_cast<cl_long>(how.rotary ? how.rotary->first_position : 0));
+      });
 }
 
 }  // namespace smem

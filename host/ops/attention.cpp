@@ -24,7 +24,7 @@ constexpr const char* kAttention = "attention";
 constexpr double kLog2E = 1.4426950408889634;
 
 /// A call, as the caller gave it.
-struct Call {
+struct AttentionCall {
   const ConstHeads &q, &k, &v;
   const Heads& out;
   const Vector* lse;  ///< null: not wanted
@@ -43,10 +43,6 @@ struct Call {
   std::size_t right() const { return how.causal ? 0 : how.window.right; }
 };
 
-void require_shape(const char* argument, const ConstHeads& view, const HeadsShape& wanted) {
-  if (view.shape != wanted) refuse(kAttention, argument, ops::text_of(wanted), ops::text_of(view.shape));
-}
-
 void require_float(const char* argument, const ElementType& type) {
   if (type != Scalar::float32)
     refuse(kAttention, argument, "float32", name_of(ops::number_type(kAttention, argument, type)));
@@ -63,7 +59,7 @@ void check_options(const Attention& how) {
 }
 
 /// The lists that say where sequences are.
-void check_sequences(const Call& call) {
+void check_sequences(const AttentionCall& call) {
   const Attention& how = call.how;
   const bool ragged_keys = how.ragged.keys.buffer != nullptr;
   if (call.ragged()) {
@@ -95,19 +91,19 @@ void check_sequences(const Call& call) {
   }
 }
 
-void check_shapes(const Call& call) {
+void check_shapes(const AttentionCall& call) {
   const HeadsShape &q = call.q.shape, &k = call.k.shape;
   ops::check_type(kAttention, "k", call.k.type, call.q.type, "q");
   ops::check_type(kAttention, "v", call.v.type, call.q.type, "q");
-  require_shape("k", call.k, {call.paged() ? k.batch : q.batch, k.heads, k.tokens, q.size});
-  require_shape("v", call.v, {k.batch, k.heads, k.tokens, call.v.shape.size});
-  require_shape("out", call.out, {q.batch, q.heads, q.tokens, call.v.shape.size});
+  ops::require_shape(kAttention, "k", call.k, {call.paged() ? k.batch : q.batch, k.heads, k.tokens, q.size});
+  ops::require_shape(kAttention, "v", call.v, {k.batch, k.heads, k.tokens, call.v.shape.size});
+  ops::require_shape(kAttention, "out", call.out, {q.batch, q.heads, q.tokens, call.v.shape.size});
   const ConstHeads& bias = call.how.bias;
   if (bias.buffer != nullptr) {
     const auto either = [](std::size_t got, std::size_t all) { return got == 1 ? 1 : all; };
-    require_shape("bias", bias,
-                  {either(bias.shape.batch, q.batch), either(bias.shape.heads, q.heads),
-                   either(bias.shape.tokens, q.tokens), call.keys()});
+    ops::require_shape(kAttention, "bias", bias,
+                       {either(bias.shape.batch, q.batch), either(bias.shape.heads, q.heads),
+                        either(bias.shape.tokens, q.tokens), call.keys()});
   }
   const auto of_heads = [&](const char* argument, const ConstVector& numbers) {
     if (numbers.buffer == nullptr) return;
@@ -122,7 +118,7 @@ void check_shapes(const Call& call) {
   ops::check_room(kAttention, "lse", call.lse->size, detail::size_product(q.batch, q.heads, q.tokens));
 }
 
-AttentionProblem problem_of(const Context& context, const Call& call) {
+AttentionProblem problem_of(const Context& context, const AttentionCall& call) {
   const Attention& how = call.how;
   AttentionProblem p;
   p.in = ops::number_type(kAttention, "q", call.q.type);
@@ -150,7 +146,7 @@ AttentionProblem problem_of(const Context& context, const Call& call) {
 }
 
 /// Checks where the views are. \returns the alignments.
-void check_places(const Context& context, const Call& call, AttentionProblem& problem) {
+void check_places(const Context& context, const AttentionCall& call, AttentionProblem& problem) {
   const ops::Memory out = ops::check_heads(context, kAttention, "out", call.out, true);
   problem.out_alignment = std::min<std::size_t>(16, ops::vector_alignment(call.out, out));
   problem.alignment = 16;
@@ -190,7 +186,7 @@ void check_places(const Context& context, const Call& call, AttentionProblem& pr
 }
 
 /// Reads the lists that say where sequences are. \throws Error naming the one with a number out of its range.
-void check_lists(const Context& context, const Call& call, const CallOptions& options) {
+void check_lists(const Context& context, const AttentionCall& call, const CallOptions& options) {
   ops::overrides_of(context.runtime(), kAttention, options);  // the events to wait for
   const ops::SequenceLists lists(context, kAttention, options.wait_for);
   const Attention& how = call.how;
@@ -211,10 +207,10 @@ void check_lists(const Context& context, const Call& call, const CallOptions& op
 cl_int clamped(std::size_t keys) { return static_cast<cl_int>(std::min(keys, plan::kMostTokens)); }
 
 /// What logits are multiplied by, in units of log2, and the cap: see cl/attention/operation.clh.
-struct Factors {
+struct AttentionFactors {
   cl_float scale, cap;
 
-  Factors(const Attention& how, std::size_t head_size) {
+  AttentionFactors(const Attention& how, std::size_t head_size) {
     const double usual = 1 / std::sqrt(static_cast<double>(head_size));
     const double factor = how.scale == 0 ? usual : how.scale;
     scale = static_cast<cl_float>(how.soft_cap == 0 ? factor * kLog2E : factor / how.soft_cap);
@@ -223,7 +219,7 @@ struct Factors {
 };
 
 /// Gives a launch its arguments.
-void bind(const ops::Launching& launch, const Call& call, const AttentionProblem& problem) {
+void bind(const ops::Launching& launch, const AttentionCall& call, const AttentionProblem& problem) {
   const cl_mem any = call.out.buffer;
   const ops::KernelHeads q(call.q, any), k(call.k, any), v(call.v, any), out(call.out, any),
       bias(call.how.bias, any);
@@ -231,7 +227,7 @@ void bind(const ops::Launching& launch, const Call& call, const AttentionProblem
   const auto number = [](std::size_t value) { return static_cast<cl_uint>(value); };
   const auto buffer = [&](const ConstVector& list) { return list.buffer != nullptr ? list.buffer : any; };
   const auto offset = [](const ConstVector& list) { return static_cast<cl_ulong>(list.offset); };
-  const Factors factors(how, problem.head_size);
+  const AttentionFactors factors(how, problem.head_size);
   const ConstMatrix& table = how.cache.table;
   const bool is_naive = launch.plan().variant == "naive";
   const std::size_t shared = problem.heads / problem.kv_heads;
@@ -262,7 +258,7 @@ void bind(const ops::Launching& launch, const Call& call, const AttentionProblem
   }
 }
 
-cl::Event run(const Context& context, const Call& call, const CallOptions& options) {
+cl::Event run(const Context& context, const AttentionCall& call, const CallOptions& options) {
   check_options(call.how);
   check_sequences(call);
   check_shapes(call);

@@ -13,8 +13,6 @@ namespace smem {
 
 namespace {
 
-cl_ulong number(std::size_t value) { return value; }
-
 BoundsProblem problem_of(BoundsOp op, const char* argument, const ConstVector& sorted,
                          const SortOrder& order) {
   BoundsProblem problem;
@@ -42,9 +40,9 @@ cl::Event bounds_of(const Context& context, BoundsOp op, const ConstVector& sort
   views.read("keys", ops::as_matrix(keys));
   views.write("places", ops::as_matrix(places));
   return ops::run(context, operation, plan_bounds, problem, options, [&](const ops::Launching& launch) {
-    launch(sorted.size > 0 ? sorted.buffer : keys.buffer, number(sorted.offset), number(sorted.size),
-           keys.buffer, number(keys.offset), number(keys.size), places.buffer, number(places.offset),
-           static_cast<cl_uint>(order.begin_bit), static_cast<cl_uint>(end_bit));
+    launch(sorted.size > 0 ? sorted.buffer : keys.buffer, sorted.offset, sorted.size, keys.buffer,
+           keys.offset, keys.size, places.buffer, places.offset, static_cast<cl_uint>(order.begin_bit),
+           static_cast<cl_uint>(end_bit));
   });
 }
 
@@ -73,9 +71,8 @@ bool is_sorted(const Context& context, const ConstVector& keys, const SortOrder&
   ops::check_view(context, kOperation, "keys", ops::as_matrix(keys), false);
   const cl_uint is_not = ops::read_flag(context, kOperation, [&](cl_mem flag) {
     return ops::run(context, kOperation, plan_bounds, problem, options, [&](const ops::Launching& launch) {
-      launch(keys.buffer, number(keys.offset), number(keys.size), keys.buffer, number(keys.offset),
-             number(keys.size), flag, number(0), static_cast<cl_uint>(order.begin_bit),
-             static_cast<cl_uint>(end_bit));
+      launch(keys.buffer, keys.offset, keys.size, keys.buffer, keys.offset, keys.size, flag, std::size_t{0},
+             static_cast<cl_uint>(order.begin_bit), static_cast<cl_uint>(end_bit));
     });
   });
   return is_not == 0;

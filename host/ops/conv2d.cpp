@@ -21,15 +21,15 @@ using ops::refuse;
 
 namespace {
 
-constexpr const char* kOperation = "conv2d";
-constexpr std::size_t kMost = 65535;
+constexpr const char* kConv2dName = "conv2d";
+constexpr std::size_t kMostStride = 65535;
 constexpr std::size_t kMostChannels = (std::size_t{1} << 28) - 1;
-constexpr std::size_t kMostCells = std::size_t{1} << 30;  // of a row or column: kernels count in 32 bits
+constexpr std::size_t kMostSide = std::size_t{1} << 30;  // of a row or column: kernels count in 32 bits
 
 void check_numbers(const ConstGrid& weights, const Conv2d& convolution) {
   const auto check = [](const char* name, std::size_t least, std::size_t number) {
-    if (number < least || number > kMost)
-      refuse(kOperation, name, formatted("{} to {}", least, kMost), number);
+    if (number < least || number > kMostStride)
+      refuse(kConv2dName, name, formatted("{} to {}", least, kMostStride), number);
   };
   check("stride.x", 1, convolution.stride.x);
   check("stride.y", 1, convolution.stride.y);
@@ -39,8 +39,8 @@ void check_numbers(const ConstGrid& weights, const Conv2d& convolution) {
                                  convolution.padding.bottom})
     check("padding", 0, side);
   if (std::min(weights.size.width, weights.size.height) < 1 ||
-      std::max(weights.size.width, weights.size.height) > kMost) {
-    refuse(kOperation, "weights", formatted("windows of 1 to {} cells", kMost),
+      std::max(weights.size.width, weights.size.height) > kMostStride) {
+    refuse(kConv2dName, "weights", formatted("windows of 1 to {} cells", kMostStride),
            formatted("{} x {}", weights.size.width, weights.size.height));
   }
 }
@@ -63,35 +63,35 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
   for (const auto& [name, grid] :
        {std::pair<const char*, const ConstGrid*>{"in", &in}, {"weights", &weights}, {"out", &out}}) {
     if (grid->channels != 1 && (grid->channels == 0 || grid->size.depth != 1)) {
-      refuse(kOperation, name, "channels that are planes, one behind the other, or else interleaved",
+      refuse(kConv2dName, name, "channels that are planes, one behind the other, or else interleaved",
              formatted("{} interleaved in {} planes", grid->channels, grid->size.depth));
     }
-    ops::number_type(kOperation, name, grid->type);
-    ops::check_type(kOperation, name, grid->type, in.type);
-    if (std::max(grid->size.width, grid->size.height) > kMostCells) {
-      refuse(kOperation, name, formatted("at most {} cells along an axis", kMostCells),
+    ops::number_type(kConv2dName, name, grid->type);
+    ops::check_type(kConv2dName, name, grid->type, in.type);
+    if (std::max(grid->size.width, grid->size.height) > kMostSide) {
+      refuse(kConv2dName, name, formatted("at most {} cells along an axis", kMostSide),
              formatted("{} x {}", grid->size.width, grid->size.height));
     }
   }
   const std::size_t channels = channels_of(in), filters = weights.batch;
   if (channels < 1 || channels > kMostChannels)
-    refuse(kOperation, "in", formatted("1 to {} channels", kMostChannels), channels);
+    refuse(kConv2dName, "in", formatted("1 to {} channels", kMostChannels), channels);
   if (filters > kMostChannels)
-    refuse(kOperation, "weights", formatted("at most {} filters", kMostChannels), filters);
+    refuse(kConv2dName, "weights", formatted("at most {} filters", kMostChannels), filters);
   if (convolution.groups < 1 || channels % convolution.groups != 0 || filters % convolution.groups != 0) {
-    refuse(kOperation, "groups",
+    refuse(kConv2dName, "groups",
            formatted("a number that divides {} channels and {} filters", channels, filters),
            convolution.groups);
   }
   if (channels_of(weights) != channels / convolution.groups) {
-    refuse(kOperation, "weights", formatted("{} channels", channels / convolution.groups),
+    refuse(kConv2dName, "weights", formatted("{} channels", channels / convolution.groups),
            channels_of(weights));
   }
   const bool packed = (weights.size.height == 1 || weights.pitch == weights.row_elements()) &&
                       (weights.size.depth == 1 ||
                        weights.plane == plan::size_product(weights.size.width, weights.size.height));
   if (!packed) {
-    refuse(kOperation, "weights", "weights of a filter that follow each other",
+    refuse(kConv2dName, "weights", "weights of a filter that follow each other",
            formatted("a pitch of {} and planes of {}", weights.pitch, weights.plane));
   }
   const Padding& p = convolution.padding;
@@ -101,15 +101,15 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
                                      convolution.dilation.y, p.top, p.bottom)};
   if (out.size.width != size.width || out.size.height != size.height || channels_of(out) != filters ||
       out.batch != in.batch) {
-    refuse(kOperation, "out",
+    refuse(kConv2dName, "out",
            formatted("{} x {} cells, {} channels, batch {}", size.width, size.height, filters, in.batch),
            formatted("{} x {} cells, {} channels, batch {}", out.size.width, out.size.height,
                      channels_of(out), out.batch));
   }
   if (convolution.bias.buffer == nullptr) return;
-  ops::check_type(kOperation, "bias", convolution.bias.type, in.type);
+  ops::check_type(kConv2dName, "bias", convolution.bias.type, in.type);
   if (convolution.bias.size != filters)
-    refuse(kOperation, "bias", formatted("{}, one for each filter", filters), convolution.bias.size);
+    refuse(kConv2dName, "bias", formatted("{}, one for each filter", filters), convolution.bias.size);
 }
 
 Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Grid& out,
@@ -155,7 +155,7 @@ std::size_t plane_alignment(ConstGrid grid, const ops::Memory& memory) {
 }
 
 /// The grids of a call, and how they are used.
-struct Call {
+struct Conv2dCall {
   const Context& context;
   const ConstGrid &in, &weights;
   const Grid& out;
@@ -184,7 +184,7 @@ struct Grids {
   ConstGrid in, weights, out;
   std::size_t channels;  ///< of a group
 };
-Grids grids_of(const ops::Launching& launch, const Call& c) {
+Grids grids_of(const ops::Launching& launch, const Conv2dCall& c) {
   const Plan& plan = launch.plan();
   const Conv2dProblem& p = c.problem;
   const bool interleaved = plan.variant == "mma" || plan.variant == "wgmma";
@@ -206,7 +206,7 @@ Grids grids_of(const ops::Launching& launch, const Call& c) {
 }
 
 /// The arguments of a copy between the caller's grid and temporary memory.
-void bind_copy(const ops::Launching& launch, const Call& c, const Grids& g) {
+void bind_copy(const ops::Launching& launch, const Conv2dCall& c, const Grids& g) {
   using plan::conv2d::Which;
   const Conv2dProblem& p = c.problem;
   const auto copy = [&](const ConstGrid& from, const ConstGrid& to, std::size_t width, std::size_t height,
@@ -225,7 +225,7 @@ void bind_copy(const ops::Launching& launch, const Call& c, const Grids& g) {
 }
 
 /// The arguments of all variants but "gemm".
-void bind(const ops::Launching& launch, const Call& c) {
+void bind(const ops::Launching& launch, const Conv2dCall& c) {
   const Conv2dProblem& p = c.problem;
   const Grids g = grids_of(launch, c);
   if (launch.launch().entry_point == "conv2d_pack") return bind_copy(launch, c, g);
@@ -246,8 +246,8 @@ struct Slice {
 };
 
 /// Lays the columns of a slice in `memory`.
-cl::Event lay_columns(const Call& c, const runtime::Ready::Step& columns, const Slice& slice, cl_mem memory,
-                      std::span<const cl::Event> wait_for) {
+cl::Event lay_columns(const Conv2dCall& c, const runtime::Ready::Step& columns, const Slice& slice,
+                      cl_mem memory, std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
   ConstGrid in = c.in;
   in.offset += slice.image * in.batch_stride;
@@ -260,7 +260,8 @@ cl::Event lay_columns(const Call& c, const runtime::Ready::Step& columns, const 
 
 /// The products of a slice: for each group of channels, filters times columns, which lie in `memory`; null:
 /// the input is the columns.
-cl::Event multiply(const Call& c, const Slice& slice, cl_mem memory, std::span<const cl::Event> wait_for) {
+cl::Event multiply(const Conv2dCall& c, const Slice& slice, cl_mem memory,
+                   std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
   const std::size_t results = slice.rows * p.out_width;
   cl::Event event, before;
@@ -301,7 +302,7 @@ cl::Event multiply(const Call& c, const Slice& slice, cl_mem memory, std::span<c
 }
 
 /// The products of cells and filters, a group of interleaved channels each.
-cl::Event multiply_cells(const Call& c, std::span<const cl::Event> wait_for) {
+cl::Event multiply_cells(const Conv2dCall& c, std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
   const std::size_t cells = p.images * p.plane_results();
   cl::Event event, before;
@@ -330,7 +331,7 @@ cl::Event multiply_cells(const Call& c, std::span<const cl::Event> wait_for) {
 
 /// "gemm": the plan has the launches of a whole slice and one group of channels; products are calls of
 /// gemm(), since the groups may lie differently and the last slice may be smaller.
-cl::Event in_slices(const Call& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
+cl::Event in_slices(const Conv2dCall& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
   const Conv2dProblem& p = c.problem;
   const Plan& plan = ready.plan;
   const std::size_t most_images = plan.number("images"), most_rows = plan.number("rows");
@@ -369,33 +370,33 @@ cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& w
                  const Conv2d& convolution, const CallOptions& options) {
   check_numbers(weights, convolution);
   check_shapes(in, weights, out, convolution);
-  Call call{context, in, weights, out, convolution, problem_of(in, weights, out, convolution)};
+  Conv2dCall call{context, in, weights, out, convolution, problem_of(in, weights, out, convolution)};
   Conv2dProblem& problem = call.problem;
   plan::conv2d::check(context.device(), problem);
-  if (ops::is_empty(out)) return ops::run_empty(context, kOperation, plan_conv2d, problem, options);
-  if (ops::is_empty(in)) refuse(kOperation, "in", "a cell to be padded around", "none");
-  const ops::Memory in_memory = ops::check_grid(context, kOperation, "in", as_rows(in), false);
-  const ops::Memory weight_memory = ops::check_grid(context, kOperation, "weights", as_rows(weights), false);
-  const ops::Memory out_memory = ops::check_grid(context, kOperation, "out", as_rows(out), true);
+  if (ops::is_empty(out)) return ops::run_empty(context, kConv2dName, plan_conv2d, problem, options);
+  if (ops::is_empty(in)) refuse(kConv2dName, "in", "a cell to be padded around", "none");
+  const ops::Memory in_memory = ops::check_grid(context, kConv2dName, "in", as_rows(in), false);
+  const ops::Memory weight_memory = ops::check_grid(context, kConv2dName, "weights", as_rows(weights), false);
+  const ops::Memory out_memory = ops::check_grid(context, kConv2dName, "out", as_rows(out), true);
   if (weights.batch > 1 && weights.batch_stride < problem.depth()) {
-    refuse(kOperation, "weights", formatted("filters of {} weights that share none", problem.depth()),
+    refuse(kConv2dName, "weights", formatted("filters of {} weights that share none", problem.depth()),
            formatted("a batch stride of {}", weights.batch_stride));
   }
-  ops::check_apart(kOperation, as_rows(in), in_memory, as_rows(out), out_memory);
-  ops::check_apart(kOperation, as_rows(weights), weight_memory, as_rows(out), out_memory, "weights", "out");
+  ops::check_apart(kConv2dName, as_rows(in), in_memory, as_rows(out), out_memory);
+  ops::check_apart(kConv2dName, as_rows(weights), weight_memory, as_rows(out), out_memory, "weights", "out");
   if (problem.bias) {
     // As a grid of one row, for the same checks.
     const ConstGrid row(convolution.bias.buffer, convolution.bias.type, {convolution.bias.size},
                         {.offset = convolution.bias.offset});
-    const ops::Memory memory = ops::check_grid(context, kOperation, "bias", row, false);
-    ops::check_apart(kOperation, row, memory, as_rows(out), out_memory, "bias", "out");
+    const ops::Memory memory = ops::check_grid(context, kConv2dName, "bias", row, false);
+    ops::check_apart(kConv2dName, row, memory, as_rows(out), out_memory, "bias", "out");
   }
   problem.in_alignment = plane_alignment(in, in_memory);
   problem.out_alignment = plane_alignment(out, out_memory);
   ConstGrid filters = as_rows(weights);  // of which each is a row: its planes have no gaps between them
   filters.size.depth = 1;
   problem.weight_alignment = plane_alignment(filters, weight_memory);
-  return ops::run_by(context, kOperation, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {
+  return ops::run_by(context, kConv2dName, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {
     if (ready.plan.variant == "gemm" && problem.in_interleaved) return multiply_cells(call, options.wait_for);
     if (ready.plan.variant == "gemm") return in_slices(call, ready, options.wait_for);
     if (plan::conv2d::is_winograd(ready.plan.variant)) return by_winograd(call, ready, options.wait_for);

@@ -20,7 +20,7 @@ using ops::refuse;
 
 namespace {
 
-struct Operands {
+struct GatherOperands {
   ConstMatrix in;
   ConstVector places;
   ConstMatrix out;
@@ -63,7 +63,7 @@ void require_inside(const Context& context, const char* operation, const ConstVe
   }
 }
 
-cl::Event launch(const Context& context, const GatherProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const GatherProblem& problem, const GatherOperands& o,
                  const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const std::size_t part = problem.alignment, bytes = o.in.type.bytes;
@@ -77,7 +77,7 @@ cl::Event launch(const Context& context, const GatherProblem& problem, const Ope
       });
 }
 
-cl::Event move(const Context& context, const char* operation, GatherOp op, const Operands& o,
+cl::Event move(const Context& context, const char* operation, GatherOp op, const GatherOperands& o,
                const PlaceOptions& how, const CallOptions& options) {
   GatherProblem problem;
   problem.op = op;

@@ -21,7 +21,7 @@ namespace {
 using ops::refuse;
 
 /// A matrix of the call: as the caller gave it, under the caller's name.
-struct Operand {
+struct GemmOperand {
   const char* name = "";
   ConstMatrix view = {};
   ops::Memory memory = {};
@@ -29,8 +29,8 @@ struct Operand {
 };
 
 /// A product as the kernels know it: row-major.
-struct Operands {
-  Operand a, b, c, residual, bias;
+struct GemmOperands {
+  GemmOperand a, b, c, residual, bias;
 };
 
 bool has_residual(const Gemm& product) { return product.epilogue.residual.buffer != nullptr; }
@@ -138,17 +138,17 @@ bool is_c(const ConstMatrix& residual, const ConstMatrix& c) {
 }
 
 /// Checks the views' places. \throws Error naming the one that is wrong.
-void check_views(const Context& context, const Gemm& product, Operands& o) {
+void check_views(const Context& context, const Gemm& product, GemmOperands& o) {
   // A list moves the matrices of a view about in their buffers, and may say so of the same buffer: where they
   // are is known on the device alone.
   const bool listed = product.list.buffer != nullptr;
-  for (Operand* operand : {&o.a, &o.b, &o.c, &o.residual, &o.bias}) {
+  for (GemmOperand* operand : {&o.a, &o.b, &o.c, &o.residual, &o.bias}) {
     if (!operand->used || ops::is_empty(operand->view)) continue;
     operand->memory = ops::check_view(context, "gemm", operand->name, operand->view, operand == &o.c);
   }
   if (ops::is_empty(o.c.view)) return;
   const ConstMatrix& c = o.c.view;
-  for (const Operand* operand : {&o.a, &o.b, &o.residual, &o.bias}) {
+  for (const GemmOperand* operand : {&o.a, &o.b, &o.residual, &o.bias}) {
     const ConstMatrix& view = operand->view;
     if (!operand->used || ops::is_empty(view)) continue;
     if (operand == &o.residual && is_c(view, c)) continue;
@@ -165,18 +165,16 @@ cl_ulong room_of(const ConstMatrix& view) {
   return bytes / view.type.bytes - view.offset - (view.rows - 1) * view.pitch - view.cols;
 }
 
-cl_ulong number(std::size_t value) { return static_cast<cl_ulong>(value); }
-
 /// A factor as kernels take it.
-struct Factor {
+struct GemmFactor {
   cl_mem buffer;
   cl_ulong offset, pitch, stride;
 };
 
-Factor factor_of(const Operand& operand, cl_mem otherwise) {
+GemmFactor factor_of(const GemmOperand& operand, cl_mem otherwise) {
   const ConstMatrix& view = operand.view;
-  return {operand.used ? view.buffer : otherwise, number(view.offset), number(view.pitch),
-          view.batch == 1 ? 0 : number(view.batch_stride)};
+  return {operand.used ? view.buffer : otherwise, view.offset, view.pitch,
+          view.batch == 1 ? 0 : view.batch_stride};
 }
 
 /// Factors whose lines are copied to `memory` before the product: a pitch of 0 says that one is not.
@@ -191,12 +189,12 @@ struct Packed {
 };
 
 /// The arguments of the launch that packs.
-void bind_pack(const ops::Launching& launch, const GemmProblem& problem, const Factor& a, const Factor& b,
-               const Packed& packed) {
+void bind_pack(const ops::Launching& launch, const GemmProblem& problem, const GemmFactor& a,
+               const GemmFactor& b, const Packed& packed) {
   const auto lines = [&](bool is_packed, bool along_k, std::size_t across) {
-    return is_packed ? number(along_k ? across : problem.k) : 0;
+    return is_packed ? along_k ? across : problem.k : 0;
   };
-  const auto along = [&](bool along_k, std::size_t across) { return number(along_k ? problem.k : across); };
+  const auto along = [&](bool along_k, std::size_t across) { return along_k ? problem.k : across; };
   const bool of_a = packed.a_pitch > 0, of_b = packed.b_pitch > 0;
   launch(a.buffer, a.offset, a.pitch, a.stride, lines(of_a, problem.a_along_k, problem.m),
          along(problem.a_along_k, problem.m), cl_ulong{of_a ? 1U : 0U}, b.buffer, b.offset, b.pitch, b.stride,
@@ -206,26 +204,25 @@ void bind_pack(const ops::Launching& launch, const GemmProblem& problem, const F
 
 /// `T`: what sums are made in, as kernels take it.
 template <class T>
-cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product, const Operands& o,
-                 const CallOptions& options) {
+cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product,
+                 const GemmOperands& o, const CallOptions& options) {
   // Factors that are not read may have no buffer: any one stands in for them.
-  const Factor c = factor_of(o.c, nullptr), residual = factor_of(o.residual, c.buffer);
+  const GemmFactor c = factor_of(o.c, nullptr), residual = factor_of(o.residual, c.buffer);
   const bool reads = problem.k > 0, listed = problem.listed;
   return ops::run(context, "gemm", plan_gemm, problem, options, [&](const ops::Launching& launch) {
-    Factor a = factor_of(o.a, c.buffer), b = factor_of(o.b, c.buffer);
+    GemmFactor a = factor_of(o.a, c.buffer), b = factor_of(o.b, c.buffer);
     const Packed packed(launch, c.buffer);
     if (launch.launch().variant == "pack") return bind_pack(launch, problem, a, b, packed);
     if (packed.a_pitch > 0) a = {packed.memory, 0, packed.a_pitch, 0};
     if (packed.b_pitch > 0) b = {packed.memory, packed.b, packed.b_pitch, 0};
     launch(a.buffer, a.offset, a.pitch, a.stride, b.buffer, b.offset, b.pitch, b.stride, c.buffer, c.offset,
-           c.pitch, c.stride, number(problem.m), number(problem.n), number(problem.k), number(problem.batch),
-           static_cast<T>(product.alpha), static_cast<T>(product.beta),
-           listed ? product.list.buffer : c.buffer, number(product.list.offset),
+           c.pitch, c.stride, problem.m, problem.n, problem.k, problem.batch, static_cast<T>(product.alpha),
+           static_cast<T>(product.beta), listed ? product.list.buffer : c.buffer, product.list.offset,
            listed && reads ? room_of(o.a.view) : ~cl_ulong{0},
            listed && reads ? room_of(o.b.view) : ~cl_ulong{0}, listed ? room_of(o.c.view) : ~cl_ulong{0},
-           o.bias.used ? o.bias.view.buffer : c.buffer, number(o.bias.view.offset), residual.buffer,
-           residual.offset, residual.pitch, residual.stride, static_cast<T>(product.epilogue.scale),
-           static_cast<cl_uint>(launch.plan().number("parts")), number(launch.plan().number("part_depth")),
+           o.bias.used ? o.bias.view.buffer : c.buffer, o.bias.view.offset, residual.buffer, residual.offset,
+           residual.pitch, residual.stride, static_cast<T>(product.epilogue.scale),
+           static_cast<cl_uint>(launch.plan().number("parts")), launch.plan().number("part_depth"),
            launch.scratch(0, c.buffer), launch.counters(c.buffer));
   });
 }
@@ -260,7 +257,7 @@ cl::Event gemm(const Context& context, const ConstMatrix& a, const ConstMatrix& 
   problem.epilogue = has_bias(product) || has_residual(product) || epilogue.scale != 1 ||
                      problem.activation != Activation::none || !problem.expression.empty();
 
-  Operands o;
+  GemmOperands o;
   o.a = {"a", a, {}, problem.k > 0};
   o.b = {"b", b, {}, problem.k > 0};
   if (problem.turned) std::swap(o.a, o.b);
@@ -283,7 +280,7 @@ cl::Event gemm(const Context& context, const ConstMatrix& a, const ConstMatrix& 
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0)
     return ops::run_empty(context, "gemm", plan_gemm, problem, options);
   // A listed matrix may begin anywhere: at a multiple of its elements.
-  const auto alignment = [&](const Operand& operand) {
+  const auto alignment = [&](const GemmOperand& operand) {
     if (!operand.used) return std::size_t{64};
     return problem.listed ? operand.view.type.bytes : ops::row_alignment(operand.view, operand.memory);
   };

@@ -29,6 +29,11 @@ bool is_empty(const ConstHeads& view) {
   return shape.batch == 0 || shape.heads == 0 || shape.tokens == 0 || shape.size == 0;
 }
 
+void require_shape(const char* operation, const char* argument, const ConstHeads& view,
+                   const HeadsShape& wanted) {
+  if (view.shape != wanted) refuse(operation, argument, text_of(wanted), text_of(view.shape));
+}
+
 std::string text_of(const HeadsShape& shape) {
   return formatted("[{}, {}, {}, {}]", shape.batch, shape.heads, shape.tokens, shape.size);
 }

@@ -16,6 +16,10 @@ bool is_empty(const ConstHeads& view);
 /// "[2, 8, 100, 64]".
 std::string text_of(const HeadsShape& shape);
 
+/// \throws Error naming `argument` unless the view has the shape.
+void require_shape(const char* operation, const char* argument, const ConstHeads& view,
+                   const HeadsShape& wanted);
+
 /// All elements from the first to the last one, as a matrix of one row.
 ConstMatrix span_of(const ConstHeads& view);
 

@@ -16,12 +16,12 @@ namespace {
 
 using ops::refuse;
 
-constexpr const char* kOperation = "heat";
+constexpr const char* kHeatName = "heat";
 
 /// \throws Error naming the argument.
 void require_number(const char* argument, double value, bool positive) {
   if (std::isfinite(value) && (positive ? value > 0 : value >= 0)) return;
-  refuse(kOperation, argument, positive ? "a finite number above 0" : "a finite number, 0 or more", value);
+  refuse(kHeatName, argument, positive ? "a finite number above 0" : "a finite number, 0 or more", value);
 }
 
 /// dt, times the conductivity where all cells have the same.
@@ -47,7 +47,7 @@ void check_numbers(const Heat& heat, std::size_t dimensions, Scalar type) {
   const double limit = heat_time_step_limit(heat, dimensions);
   // The limit itself, when the caller has computed it in another order.
   if (heat.dt > limit * (1 + 1e-12))
-    refuse(kOperation, "dt", formatted("at most {}, beyond which steps are unstable", limit), heat.dt);
+    refuse(kHeatName, "dt", formatted("at most {}, beyond which steps are unstable", limit), heat.dt);
   // As numbers of what is computed with.
   const double most =
       type == Scalar::float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
@@ -55,30 +55,29 @@ void check_numbers(const Heat& heat, std::size_t dimensions, Scalar type) {
   for (const double number : {heat.dt, flow(factor, heat.dx), dimensions > 1 ? flow(factor, heat.dy) : 0.0,
                               dimensions > 2 ? flow(factor, heat.dz) : 0.0}) {
     if (number <= most) continue;
-    refuse(kOperation, "dt", formatted("a step of which dt and dt / spacing^2 are at most {}", most),
-           heat.dt);
+    refuse(kHeatName, "dt", formatted("a step of which dt and dt / spacing^2 are at most {}", most), heat.dt);
   }
-  if (!std::isfinite(heat.wall_value)) refuse(kOperation, "wall_value", "a finite number", heat.wall_value);
+  if (!std::isfinite(heat.wall_value)) refuse(kHeatName, "wall_value", "a finite number", heat.wall_value);
 }
 
 /// Grids of a call, and where they lie.
-struct Operands {
+struct HeatOperands {
   ConstGrid in;
   Grid out;
   ConstGrid conductivities, source;
 };
 
 /// `steps`: of the call; more than one may take several passes, which read `out`.
-std::size_t check_grids(const Context& context, const Operands& o, bool in_place, std::size_t steps) {
-  const ops::Memory in = ops::check_grid(context, kOperation, "in", o.in, false);
-  const ops::Memory out = ops::check_grid(context, kOperation, "out", o.out, true);
-  if (steps > 1) ops::require_readable(kOperation, "out", out);
-  if (!in_place) ops::check_apart(kOperation, o.in, in, o.out, out);
+std::size_t check_grids(const Context& context, const HeatOperands& o, bool in_place, std::size_t steps) {
+  const ops::Memory in = ops::check_grid(context, kHeatName, "in", o.in, false);
+  const ops::Memory out = ops::check_grid(context, kHeatName, "out", o.out, true);
+  if (steps > 1) ops::require_readable(kHeatName, "out", out);
+  if (!in_place) ops::check_apart(kHeatName, o.in, in, o.out, out);
   std::size_t alignment = std::min(ops::row_alignment(o.in, in), ops::row_alignment(o.out, out));
   const auto beside = [&](const char* name, const ConstGrid& grid) {
     if (grid.buffer == nullptr) return;
-    const ops::Memory memory = ops::check_grid(context, kOperation, name, grid, false);
-    ops::check_apart(kOperation, grid, memory, o.out, out, name, "out");
+    const ops::Memory memory = ops::check_grid(context, kHeatName, name, grid, false);
+    ops::check_apart(kHeatName, grid, memory, o.out, out, name, "out");
     alignment = std::min(alignment, ops::row_alignment(grid, memory));
   };
   beside("conductivities", o.conductivities);
@@ -92,12 +91,12 @@ void check_beside(const char* name, const ConstGrid& grid, const ConstGrid& in) 
   const auto text = [](const GridSize& size) {
     return formatted("{} x {} x {}", size.width, size.height, size.depth);
   };
-  ops::check_type(kOperation, name, grid.type, in.type);
+  ops::check_type(kHeatName, name, grid.type, in.type);
   if (grid.size != in.size)
-    refuse(kOperation, name, formatted("{} cells, as in has", text(in.size)), text(grid.size));
-  if (grid.channels != 1) refuse(kOperation, name, "one channel", grid.channels);
+    refuse(kHeatName, name, formatted("{} cells, as in has", text(in.size)), text(grid.size));
+  if (grid.channels != 1) refuse(kHeatName, name, "one channel", grid.channels);
   if (grid.batch != in.batch && grid.batch != 1)
-    refuse(kOperation, name, formatted("a batch of {} or of 1", in.batch), grid.batch);
+    refuse(kHeatName, name, formatted("a batch of {} or of 1", in.batch), grid.batch);
 }
 
 /// A grid as kernels take it: in two dimensions a row is a plane, and one grid serves a whole batch.
@@ -118,10 +117,10 @@ std::size_t passes_before(const ops::Launching& launch) {
 }
 
 /// One call with its checked arguments.
-struct Call {
+struct HeatCall {
   const HeatProblem& problem;
   const Heat& heat;
-  const Operands& operands;
+  const HeatOperands& operands;
 
   /// From `in` to `out` by way of both: the last pass writes `out`, the ones before take turns.
   void operator()(const ops::Launching& launch) const {
@@ -185,7 +184,7 @@ bool is_same(const ConstGrid& a, const ConstGrid& b) {
 }  // namespace
 
 double heat_time_step_limit(const Heat& heat, std::size_t dimensions) {
-  if (dimensions < 1 || dimensions > 3) refuse(kOperation, "dimensions", "1 to 3", dimensions);
+  if (dimensions < 1 || dimensions > 3) refuse(kHeatName, "dimensions", "1 to 3", dimensions);
   require_number("dx", heat.dx, true);
   require_number("dy", heat.dy, true);
   require_number("dz", heat.dz, true);
@@ -199,7 +198,7 @@ double heat_time_step_limit(const Heat& heat, std::size_t dimensions) {
 cl::Event heat(const Context& context, const ConstGrid& in, const Grid& out, const Heat& heat,
                const CallOptions& options) {
   HeatProblem problem;
-  problem.type = ops::number_type(kOperation, "in", in.type);
+  problem.type = ops::number_type(kHeatName, "in", in.type);
   problem.width = in.size.width;
   problem.height = in.size.height;
   problem.depth = in.size.depth;
@@ -214,18 +213,18 @@ cl::Event heat(const Context& context, const ConstGrid& in, const Grid& out, con
   problem.in_place = is_same(in, out);
   plan::check_heat(context.device(), problem);
   check_numbers(heat, heat_dimensions(problem), problem.type);
-  if (in.channels != 1) refuse(kOperation, "in", "one channel", in.channels);
-  ops::check_type(kOperation, "out", out.type, in.type);
-  ops::check_same_grid(kOperation, in, out);
+  if (in.channels != 1) refuse(kHeatName, "in", "one channel", in.channels);
+  ops::check_type(kHeatName, "out", out.type, in.type);
+  ops::check_same_grid(kHeatName, in, out);
   check_beside("conductivities", heat.conductivities, in);
   check_beside("source", heat.source, in);
 
-  if (ops::is_empty(in)) return ops::run_empty(context, kOperation, plan_heat, problem, options);
-  const Operands operands{in, out, heat.conductivities, heat.source};
+  if (ops::is_empty(in)) return ops::run_empty(context, kHeatName, plan_heat, problem, options);
+  const HeatOperands operands{in, out, heat.conductivities, heat.source};
   problem.alignment = check_grids(context, operands, problem.in_place, problem.steps);
   if (problem.in_place && problem.steps == 0)
-    return ops::run_empty(context, kOperation, plan_heat, problem, options);
-  return ops::run(context, kOperation, plan_heat, problem, options, Call{problem, heat, operands});
+    return ops::run_empty(context, kHeatName, plan_heat, problem, options);
+  return ops::run(context, kHeatName, plan_heat, problem, options, HeatCall{problem, heat, operands});
 }
 
 }  // namespace smem

@@ -19,15 +19,15 @@ using ops::refuse;
 
 namespace {
 
-constexpr const char* kOperation = "histogram";
+constexpr const char* kHistogramName = "histogram";
 
-struct Operands {
+struct HistogramOperands {
   ConstMatrix in;
   Vector out;
   ops::BinArguments bins;
 };
 
-cl::Event launch(const Context& context, const HistogramProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const HistogramProblem& problem, const HistogramOperands& o,
                  const ops::Memory& out_memory, const CallOptions& options) {
   const auto bind = [&](const ops::Launching& launch) {
     const cl_mem tables = launch.scratch(0, o.out.buffer);
@@ -44,32 +44,33 @@ cl::Event launch(const Context& context, const HistogramProblem& problem, const 
     };
     if (!launch.plan().after.empty()) return count(launch, tables, 0);
     // By atomic additions to the results. A count of 64 bits is two words, which begin where `out` does.
-    ops::require_readable(kOperation, "out", out_memory);
-    const cl::Event zero = ops::fill_zero(context.runtime(), kOperation, o.out, launch.wait_for());
+    ops::require_readable(kHistogramName, "out", out_memory);
+    const cl::Event zero = ops::fill_zero(context.runtime(), kHistogramName, o.out, launch.wait_for());
     count(launch.behind(zero), o.out.buffer, o.out.offset);
   };
-  return ops::run(context, kOperation, plan_histogram, problem, options, bind);
+  return ops::run(context, kHistogramName, plan_histogram, problem, options, bind);
 }
 
-cl::Event check_and_launch(const Context& context, HistogramProblem problem, Operands o,
+cl::Event check_and_launch(const Context& context, HistogramProblem problem, HistogramOperands o,
                            const CallOptions& options) {
   plan::check_histogram(context.device(), problem);
   const bool nothing = ops::is_empty(o.in);
-  ops::check_room(kOperation, "out", o.out.size, problem.results());
-  if (problem.results() == 0) return ops::run_empty(context, kOperation, plan_histogram, problem, options);
+  ops::check_room(kHistogramName, "out", o.out.size, problem.results());
+  if (problem.results() == 0)
+    return ops::run_empty(context, kHistogramName, plan_histogram, problem, options);
   o.out.size = problem.results();
   const ConstMatrix out = ops::as_matrix(o.out);
-  const ops::Memory out_memory = ops::check_view(context, kOperation, "out", out, true);
+  const ops::Memory out_memory = ops::check_view(context, kHistogramName, "out", out, true);
   std::size_t bits = 16;
   if (!nothing) {
-    const ops::Memory memory = ops::check_view(context, kOperation, "in", o.in, false);
-    ops::check_apart(kOperation, o.in, memory, out, out_memory);
+    const ops::Memory memory = ops::check_view(context, kHistogramName, "in", o.in, false);
+    ops::check_apart(kHistogramName, o.in, memory, out, out_memory);
     bits |= memory.host_address;
   }
   if (problem.rule == BinRule::edges) {
     const ConstMatrix edges = ops::as_matrix(o.bins.edges);
-    const ops::Memory memory = ops::check_view(context, kOperation, "bins.edges", edges, false);
-    ops::check_apart(kOperation, edges, memory, out, out_memory);
+    const ops::Memory memory = ops::check_view(context, kHistogramName, "bins.edges", edges, false);
+    ops::check_apart(kHistogramName, edges, memory, out, out_memory);
   }
   problem.alignment = std::size_t{1} << std::countr_zero(bits);
   return launch(context, problem, o, out_memory, options);
@@ -85,15 +86,15 @@ cl::Event histogram(const Context& context, const ConstVector& in, const Vector&
 cl::Event histogram(const Context& context, const ConstMatrix& in, const Vector& out, const Bins& bins,
                     const CallOptions& options) {
   HistogramProblem problem;
-  problem.in = ops::number_type(kOperation, "in", in.type);
-  problem.out = ops::number_type(kOperation, "out", out.type);
+  problem.in = ops::number_type(kHistogramName, "in", in.type);
+  problem.out = ops::number_type(kHistogramName, "out", out.type);
   problem.channels = bins.channels;
   problem.rows = in.rows;
   problem.cols = in.cols;
   problem.batch = in.batch;
-  Operands o{in, out, ops::bin_arguments(kOperation, bins, problem)};
+  HistogramOperands o{in, out, ops::bin_arguments(kHistogramName, bins, problem)};
   if (bins.channels != 0 && in.cols % bins.channels != 0) {
-    refuse(kOperation, "in", formatted("rows of whole pixels of {} channels", bins.channels),
+    refuse(kHistogramName, "in", formatted("rows of whole pixels of {} channels", bins.channels),
            formatted("{} elements", in.cols));
   }
   // Rows without gaps are one long row.
@@ -149,11 +150,12 @@ std::vector<std::uint64_t> histogram(const Context& context, const ConstMatrix& 
     histogram(context, in, Vector(nullptr, Scalar::uint64, 0), bins, options);
   const std::size_t most = context.device().global_bytes / sizeof(std::uint64_t);
   if (plan::size_product(bins.count, channels, in.batch) > most) {
-    refuse(kOperation, "in", formatted("a batch of at most {} counts, as the device's memory holds", most),
+    refuse(kHistogramName, "in",
+           formatted("a batch of at most {} counts, as the device's memory holds", most),
            formatted("{} matrices of {} counts", in.batch, bins.count * channels));
   }
   std::vector<std::uint64_t> counts(bins.count * channels * in.batch);
-  ops::run_to_host(context, kOperation, std::as_writable_bytes(std::span(counts)), [&](cl_mem memory) {
+  ops::run_to_host(context, kHistogramName, std::as_writable_bytes(std::span(counts)), [&](cl_mem memory) {
     return histogram(context, in, Vector(memory, Scalar::uint64, counts.size()), bins, options);
   });
   return counts;

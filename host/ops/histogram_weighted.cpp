@@ -16,8 +16,6 @@ using ops::refuse;
 
 namespace {
 
-constexpr const char* kOperation = "histogram_weighted";
-
 cl::Event launch(const Context& context, const WeightedHistogramProblem& problem, const ConstMatrix& in,
                  const ConstMatrix& weights, const Vector& out, const ops::BinArguments& bins,
                  const CallOptions& options) {
@@ -38,7 +36,7 @@ cl::Event launch(const Context& context, const WeightedHistogramProblem& problem
              launch.launch().number("tables"), out);
     }
   };
-  return ops::run(context, kOperation, plan_histogram_weighted, problem, options, bind);
+  return ops::run(context, plan::kWeightedHistogramName, plan_histogram_weighted, problem, options, bind);
 }
 
 }  // namespace
@@ -51,30 +49,32 @@ cl::Event histogram_weighted(const Context& context, const ConstVector& in, cons
 cl::Event histogram_weighted(const Context& context, const ConstMatrix& in, const ConstMatrix& weights,
                              const Vector& out, const Bins& bins, const CallOptions& options) {
   if (weights.rows != in.rows || weights.cols != in.cols || weights.batch != in.batch) {
-    refuse(kOperation, "weights", formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
+    refuse(plan::kWeightedHistogramName, "weights",
+           formatted("{} x {}, {} of them, as in has", in.rows, in.cols, in.batch),
            formatted("{} x {}, {} of them", weights.rows, weights.cols, weights.batch));
   }
   WeightedHistogramProblem problem;
-  problem.counts.in = ops::number_type(kOperation, "in", in.type);
+  problem.counts.in = ops::number_type(plan::kWeightedHistogramName, "in", in.type);
   problem.counts.channels = bins.channels;
   problem.counts.rows = in.rows;
   problem.counts.cols = in.cols;
   problem.counts.batch = in.batch;
-  problem.weights = ops::number_type(kOperation, "weights", weights.type);
-  problem.out = ops::number_type(kOperation, "out", out.type);
-  const ops::BinArguments arguments = ops::bin_arguments(kOperation, bins, problem.counts);
+  problem.weights = ops::number_type(plan::kWeightedHistogramName, "weights", weights.type);
+  problem.out = ops::number_type(plan::kWeightedHistogramName, "out", out.type);
+  const ops::BinArguments arguments = ops::bin_arguments(plan::kWeightedHistogramName, bins, problem.counts);
   plan::check_weighted(context.device(), problem);
   const std::size_t results = problem.counts.results();
-  ops::check_room(kOperation, "out", out.size, results);
-  if (results == 0) return ops::run_empty(context, kOperation, plan_histogram_weighted, problem, options);
+  ops::check_room(plan::kWeightedHistogramName, "out", out.size, results);
+  if (results == 0)
+    return ops::run_empty(context, plan::kWeightedHistogramName, plan_histogram_weighted, problem, options);
   Vector written = out;
   written.size = results;
   const ConstMatrix to = ops::as_matrix(written);
-  const ops::Memory to_memory = ops::check_view(context, kOperation, "out", to, true);
+  const ops::Memory to_memory = ops::check_view(context, plan::kWeightedHistogramName, "out", to, true);
   const auto check_read = [&](const char* argument, const ConstMatrix& view) {
     if (ops::is_empty(view)) return;
-    const ops::Memory memory = ops::check_view(context, kOperation, argument, view, false);
-    ops::check_apart(kOperation, view, memory, to, to_memory, argument);
+    const ops::Memory memory = ops::check_view(context, plan::kWeightedHistogramName, argument, view, false);
+    ops::check_apart(plan::kWeightedHistogramName, view, memory, to, to_memory, argument);
   };
   check_read("in", in);
   check_read("weights", weights);

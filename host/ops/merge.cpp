@@ -13,11 +13,11 @@ namespace smem {
 
 namespace {
 
-struct Operands {
+struct MergeOperands {
   ConstVector a, a_values, b, b_values, out, out_values;
 };
 
-cl::Event merge_of(const Context& context, const char* operation, bool pairs, const Operands& o,
+cl::Event merge_of(const Context& context, const char* operation, bool pairs, const MergeOperands& o,
                    const SortOrder& order, const CallOptions& options) {
   MergeProblem problem;
   problem.keys = ops::number_type(operation, "a", o.a.type);

@@ -14,18 +14,17 @@ namespace smem {
 
 namespace {
 
-constexpr const char* kOperation = "moving_mean";
-
 cl::Event launch(const Context& context, const MovingMeanProblem& problem, const ConstGrid& in,
                  const Grid& out, MeanEnds ends, const CallOptions& options) {
-  return ops::run(context, kOperation, plan_moving_mean, problem, options, [&](const ops::Launching& launch) {
-    // Of a round, where there are several.
-    const std::size_t rows = launch.plan().rounds > 1 ? launch.plan().number("rows") : problem.rows;
-    const std::size_t first = launch.round() * rows;
-    launch(in, out, in.size.width, in.size.height, in.size.depth, first, std::min(rows, problem.rows - first),
-           problem.window, static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0),
-           launch.scratch(0, out.buffer));
-  });
+  return ops::run(
+      context, plan::kMovingMeanName, plan_moving_mean, problem, options, [&](const ops::Launching& launch) {
+        // Of a round, where there are several.
+        const std::size_t rows = launch.plan().rounds > 1 ? launch.plan().number("rows") : problem.rows;
+        const std::size_t first = launch.round() * rows;
+        launch(in, out, in.size.width, in.size.height, in.size.depth, first,
+               std::min(rows, problem.rows - first), problem.window,
+               static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0), launch.scratch(0, out.buffer));
+      });
 }
 
 }  // namespace
@@ -34,16 +33,17 @@ cl::Event moving_mean(const Context& context, const ConstGrid& in, const Grid& o
                       MeanEnds ends, const CallOptions& options) {
   for (const auto& [name, grid] : {std::pair<const char*, const ConstGrid*>{"in", &in}, {"out", &out}}) {
     if (grid->channels == 1) continue;
-    ops::refuse(kOperation, name, "one channel", std::to_string(grid->channels));
+    ops::refuse(plan::kMovingMeanName, name, "one channel", std::to_string(grid->channels));
   }
-  ops::check_same_grid(kOperation, in, out);
-  plan::require_known(kOperation, "ends", ends, MeanEnds::zero);
-  const MovingMeanProblem problem{ops::number_type(kOperation, "in", in.type),
-                                  ops::number_type(kOperation, "out", out.type), in.size.width,
+  ops::check_same_grid(plan::kMovingMeanName, in, out);
+  plan::require_known(plan::kMovingMeanName, "ends", ends, MeanEnds::zero);
+  const MovingMeanProblem problem{ops::number_type(plan::kMovingMeanName, "in", in.type),
+                                  ops::number_type(plan::kMovingMeanName, "out", out.type), in.size.width,
                                   plan::size_product(in.size.height, in.size.depth, in.batch), window};
   plan::check_moving_mean(context.device(), problem);
-  if (ops::is_empty(in)) return ops::run_empty(context, kOperation, plan_moving_mean, problem, options);
-  ops::check_grids(context, kOperation, in, out);
+  if (ops::is_empty(in))
+    return ops::run_empty(context, plan::kMovingMeanName, plan_moving_mean, problem, options);
+  ops::check_grids(context, plan::kMovingMeanName, in, out);
   return launch(context, problem, in, out, ends, options);
 }
 

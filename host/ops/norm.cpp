@@ -21,7 +21,7 @@ namespace smem {
 namespace {
 
 /// A view that a call may have, and its buffer once that is checked.
-struct Operand {
+struct NormOperand {
   const char* name;
   bool given = false;
   ConstMatrix view = {};
@@ -31,13 +31,13 @@ struct Operand {
   bool used() const { return memory.root != nullptr; }
 };
 
-struct Operands {
-  Operand in{"in"}, weight{"weight"}, bias{"bias"}, residual{"residual"};
-  Operand out{"out"}, sum{"sum"}, mean{"mean"}, factor{"reciprocal_deviation"};
+struct NormOperands {
+  NormOperand in{"in"}, weight{"weight"}, bias{"bias"}, residual{"residual"};
+  NormOperand out{"out"}, sum{"sum"}, mean{"mean"}, factor{"reciprocal_deviation"};
 };
 
 /// A call along rows or columns.
-struct Call {
+struct NormCall {
   NormProblem p;
   bool columns = false;
 
@@ -53,9 +53,11 @@ struct Call {
   }
 };
 
-std::string shape_of(const ConstMatrix& m) { return formatted("{} of {} x {}", m.batch, m.rows, m.cols); }
+std::string shape_with_batch(const ConstMatrix& m) {
+  return formatted("{} of {} x {}", m.batch, m.rows, m.cols);
+}
 
-void check_vectors(const Call& call, const Norm& what) {
+void check_vectors(const NormCall& call, const Norm& what) {
   const NormProblem& p = call.p;
   const char* operation = call.operation();
   for (const auto& [name, vector] : {std::pair{"weight", what.weight}, {"bias", what.bias}}) {
@@ -76,7 +78,7 @@ void check_vectors(const Call& call, const Norm& what) {
 }
 
 /// A result for each row or column.
-Operand of_vectors(const Call& call, const char* name, const std::optional<Vector>& vector) {
+NormOperand of_vectors(const NormCall& call, const char* name, const std::optional<Vector>& vector) {
   if (!vector) return {name};
   const Scalar type = ops::number_type(call.operation(), name, vector->type);
   plan::require_one_of(call.operation(), name, type, {plan::row_value(call.p.in)});
@@ -90,7 +92,7 @@ void check_matrix(const char* operation, const char* name, const ConstMatrix& vi
                   const ConstMatrix& in) {
   plan::require_one_of(operation, name, ops::number_type(operation, name, view.type), {type});
   if (view.rows != in.rows || view.cols != in.cols || view.batch != in.batch)
-    ops::refuse(operation, name, formatted("{}, as in", shape_of(in)), shape_of(view));
+    ops::refuse(operation, name, formatted("{}, as in", shape_with_batch(in)), shape_with_batch(view));
 }
 
 void check_epsilon(const char* operation, const NormProblem& p, double epsilon) {
@@ -100,9 +102,9 @@ void check_epsilon(const char* operation, const NormProblem& p, double epsilon) 
     ops::refuse(operation, "epsilon", formatted("a number from 0 to {}", most), epsilon);
 }
 
-Call call_of(const Context& context, NormOp op, bool columns, const ConstMatrix& in, const Matrix& out,
-             const Norm& what) {
-  Call call{{.op = op}, columns};
+NormCall call_of(const Context& context, NormOp op, bool columns, const ConstMatrix& in, const Matrix& out,
+                 const Norm& what) {
+  NormCall call{{.op = op}, columns};
   const char* operation = call.operation();
   NormProblem& p = call.p;
   p = NormProblem{.op = op,
@@ -127,12 +129,12 @@ Call call_of(const Context& context, NormOp op, bool columns, const ConstMatrix&
 }
 
 /// The views, with all that needs no buffer checked.
-Operands operands_of(const Call& call, const ConstMatrix& in, const Matrix& out, const Norm& what) {
+NormOperands operands_of(const NormCall& call, const ConstMatrix& in, const Matrix& out, const Norm& what) {
   const NormProblem& p = call.p;
   const char* operation = call.operation();
   check_epsilon(operation, p, what.epsilon);
   check_vectors(call, what);
-  Operands o;
+  NormOperands o;
   o.in = {"in", true, in};
   check_matrix(operation, "out", out, p.out, in);
   o.out = {"out", true, out, true};
@@ -154,21 +156,21 @@ Operands operands_of(const Call& call, const ConstMatrix& in, const Matrix& out,
 }
 
 /// Whether a result may be what it is made of: each element is read before that place is written.
-bool may_be(const Operand& read, const Operand& written, const Operands& o) {
+bool may_be(const NormOperand& read, const NormOperand& written, const NormOperands& o) {
   return (&read == &o.in || &read == &o.residual) && (&written == &o.out || &written == &o.sum) &&
          ops::is_in_place(read.view, read.memory, written.view, written.memory);
 }
 
-void check_memory(const Context& context, const char* operation, Operands& o, bool has_elements) {
-  std::array<Operand*, 8> all{&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum, &o.mean, &o.factor};
-  for (Operand* operand : all) {
+void check_memory(const Context& context, const char* operation, NormOperands& o, bool has_elements) {
+  std::array<NormOperand*, 8> all{&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum, &o.mean, &o.factor};
+  for (NormOperand* operand : all) {
     const bool of_vectors = operand == &o.mean || operand == &o.factor;
     if (!operand->given || (!has_elements && !of_vectors)) continue;
     operand->memory = ops::check_view(context, operation, operand->name, operand->view, operand->written);
   }
   for (std::size_t w = 4; w < all.size(); ++w) {
     for (std::size_t other = 0; other < w; ++other) {
-      const Operand &written = *all[w], &before = *all[other];
+      const NormOperand &written = *all[w], &before = *all[other];
       if (written.used() && before.used() && !may_be(before, written, o)) {
         ops::check_apart(operation, before.view, before.memory, written.view, written.memory, before.name,
                          written.name);
@@ -177,14 +179,14 @@ void check_memory(const Context& context, const char* operation, Operands& o, bo
   }
 }
 
-void set_alignment(NormProblem& p, const Operands& o) {
+void set_alignment(NormProblem& p, const NormOperands& o) {
   p.alignment = 16;
-  for (const Operand* operand : {&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum})
+  for (const NormOperand* operand : {&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum})
     if (operand->used()) p.alignment = std::min(p.alignment, operand->memory.alignment());
   p.row_alignment = std::min(p.alignment, ops::row_alignment(o.in.view, o.in.memory));
 }
 
-cl::Event launch(const Context& context, const Call& call, const Operands& o, double epsilon,
+cl::Event launch(const Context& context, const NormCall& call, const NormOperands& o, double epsilon,
                  const CallOptions& options) {
   const NormProblem& problem = call.p;
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
@@ -192,7 +194,9 @@ cl::Event launch(const Context& context, const Call& call, const Operands& o, do
   const cl_mem any = o.out.used()    ? o.out.view.buffer
                      : o.mean.used() ? o.mean.view.buffer
                                      : o.factor.view.buffer;
-  const auto buffer = [any](const Operand& operand) { return operand.used() ? operand.view.buffer : any; };
+  const auto buffer = [any](const NormOperand& operand) {
+    return operand.used() ? operand.view.buffer : any;
+  };
   const cl_uint flags =
       (o.mean.used() ? 1U : 0U) | (o.factor.used() ? 2U : 0U) | (problem.alignment >= 16 ? 4U : 0U);
   // Kernels count the elements of a row or a column in 32 bits.
@@ -235,8 +239,8 @@ cl::Event launch(const Context& context, const Call& call, const Operands& o, do
 
 cl::Event norm_of(const Context& context, NormOp op, bool columns, const ConstMatrix& in, const Matrix& out,
                   const Norm& what, const CallOptions& options) {
-  Call call = call_of(context, op, columns, in, out, what);
-  Operands operands = operands_of(call, in, out, what);
+  NormCall call = call_of(context, op, columns, in, out, what);
+  NormOperands operands = operands_of(call, in, out, what);
   if (call.vectors() == 0 || (ops::is_empty(in) && !what.mean && !what.reciprocal_deviation)) {
     if (columns)
       return ops::run_empty(context, call.operation(), plan_norm_columns, call.of_columns(), options);

@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;    // of a buffer that is copied
+constexpr std::size_t kMostCopied = std::size_t{1} << 30;   // of a buffer that is copied
 constexpr std::size_t kLittleBytes = std::size_t{1} << 26;  // of the first look
 constexpr cl_uint kMostRounds = 1 << 20;
 constexpr double kMostRate = 1e18;       // a second: no device is near
@@ -88,7 +88,7 @@ double copy_rate(const Context& context) {
   const std::size_t little = std::min(kLittleBytes, most);
   const double rate = copy_rate(context, little);
   // Far more than a cache holds, where that does not take long.
-  const std::size_t wanted = device.type == DeviceType::cpu ? kMostBytes / 8 : kMostBytes;
+  const std::size_t wanted = device.type == DeviceType::cpu ? kMostCopied / 8 : kMostCopied;
   const std::size_t bytes = std::min(wanted, most);
   return bytes > little && 2.0 * static_cast<double>(bytes) / rate < 0.05 ? copy_rate(context, bytes) : rate;
 }

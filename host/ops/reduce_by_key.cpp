@@ -20,7 +20,7 @@ using ops::refuse;
 namespace {
 
 /// What a kernel is given besides the problem; see cl/reduce_by_key/operation.clh.
-struct Operands {
+struct ReduceByKeyOperands {
   ConstVector keys, in;
   Vector unique_keys, out, count;
 };
@@ -52,7 +52,7 @@ void check_count(const ReduceByKeyProblem& problem, const ConstVector& count) {
 }
 
 /// Checks all views. \returns the memory of `in`.
-ops::Memory check_views(const Context& context, const char* operation, const Operands& o) {
+ops::Memory check_views(const Context& context, const char* operation, const ReduceByKeyOperands& o) {
   struct View {
     const char* name;
     ConstMatrix matrix;
@@ -79,7 +79,7 @@ ops::Memory check_views(const Context& context, const char* operation, const Ope
   return views[1].memory;
 }
 
-cl::Event check_and_launch(const Context& context, ReduceByKeyProblem problem, const Operands& o,
+cl::Event check_and_launch(const Context& context, ReduceByKeyProblem problem, const ReduceByKeyOperands& o,
                            const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
   problem.keys = ops::number_type(operation, "keys", o.keys.type);

@@ -22,7 +22,7 @@ using ops::refuse;
 namespace {
 
 /// What a kernel of scan is given besides the problem; see cl/scan/operation.clh. `marks`: keys or offsets.
-struct Operands {
+struct ScanOperands {
   ConstMatrix in;
   Matrix out;
   ConstVector marks;
@@ -40,7 +40,7 @@ cl_ulong initial_bits(const ScanProblem& problem, const Initial& initial) {
   return initial.integer();
 }
 
-cl::Event launch(const Context& context, const ScanProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const ScanProblem& problem, const ScanOperands& o,
                  const CallOptions& options) {
   ConstVector marks = o.marks;
   if (marks.buffer == nullptr) marks.buffer = o.in.buffer;
@@ -55,7 +55,7 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const Opera
 }
 
 /// The checks that all shapes share, and the launch.
-cl::Event check_and_launch(const Context& context, ScanProblem problem, const Operands& o,
+cl::Event check_and_launch(const Context& context, ScanProblem problem, const ScanOperands& o,
                            const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
   plan::check_scan(context.device(), problem);

@@ -21,14 +21,14 @@ using ops::refuse;
 namespace {
 
 /// What a kernel of select is given besides the problem; see cl/select/operation.clh.
-struct Operands {
+struct SelectOperands {
   ConstVector in, flags, lengths;
   Vector out, count;
 };
 
 bool has_lengths(const SelectProblem& problem) { return problem.op == SelectOp::run_length_encode; }
 
-cl::Event launch(const Context& context, const SelectProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const SelectProblem& problem, const SelectOperands& o,
                  const CallOptions& options) {
   const auto is_wide = [](const ConstVector& counts) -> cl_uint { return counts.type.bytes == 8 ? 1 : 0; };
   ConstVector flags = o.flags, lengths = o.lengths;
@@ -43,7 +43,7 @@ cl::Event launch(const Context& context, const SelectProblem& problem, const Ope
 }
 
 /// The checks that all operations share, and the launch.
-cl::Event check_and_launch(const Context& context, SelectProblem problem, const Operands& o,
+cl::Event check_and_launch(const Context& context, SelectProblem problem, const SelectOperands& o,
                            const CallOptions& options) try {
   const char* operation = plan::operation_name(problem);
   problem.in = ops::number_type(operation, "in", o.in.type);

@@ -21,7 +21,7 @@ using ops::refuse;
 namespace {
 
 /// The views of a sort. One of places has no `out`, one of keys alone no values.
-struct Operands {
+struct SortOperands {
   ConstVector keys, out, values, out_values;
 };
 
@@ -36,7 +36,7 @@ cl_uint route_of(std::size_t pass, std::size_t passes, bool in_place) {
   return route;
 }
 
-cl::Event launch(const Context& context, const SortProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const SortProblem& problem, const SortOperands& o,
                  const CallOptions& options, const ops::CallerMemory* callers) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const bool has_values = problem.payload != SortPayload::none;
@@ -63,7 +63,7 @@ cl::Event launch(const Context& context, const SortProblem& problem, const Opera
 }
 
 /// The checks that all sorts share, and the launch.
-cl::Event check_and_launch(const Context& context, SortProblem problem, const Operands& o,
+cl::Event check_and_launch(const Context& context, SortProblem problem, const SortOperands& o,
                            const SortOrder& order, CallOptions options) {
   const char* operation = plan::operation_name(problem);
   const std::optional<Vector> scratch = std::exchange(options.scratch, std::nullopt);

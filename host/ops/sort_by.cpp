@@ -14,20 +14,20 @@ namespace smem {
 
 namespace {
 
-constexpr const char* kOperation = "sort_by";
+constexpr const char* kSortByName = "sort_by";
 
 /// The elements' type in OpenCL C, as the view or the caller says.
 std::string type_of(const ElementType& element, const Comparison& order) {
   if (order.type.empty()) {
-    if (!element.scalar) ops::refuse(kOperation, "type", "one, for opaque elements", "nothing");
-    plan::require_known(kOperation, "in", *element.scalar);
+    if (!element.scalar) ops::refuse(kSortByName, "type", "one, for opaque elements", "nothing");
+    plan::require_known(kSortByName, "in", *element.scalar);
     if (*element.scalar == Scalar::half || *element.scalar == Scalar::bfloat16)
-      ops::refuse(kOperation, "in", "numbers but half and bfloat16", std::string(name_of(*element.scalar)));
+      ops::refuse(kSortByName, "in", "numbers but half and bfloat16", std::string(name_of(*element.scalar)));
     return std::string(opencl_name_of(*element.scalar));
   }
   const std::size_t bytes = plan::bytes_of_type(order.type);
   if (bytes != 0 && bytes != element.bytes) {
-    ops::refuse(kOperation, "type", formatted("a type of {} bytes, as the elements have", element.bytes),
+    ops::refuse(kSortByName, "type", formatted("a type of {} bytes, as the elements have", element.bytes),
                 formatted("\"{}\" of {}", order.type, bytes));
   }
   return order.type;
@@ -48,7 +48,7 @@ cl::Event launch(const Context& context, const SortByProblem& problem, const Con
            to_out ? spare : out.buffer, number(to_out ? 0 : out.offset), number(problem.size),
            number(launch.plan().number("width") << (is_first ? 0 : turn)), launch.scratch(1, in.buffer));
   };
-  return ops::run(context, kOperation, plan_sort_by, problem, options, bind);
+  return ops::run(context, kSortByName, plan_sort_by, problem, options, bind);
 }
 
 }  // namespace
@@ -60,15 +60,15 @@ cl::Event sort_by(const Context& context, const ConstVector& in, const Vector& o
   problem.precedes = order.precedes;
   problem.size = in.size;
   plan::check_sort_by(context.device(), problem);
-  ops::check_type(kOperation, "out", out.type, in.type);
-  ops::check_size(kOperation, "out", out.size, in.size);
-  if (problem.size == 0) return ops::run_empty(context, kOperation, plan_sort_by, problem, options);
-  ops::Views views(context, kOperation);
+  ops::check_type(kSortByName, "out", out.type, in.type);
+  ops::check_size(kSortByName, "out", out.size, in.size);
+  if (problem.size == 0) return ops::run_empty(context, kSortByName, plan_sort_by, problem, options);
+  ops::Views views(context, kSortByName);
   views.read("in", ops::as_matrix(in));
   views.write("out", ops::as_matrix(out), "in");
   return launch(context, problem, in, out, options);
 } catch (const Error& error) {
-  ops::rethrow(kOperation, "precedes", "an expression of a and b in OpenCL C", order.precedes, error);
+  ops::rethrow(kSortByName, "precedes", "an expression of a and b in OpenCL C", order.precedes, error);
 }
 
 }  // namespace smem

@@ -25,11 +25,11 @@ using ops::refuse;
 namespace {
 
 /// The matrices of a call. One of places has no `out`, one of keys alone no values.
-struct Operands {
+struct SortRowsOperands {
   ConstMatrix keys, out, values, out_values;
 };
 
-cl::Event launch(const Context& context, const SortRowsProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const SortRowsProblem& problem, const SortRowsOperands& o,
                  const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto word = [](std::size_t value) { return static_cast<cl_uint>(value); };
@@ -70,8 +70,8 @@ void require_shape(const char* operation, const char* name, const ConstMatrix& m
 }
 
 /// The checks that all sorts share. \returns the problem of the matrices' rows.
-SortRowsProblem checked(const Context& context, const char* operation, SortPayload payload, const Operands& o,
-                        const SortOrder& order) {
+SortRowsProblem checked(const Context& context, const char* operation, SortPayload payload,
+                        const SortRowsOperands& o, const SortOrder& order) {
   SortRowsProblem problem;
   problem.payload = payload;
   problem.keys = ops::number_type(operation, "keys", o.keys.type);
@@ -108,8 +108,8 @@ SortRowsProblem checked(const Context& context, const char* operation, SortPaylo
   return problem;
 }
 
-cl::Event sort_rows_of(const Context& context, const char* operation, SortPayload payload, const Operands& o,
-                       const SortOrder& order, const CallOptions& options) {
+cl::Event sort_rows_of(const Context& context, const char* operation, SortPayload payload,
+                       const SortRowsOperands& o, const SortOrder& order, const CallOptions& options) {
   const SortRowsProblem problem = checked(context, operation, payload, o, order);
   if (ops::is_empty(o.keys)) return ops::run_empty(context, operation, plan_sort_rows, problem, options);
   return launch(context, problem, o, options);
@@ -138,7 +138,7 @@ Matrix written(const ConstMatrix& view) {
 
 /// Columns by transposes.
 cl::Event sort_columns_of(const Context& context, const char* operation, SortPayload payload,
-                          const Operands& o, const SortOrder& order, const CallOptions& options) {
+                          const SortRowsOperands& o, const SortOrder& order, const CallOptions& options) {
   SortRowsProblem problem = checked(context, operation, payload, o, order);
   if (payload == SortPayload::values) {
     const std::size_t bytes = o.values.type.bytes;
@@ -165,7 +165,7 @@ cl::Event sort_columns_of(const Context& context, const char* operation, SortPay
   if (payload != SortPayload::none) values.emplace(context, o.out_values);
   if (payload == SortPayload::values)
     then(transpose(context, o.values, values->matrix(), {.wait_for = {event}}));
-  Operands rows{keys.matrix(), keys.matrix(), {}, {}};
+  SortRowsOperands rows{keys.matrix(), keys.matrix(), {}, {}};
   if (payload == SortPayload::values) rows.values = values->matrix();
   if (payload != SortPayload::none) rows.out_values = values->matrix();
   CallOptions sorting = options;

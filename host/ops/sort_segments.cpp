@@ -18,11 +18,11 @@ using ops::refuse;
 namespace {
 
 /// The vectors of a call. One of places has no `out`, one of keys alone no values.
-struct Operands {
+struct SortSegmentsOperands {
   ConstVector keys, offsets, out, values, out_values;
 };
 
-cl::Event launch(const Context& context, const SortSegmentsProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const SortSegmentsProblem& problem, const SortSegmentsOperands& o,
                  const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto word = [](std::size_t value) { return static_cast<cl_uint>(value); };
@@ -55,7 +55,7 @@ cl::Event launch(const Context& context, const SortSegmentsProblem& problem, con
   return ops::run(context, plan::operation_name(problem), plan_sort_segments, problem, options, bind);
 }
 
-cl::Event check_and_launch(const Context& context, SortPayload payload, const Operands& o,
+cl::Event check_and_launch(const Context& context, SortPayload payload, const SortSegmentsOperands& o,
                            const SortOrder& order, const CallOptions& options) {
   SortSegmentsProblem problem;
   problem.payload = payload;

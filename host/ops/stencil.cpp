@@ -24,7 +24,7 @@ using ops::refuse;
 
 namespace {
 
-constexpr const char* kOperation = "stencil";
+constexpr const char* kStencilName = "stencil";
 
 /// A number as an element of the type, as kernels compute with it.
 double as_element(Scalar type, double value) {
@@ -104,7 +104,7 @@ Stencil Stencil::star(double centre, const std::vector<double>& along_x, const s
   made.edges = edges;
   const auto half_of = [](const char* argument, const std::vector<double>& weights) {
     if (weights.size() % 2 != 0)
-      refuse(kOperation, argument, "as many weights before the cell as behind it", weights.size());
+      refuse(kStencilName, argument, "as many weights before the cell as behind it", weights.size());
     return weights.size() / 2;
   };
   made.radius = {half_of("along_x", along_x), half_of("along_y", along_y), half_of("along_z", along_z)};
@@ -126,31 +126,31 @@ Stencil Stencil::star(double centre, const std::vector<double>& along_x, const s
 
 cl::Event stencil(const Context& context, const ConstGrid& in, const Grid& out, const Stencil& stencil,
                   const CallOptions& options) {
-  ops::check_same_grid(kOperation, in, out);
-  plan::require_known(kOperation, "shape", stencil.shape, StencilShape::expression);
-  StencilProblem problem = ops::problem_of(kOperation, in, out);
+  ops::check_same_grid(kStencilName, in, out);
+  plan::require_known(kStencilName, "shape", stencil.shape, StencilShape::expression);
+  StencilProblem problem = ops::problem_of(kStencilName, in, out);
   problem.shape = stencil.shape;
   problem.boundary = stencil.edges.boundary.value_or(Boundary::zero);
-  plan::require_known(kOperation, "boundary", problem.boundary);
+  plan::require_known(kStencilName, "boundary", problem.boundary);
   problem.expression = stencil.expression;
   const std::array<std::size_t, 3> radius{stencil.radius.x, stencil.radius.y, stencil.radius.z};
   constexpr std::size_t kMost = std::size_t{1} << 29;
   for (std::size_t d = 0; d < 3; ++d) {
-    if (radius.at(d) >= kMost) refuse(kOperation, "radius", formatted("less than {}", kMost), radius.at(d));
+    if (radius.at(d) >= kMost) refuse(kStencilName, "radius", formatted("less than {}", kMost), radius.at(d));
     problem.window.at(d) = 2 * radius.at(d) + 1;
     problem.first.at(d) = -static_cast<std::ptrdiff_t>(radius.at(d));
   }
   const bool weighted = stencil.shape != StencilShape::expression;
   if (stencil.weights.size() != (weighted ? problem.weights() : 0)) {
-    refuse(kOperation, "weights",
+    refuse(kStencilName, "weights",
            weighted ? formatted("{}: one for each cell of a {} of radius {}, {}, {}", problem.weights(),
                                 name_of(stencil.shape), radius[0], radius[1], radius[2])
                     : std::string("none beside an expression"),
            stencil.weights.size());
   }
-  if (!weighted && stencil.expression.empty()) refuse(kOperation, "expression", "OpenCL C", "nothing");
+  if (!weighted && stencil.expression.empty()) refuse(kStencilName, "expression", "OpenCL C", "nothing");
   if (weighted && !stencil.expression.empty())
-    refuse(kOperation, "expression", "none beside weights", formatted("\"{}\"", stencil.expression));
+    refuse(kStencilName, "expression", "none beside weights", formatted("\"{}\"", stencil.expression));
   return ops::run_stencil(context, problem, in, out, stencil.weights, stencil.edges.value, options);
 }
 

@@ -17,7 +17,7 @@ using ops::refuse;
 namespace {
 
 /// The matrices of a call. One of an n-th element has no places.
-struct Operands {
+struct TopKOperands {
   ConstMatrix in, values, places;
 };
 
@@ -30,7 +30,7 @@ cl_uint turn_of(const ops::Launching& launch) {
                                      : launch.launch().number("turn") + repeat);
 }
 
-cl::Event launch(const Context& context, const TopKProblem& problem, const Operands& o,
+cl::Event launch(const Context& context, const TopKProblem& problem, const TopKOperands& o,
                  const CallOptions& options) {
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto word = [](std::size_t value) { return static_cast<cl_uint>(value); };
@@ -51,7 +51,7 @@ cl::Event launch(const Context& context, const TopKProblem& problem, const Opera
 }
 
 /// Checks views of at least one element, and launches.
-cl::Event check_and_launch(const Context& context, TopKProblem problem, const Operands& o,
+cl::Event check_and_launch(const Context& context, TopKProblem problem, const TopKOperands& o,
                            const CallOptions& options) {
   const char* operation = name_of(problem.op).data();
   const bool has_places = problem.op == TopKOp::top_k;
@@ -78,7 +78,8 @@ void require_shape(const char* name, const ConstMatrix& matrix, const ConstMatri
          formatted("{} of {} x {}", matrix.batch, matrix.rows, matrix.cols));
 }
 
-cl::Event top_k_of(const Context& context, const Operands& o, const TopK& which, const CallOptions& options) {
+cl::Event top_k_of(const Context& context, const TopKOperands& o, const TopK& which,
+                   const CallOptions& options) {
   constexpr const char* kOperation = "top_k";
   TopKProblem problem;
   problem.type = ops::number_type(kOperation, "in", o.in.type);
@@ -102,7 +103,7 @@ cl::Event top_k_of(const Context& context, const Operands& o, const TopK& which,
 
 cl::Event top_k(const Context& context, const ConstVector& in, const Vector& values, const Vector& places,
                 const TopK& which, const CallOptions& options) {
-  const Operands operands{ops::as_matrix(in), ops::as_matrix(values), ops::as_matrix(places)};
+  const TopKOperands operands{ops::as_matrix(in), ops::as_matrix(values), ops::as_matrix(places)};
   return top_k_of(context, operands, which, options);
 }
 

@@ -18,8 +18,6 @@ namespace {
 
 using namespace plan;
 
-constexpr const char* kName = "append_to_cache";
-
 /// Elements that divide keys, values and what is rotated, and are aligned in every vector.
 std::size_t pack_of(const AppendToCachePolicy& policy, const AppendToCacheProblem& p) {
   const std::size_t most = row_pack(policy.pack_bytes, p.alignment, p.type, p.type);
@@ -33,7 +31,7 @@ Attempt plan_variant(const Device& device, const AppendToCacheProblem& p, const 
   const std::size_t group = group_for(device, group_wanted(fixed, policy.group), 0);
   if (group == 0) return no_tile_fits(device);
   const std::size_t pack = variant == "naive" ? 1 : pack_of(policy, p);
-  Plan plan = named_plan(kName, variant, "append_to_cache/append.cl", "append_to_cache");
+  Plan plan = named_plan(kAppendToCacheName, variant, "append_to_cache/append.cl", "append_to_cache");
   define_row_types(plan, p.type, p.type);
   define(plan, {{"GROUP", group},
                 {"PACK", pack},
@@ -71,34 +69,31 @@ const Evidence& evidence(const Device& device, const AppendToCacheProblem& /*p*/
   return append_to_cache_policy(device).evidence;
 }
 
-constexpr Operation<AppendToCacheProblem> kAppend{.what = "append to a cache",
-                                                  .name = [](const AppendToCacheProblem&) { return kName; },
-                                                  .variants = append_to_cache_variants,
-                                                  .check = check_append_to_cache,
-                                                  .preference = preference,
-                                                  .attempt = plan_variant,
-                                                  .why_not = why_not,
-                                                  .evidence = evidence,
-                                                  .one_work_item = nullptr};
-
-void require_size(const char* argument, std::size_t size) {
-  if (size >= 1 && size <= 256) return;
-  refuse(kName, argument, "vectors of 1 to 256 elements", formatted("{}", size));
-}
+constexpr Operation<AppendToCacheProblem> kAppend{
+    .what = "append to a cache",
+    .name = [](const AppendToCacheProblem&) { return kAppendToCacheName; },
+    .variants = append_to_cache_variants,
+    .check = check_append_to_cache,
+    .preference = preference,
+    .attempt = plan_variant,
+    .why_not = why_not,
+    .evidence = evidence,
+    .one_work_item = nullptr};
 
 }  // namespace
 
 void plan::check_append_to_cache(const Device& /*device*/, const AppendToCacheProblem& p) {
-  require_known(kName, "k", p.type);
-  require_one_of(kName, "k", p.type, {Scalar::half, Scalar::bfloat16, Scalar::float32});
-  require_known(kName, "pairs", p.pairs, RotaryPairs::neighbours);
-  require_size("k", p.head_size);
-  require_size("v", p.value_size);
-  if (p.tokens > kMostTokens) refuse(kName, "k", "at most 2^29 tokens", formatted("{}", p.tokens));
-  require_elements(kName, "k", {p.batch, p.heads, p.tokens, p.head_size});
-  require_elements(kName, "v", {p.batch, p.heads, p.tokens, p.value_size});
+  require_known(kAppendToCacheName, "k", p.type);
+  require_one_of(kAppendToCacheName, "k", p.type, {Scalar::half, Scalar::bfloat16, Scalar::float32});
+  require_known(kAppendToCacheName, "pairs", p.pairs, RotaryPairs::neighbours);
+  require_head_size(kAppendToCacheName, "k", p.head_size);
+  require_head_size(kAppendToCacheName, "v", p.value_size);
+  if (p.tokens > kMostTokens)
+    refuse(kAppendToCacheName, "k", "at most 2^29 tokens", formatted("{}", p.tokens));
+  require_elements(kAppendToCacheName, "k", {p.batch, p.heads, p.tokens, p.head_size});
+  require_elements(kAppendToCacheName, "v", {p.batch, p.heads, p.tokens, p.value_size});
   if (p.rotated > p.head_size || p.rotated % 2 != 0) {
-    refuse(kName, "rotated", formatted("an even number, at most {}", p.head_size),
+    refuse(kAppendToCacheName, "rotated", formatted("an even number, at most {}", p.head_size),
            formatted("{}", p.rotated));
   }
 }
@@ -107,7 +102,7 @@ std::vector<std::string_view> append_to_cache_variants() { return {"naive", "pac
 
 Plan plan_append_to_cache(const Device& device, const AppendToCacheProblem& problem,
                           const PlanOverrides& overrides) {
-  return plan_call(kAppend, kName, problem.type, device, problem, overrides);
+  return plan_call(kAppend, kAppendToCacheName, problem.type, device, problem, overrides);
 }
 
 }  // namespace smem

@@ -21,8 +21,6 @@ using namespace plan::attention;
 
 constexpr const char* kAttention = "attention";
 
-const char* operation_name(const AttentionProblem& /*p*/) { return kAttention; }
-
 void define_problem(Launch& launch, const AttentionProblem& p) {
   define_row_types(launch, p.in, p.out);
   define(launch, {{"HEAD_SIZE", p.head_size}, {"VALUE_SIZE", p.value_size}});
@@ -91,7 +89,7 @@ Attempt naive(const Device& device, const AttentionProblem& p) {
   const std::size_t slice = std::min(at_least_1(most / row_bytes), at_least_1(rows));
   if (row_bytes > most) return formatted("a row of logits takes {} bytes; there are {}", row_bytes, most);
   const auto launch = [&](const char* what, const char* entry, std::size_t items) {
-    Plan plan = base_plan(p, what, "attention/naive.cl", entry);
+    Plan plan = attention::base_plan(p, what, "attention/naive.cl", entry);
     set_groups(plan, group, divide_up(items, group));
     plan.numbers = {{"tiles", tiles}, {"rows", rows}, {"slice", slice}};
     return plan;
@@ -142,7 +140,7 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
     if (p.value_size > tile.most_value || made.bytes > local_room(device) ||
         group_for(device, made.group, 0) != made.group)
       continue;
-    Plan plan = base_plan(p, "tiled", "attention/tiled.cl", "attention_tiled");
+    Plan plan = attention::base_plan(p, "tiled", "attention/tiled.cl", "attention_tiled");
     if (std::string reason = set_tiles(plan, p, tile.m, made.group); !reason.empty()) return reason;
     const bool packs = p.head_size % 4 == 0 && p.value_size % 4 == 0 && p.alignment >= 4 * size_of(p.in);
     plan.tile_cols = tile.n;
@@ -189,7 +187,7 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
     if (std::max(p.head_size, p.value_size) > tile.most_size || bytes > device.local_bytes ||
         group_for(device, group, 0) != group)
       continue;
-    Plan plan = base_plan(p, "mma", "nvidia/attention/mma.cl", "attention_mma");
+    Plan plan = attention::base_plan(p, "mma", "nvidia/attention/mma.cl", "attention_mma");
     if (std::string reason = set_tiles(plan, p, tile.rows(), group); !reason.empty()) return reason;
     plan.tile_cols = tile.keys;
     plan.vector_width = 8;
@@ -226,7 +224,7 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
     const std::size_t bytes = of_queries + tile.stages * (keys * mma_pitch(larger) + 16);
     if (larger > tile.most_size || bytes > device.local_bytes || tile.group() > device.max_work_group)
       continue;
-    Plan plan = base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
+    Plan plan = attention::base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
     if (std::string reason = set_tiles(plan, p, tile.rows(), tile.group()); !reason.empty()) return reason;
     plan.target = "sm_90a";
     plan.tile_cols = keys;
@@ -293,7 +291,7 @@ Attempt cpu(const Device& device, const AttentionProblem& p) {
       return no_tile_fits(device);
     }
   }
-  Plan plan = base_plan(p, "cpu", "attention/cpu.cl", "attention_cpu");
+  Plan plan = attention::base_plan(p, "cpu", "attention/cpu.cl", "attention_cpu");
   if (std::string reason = set_tiles(plan, p, tile.m, 1); !reason.empty()) return reason;
   plan.tile_cols = tile.n;
   plan.vector_width = tile.lanes;
@@ -349,21 +347,17 @@ const Evidence& evidence(const Device& device, const AttentionProblem& /*p*/, co
   return plan.variant == "split_keys" ? policy.split.evidence : policy.evidence;
 }
 
-constexpr Operation<AttentionProblem> kOperation{.what = "attention",
-                                                 .name = operation_name,
-                                                 .variants = attention_variants,
-                                                 .check = check_attention,
-                                                 .preference = preference,
-                                                 .attempt = plan_variant,
-                                                 .why_not = why_not,
-                                                 .evidence = evidence,
-                                                 .one_work_item = "a thread has a tile",
-                                                 .with_tile = "split"};
-
-void require_size(const char* argument, std::size_t size) {
-  if (size >= 1 && size <= 256) return;
-  refuse(kAttention, argument, "vectors of 1 to 256 elements", formatted("{}", size));
-}
+constexpr Operation<AttentionProblem> kAttentionOperation{
+    .what = "attention",
+    .name = [](const AttentionProblem&) { return kAttention; },
+    .variants = attention_variants,
+    .check = check_attention,
+    .preference = preference,
+    .attempt = plan_variant,
+    .why_not = why_not,
+    .evidence = evidence,
+    .one_work_item = "a thread has a tile",
+    .with_tile = "split"};
 
 void require_tokens(const char* argument, std::size_t tokens) {
   if (tokens <= kMostTokens) return;
@@ -379,8 +373,8 @@ void plan::check_attention(const Device& /*device*/, const AttentionProblem& p) 
   require_one_of(kAttention, "q", p.in, {Scalar::half, Scalar::bfloat16, Scalar::float32});
   if (p.out != p.in) require_one_of(kAttention, "out", p.out, {Scalar::float32});
   if (p.bias && p.bias_type != p.in) require_one_of(kAttention, "bias", p.bias_type, {Scalar::float32});
-  require_size("q", p.head_size);
-  require_size("v", p.value_size);
+  require_head_size(kAttention, "q", p.head_size);
+  require_head_size(kAttention, "v", p.value_size);
   require_tokens("q", p.queries);
   require_tokens("k", p.keys);
   require_elements(kAttention, "q", {p.batch, p.heads, p.queries, p.head_size});
@@ -403,7 +397,7 @@ std::vector<std::string_view> attention_variants() {
 }
 
 Plan plan_attention(const Device& device, const AttentionProblem& problem, const PlanOverrides& overrides) {
-  return plan_call(kOperation, kAttention, problem.in, device, problem, overrides);
+  return plan_call(kAttentionOperation, kAttention, problem.in, device, problem, overrides);
 }
 
 }  // namespace smem

@@ -6,11 +6,18 @@
 #include <smem/attention_plan.hpp>
 
 #include <cstddef>
+#include <string>
 
 namespace smem::plan {
 
 /// Tokens of a view, at most: kernels add the numbers of two in 32 bits with a sign.
 inline constexpr std::size_t kMostTokens = std::size_t{1} << 29;
+
+/// \throws Error naming the argument unless vectors of heads may have so many elements.
+inline void require_head_size(const char* operation, const char* argument, std::size_t size) {
+  if (size >= 1 && size <= 256) return;
+  refuse(operation, argument, "vectors of 1 to 256 elements", std::to_string(size));
+}
 
 /// \throws Error naming the argument unless the device can compute it.
 void check_attention(const Device& device, const AttentionProblem& problem);

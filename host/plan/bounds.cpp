@@ -18,14 +18,14 @@ namespace {
 
 using namespace plan;
 
-const char* operation_name(const BoundsProblem& p) { return name_of(p.op).data(); }
+const char* bounds_name(const BoundsProblem& p) { return name_of(p.op).data(); }
 
 Attempt bisection(const Device& device, const BoundsProblem& p, const PlanOverrides& fixed,
                   std::string_view variant) {
   const MergePolicy& policy = merge_policy(device);
   const std::size_t usual = device.type == DeviceType::cpu ? 16 : policy.bounds_group;
   const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : usual, 0);
-  Plan plan = named_plan(operation_name(p), variant, "bounds/bounds.cl", "bounds");
+  Plan plan = named_plan(bounds_name(p), variant, "bounds/bounds.cl", "bounds");
   define_order(plan, p.keys, p.total_order, p.descending);
   plan.text_defines.emplace_back("PLACE", opencl_name_of(p.places));
   if (p.op == BoundsOp::upper_bound) define(plan, "UPPER", 1);
@@ -63,7 +63,7 @@ const Evidence& evidence(const Device& device, const BoundsProblem& /*p*/, const
 
 void check(const Device& /*device*/, const BoundsProblem& p) {
   require_known("lower_bound", "op", p.op, BoundsOp::is_sorted);
-  const char* operation = operation_name(p);
+  const char* operation = bounds_name(p);
   require_known(operation, "keys", p.keys);
   require_known(operation, "places", p.places);
   require_one_of(operation, "places", p.places, {Scalar::uint32, Scalar::uint64});
@@ -74,7 +74,7 @@ void check(const Device& /*device*/, const BoundsProblem& p) {
 }
 
 constexpr Operation<BoundsProblem> kBounds{.what = "search",
-                                           .name = operation_name,
+                                           .name = bounds_name,
                                            .variants = bounds_variants,
                                            .check = check,
                                            .preference = preference,

@@ -18,7 +18,7 @@ namespace {
 
 using namespace plan;
 
-constexpr const char* kOperation = "box_blur";
+constexpr const char* kBoxName = "box_blur";
 constexpr std::size_t kCpuLanes = 8;
 
 /// The largest number of an integer type of pixels.
@@ -47,8 +47,8 @@ bool has_small_sums(const SeparableProblem& g) {
 /// Whether separable() computes it, by sums of floats.
 bool is_separable(const SeparableProblem& g) { return is_float(g.in) || has_small_sums(g); }
 
-Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
-  Plan plan = filter_plan(kOperation, variant, file, entry, g, g.row_taps / 2, g.column_taps / 2);
+Plan box_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
+  Plan plan = filter_plan(kBoxName, variant, file, entry, g, g.row_taps / 2, g.column_taps / 2);
   plan.text_defines.emplace_back("SUM", sum_of(g).name);
   define(plan, "SUM_INTEGER", sum_of(g).integer ? 1 : 0);
   if (!is_float(g.in) && is_float(g.out) && has_small_sums(g)) define(plan, "SMALL_SUMS", 1);
@@ -56,8 +56,8 @@ Plan base_plan(const SeparableProblem& g, std::string_view variant, const char* 
   return plan;
 }
 
-Plan pass(const Device& device, const SeparableProblem& g, bool first) {
-  Plan plan = base_plan(g, first ? "first" : "two_pass", "blur/box_pass.cl", "box_pass");
+Plan box_pass(const Device& device, const SeparableProblem& g, bool first) {
+  Plan plan = box_plan(g, first ? "first" : "two_pass", "blur/box_pass.cl", "box_pass");
   const std::size_t run = box_policy(device).run;
   const std::array<std::size_t, 3> extent =
       first ? std::array<std::size_t, 3>{divide_up(g.width, run), g.height, g.planes}
@@ -72,15 +72,15 @@ Plan pass(const Device& device, const SeparableProblem& g, bool first) {
   return plan;
 }
 
-Plan two_pass(const Device& device, const SeparableProblem& g) {
-  Plan plan = pass(device, g, false);
-  plan.before.push_back(pass(device, g, true));
+Plan box_two_pass(const Device& device, const SeparableProblem& g) {
+  Plan plan = box_pass(device, g, false);
+  plan.before.push_back(box_pass(device, g, true));
   add_scratch(plan, g.elements() * sum_of(g).bytes);
   return plan;
 }
 
 /// How groups share a plane: strips of columns, and bands of rows.
-struct Strip {
+struct BoxStrip {
   std::size_t group = 0, columns = 0, results = 0;
   std::size_t step = 0, ahead = 0;
   std::size_t bytes = 0;
@@ -106,14 +106,14 @@ std::size_t strip_halo(const SeparableProblem& g, std::size_t columns) {
 }
 
 /// Local memory of a strip without its ring.
-std::size_t tile_bytes(const Device& device, const SeparableProblem& g, const Strip& strip) {
+std::size_t tile_bytes(const Device& device, const SeparableProblem& g, const BoxStrip& strip) {
   const std::size_t row = strip.group * strip.columns;
   const std::size_t sums = uses_shuffles(device, strip.group) ? 2 * row : row + g.channels * strip.group;
   return strip.step * sums * sum_of(g).bytes;
 }
 
 /// Groups that are resident on a unit.
-std::size_t resident_groups(const Device& device, const Strip& strip) {
+std::size_t resident_groups(const Device& device, const BoxStrip& strip) {
   const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
   const std::size_t by_memory = memory / (strip.bytes + device.unit.local_reserved + kOwnBytes);
   const std::size_t by_items = box_policy(device).march.items_a_unit / strip.group;
@@ -121,7 +121,7 @@ std::size_t resident_groups(const Device& device, const Strip& strip) {
 }
 
 /// Bands, so that the groups are one round of those that are resident.
-void set_bands(const Device& device, const SeparableProblem& g, Strip& strip) {
+void set_bands(const Device& device, const SeparableProblem& g, BoxStrip& strip) {
   const BoxMarch& policy = box_policy(device).march;
   const std::size_t units = at_least_1(device.compute_units);
   const std::size_t strips = divide_up(g.row_elements(), strip.results) * g.planes;
@@ -141,13 +141,13 @@ void set_bands(const Device& device, const SeparableProblem& g, Strip& strip) {
                (strip.ring ? 1 : 1.25);
 }
 
-std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g, std::size_t group,
-                                std::size_t columns) {
+std::optional<BoxStrip> make_strip(const Device& device, const SeparableProblem& g, std::size_t group,
+                                   std::size_t columns) {
   const BoxMarch& policy = box_policy(device).march;
   const std::size_t halo = strip_halo(g, columns);
   const std::size_t most = local_room(device);
   if (group * columns < halo + columns) return std::nullopt;
-  Strip strip;
+  BoxStrip strip;
   strip.group = group;
   strip.columns = columns;
   strip.results = group * columns - halo;
@@ -161,7 +161,7 @@ std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g,
   strip.bytes = tile_bytes(device, g, strip);
   if (strip.bytes > most) return std::nullopt;
   const std::size_t ring = (g.column_taps - 1) * group * part_bytes(g, columns);
-  Strip kept = strip;
+  BoxStrip kept = strip;
   while (tile_bytes(device, g, kept) + ring > most && kept.step > 2)
     kept.step /= 2;
   kept.bytes = tile_bytes(device, g, kept) + ring;
@@ -172,13 +172,13 @@ std::optional<Strip> make_strip(const Device& device, const SeparableProblem& g,
 }
 
 /// The strip whose units are done first; `wanted`: work-items of a group, or 0.
-std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, std::size_t wanted) {
+std::optional<BoxStrip> strip_for(const Device& device, const SeparableProblem& g, std::size_t wanted) {
   const BoxMarch& policy = box_policy(device).march;
   const std::size_t limit = group_for(device, 2 * policy.most_group, 0);
   const std::size_t least = g.channels == 3 ? 3 : is_float(g.in) ? std::max(g.channels, policy.columns) : 4;
-  std::optional<Strip> best;
+  std::optional<BoxStrip> best;
   const auto consider = [&](std::size_t group, std::size_t columns) {
-    const std::optional<Strip> strip = make_strip(device, g, group, columns);
+    const std::optional<BoxStrip> strip = make_strip(device, g, group, columns);
     if (strip && (!best || strip->work < best->work)) best = strip;
     return strip.has_value();
   };
@@ -200,16 +200,16 @@ std::optional<Strip> strip_for(const Device& device, const SeparableProblem& g, 
   return best;
 }
 
-std::string no_room(const Device& device, const SeparableProblem& g) {
+std::string no_room_for_box(const Device& device, const SeparableProblem& g) {
   return formatted("a box of {} x {} does not fit {} bytes of local memory", g.row_taps, g.column_taps,
                    device.local_bytes);
 }
 
-Attempt march(const Device& device, const SeparableProblem& g, std::size_t wanted) {
+Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t wanted) {
   if (!box_policy(device).march.used) return "its columns would not stay in registers";
-  const std::optional<Strip> strip = strip_for(device, g, wanted);
-  if (!strip) return no_room(device, g);
-  Plan plan = base_plan(g, "march", "blur/box_march.cl", "box_march");
+  const std::optional<BoxStrip> strip = strip_for(device, g, wanted);
+  if (!strip) return no_room_for_box(device, g);
+  Plan plan = box_plan(g, "march", "blur/box_march.cl", "box_march");
   const std::size_t columns = strip->columns;
   const std::size_t groups = divide_up(g.row_elements(), strip->results) * strip->bands * g.planes;
   set_groups(plan, strip->group, groups, std::size_t{1} << 20);
@@ -238,18 +238,18 @@ Attempt march(const Device& device, const SeparableProblem& g, std::size_t wante
 }
 
 /// Sums of local memory that a thread of a CPU uses; 0: too few.
-std::size_t cpu_memory(const Device& device, const SeparableProblem& g) {
+std::size_t box_cpu_memory(const Device& device, const SeparableProblem& g) {
   const std::size_t most = local_room(device) / sum_of(g).bytes;
   const std::size_t least = 3 * (round_up(g.halo() + 16 * kCpuLanes, 16));
   if (least > most) return 0;
   return std::min(most, std::max(box_policy(device).thread_sums, 2 * least));
 }
 
-Attempt cpu(const Device& device, const SeparableProblem& g) {
-  const std::size_t memory = cpu_memory(device, g);
+Attempt box_cpu(const Device& device, const SeparableProblem& g) {
+  const std::size_t memory = box_cpu_memory(device, g);
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
-  if (memory == 0) return no_room(device, g);
-  Plan plan = base_plan(g, "cpu", "blur/box_cpu.cl", "box_cpu");
+  if (memory == 0) return no_room_for_box(device, g);
+  Plan plan = box_plan(g, "cpu", "blur/box_cpu.cl", "box_cpu");
   const std::size_t band = cpu_band(device, g.height, g.planes, g.column_taps - 1);
   set_groups(plan, 1, divide_up(g.height, band) * g.planes,
              box_policy(device).threads_items * device.compute_units);
@@ -269,8 +269,8 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
     if (!is_separable(g)) return "its float sums are not exact";
     return plan_separable(device, box_as_separable(g), PlanOverrides{.work_items = fixed.work_items});
   }
-  if (variant == "two_pass") return two_pass(device, g);
-  return variant == "march" ? march(device, g, fixed.work_items) : cpu(device, g);
+  if (variant == "two_pass") return box_two_pass(device, g);
+  return variant == "march" ? box_march(device, g, fixed.work_items) : box_cpu(device, g);
 }
 
 std::vector<std::string_view> preference(const Device& device, const BoxProblem& problem,
@@ -297,7 +297,7 @@ const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, co
 }
 
 constexpr Operation<BoxProblem> kBox{.what = "blur",
-                                     .name = [](const BoxProblem&) { return kOperation; },
+                                     .name = [](const BoxProblem&) { return kBoxName; },
                                      .variants = box_variants,
                                      .check = check_box,
                                      .preference = preference,
@@ -310,10 +310,10 @@ constexpr Operation<BoxProblem> kBox{.what = "blur",
 
 void plan::check_box(const Device& device, const BoxProblem& problem) {
   const SeparableProblem& g = problem.grids;
-  check_grids(kOperation, device, g);
+  check_grids(kBoxName, device, g);
   for (const std::size_t taps : {g.row_taps, g.column_taps}) {
     if (taps % 2 != 1 || taps / 2 > kMaxBoxRadius)
-      refuse(kOperation, "radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", taps / 2));
+      refuse(kBoxName, "radius", formatted("at most {}", kMaxBoxRadius), formatted("{}", taps / 2));
   }
 }
 
@@ -337,7 +337,7 @@ SeparableProblem plan::box_as_separable(SeparableProblem g) {
 std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "cpu"}; }
 
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
-  return plan_call(kBox, kOperation, problem.grids.in, device, problem, overrides);
+  return plan_call(kBox, kBoxName, problem.grids.in, device, problem, overrides);
 }
 
 }  // namespace smem

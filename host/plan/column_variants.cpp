@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <utility>
 
-namespace smem::plan {
+namespace smem {
 
 namespace {
+
+using namespace plan;
 
 std::size_t value_bytes(const ColumnWork& w) { return size_of(row_value(w.in)); }
 std::size_t blocks_of(const ColumnWork& w, std::size_t width) {
@@ -229,12 +231,12 @@ Attempt cpu(const Device& device, const ColumnWork& w) {
 
 }  // namespace
 
-std::vector<std::string_view> column_variants() {
+std::vector<std::string_view> plan::column_variants() {
   return {"naive", "online", "split", "tiled", "together", "cpu"};
 }
 
-Attempt plan_column_variant(const Device& device, const ColumnWork& w, const PlanOverrides& fixed,
-                            std::string_view variant) {
+plan::Attempt plan::plan_column_variant(const Device& device, const ColumnWork& w, const PlanOverrides& fixed,
+                                        std::string_view variant) {
   const std::size_t wanted = fixed.work_items;
   if (variant == "naive") return naive(device, w, wanted);
   if (variant == "tiled") return tiled(device, w, wanted);
@@ -244,8 +246,8 @@ Attempt plan_column_variant(const Device& device, const ColumnWork& w, const Pla
   return cpu(device, w);
 }
 
-std::vector<std::string_view> column_preference(const Device& device, const ColumnWork& w,
-                                                const PlanOverrides& fixed) {
+std::vector<std::string_view> plan::column_preference(const Device& device, const ColumnWork& w,
+                                                      const PlanOverrides& fixed) {
   if (runs_cpu_variant(device)) return {"cpu", "online", "naive"};
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t group = online_group(device, w, true, fixed.work_items);
@@ -261,7 +263,7 @@ std::vector<std::string_view> column_preference(const Device& device, const Colu
   return {"tiled", "online", "naive"};
 }
 
-std::string why_not_column_variant(std::string_view variant, const Plan& chosen) {
+std::string plan::why_not_column_variant(std::string_view variant, const Plan& chosen) {
   if (variant == "naive") return "one work-item has a whole column, which it reads more than once";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "together") return "for long columns, where groups of a launch start in order and go on";
@@ -269,11 +271,11 @@ std::string why_not_column_variant(std::string_view variant, const Plan& chosen)
   return "it reads each column twice";
 }
 
-void check_columns(const char* operation, const Device& device, Scalar in, Scalar out, std::size_t rows,
-                   std::size_t cols, std::size_t batch) {
+void plan::check_columns(const char* operation, const Device& device, Scalar in, Scalar out, std::size_t rows,
+                         std::size_t cols, std::size_t batch) {
   check_rows(operation, device, in, out, rows, 0, batch);
   require_elements(operation, "in", {rows, cols, batch});
   if (rows > kMostCols) refuse(operation, "in", "columns of at most 2^30 elements", std::to_string(rows));
 }
 
-}  // namespace smem::plan
+}  // namespace smem

@@ -18,10 +18,6 @@ namespace {
 using namespace plan;
 using namespace plan::conv2d;
 
-// Bits that a window has for its columns and rows.
-constexpr std::size_t kMostColumns = 15, kMostRows = 16;
-constexpr std::size_t kMost32 =
-    (std::size_t{1} << 31) - 1024;  // what kernels count in 32 bits, and a tile more
 // Items after each row of the weights' tile: 8 weights by 4 planes, or 2 packs of 4 by 16, meet all 32 banks
 // when they are stored, and vectors of 4 stay aligned.
 constexpr std::size_t kPadding = 4;

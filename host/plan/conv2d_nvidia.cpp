@@ -15,8 +15,6 @@ namespace {
 using namespace plan;
 using namespace plan::conv2d;
 
-constexpr std::size_t kMostColumns = 15, kMostRows = 16;  // bits that a window has
-constexpr std::size_t kMost32 = (std::size_t{1} << 31) - 1024;
 constexpr std::size_t kHalf = 2;  // gemm/numbers.clh's TYPE_HALF
 
 template <class Tile>

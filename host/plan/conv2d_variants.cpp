@@ -17,13 +17,13 @@ namespace {
 using namespace plan;
 using namespace plan::conv2d;
 
-constexpr std::size_t kMostItems = std::size_t{1} << 60;  // of a tile: more than local memory has
+constexpr std::size_t kMostTileItems = std::size_t{1} << 60;  // of a tile: more than local memory has
 
 /// The largest power of two, at most 64, that divides so many bytes.
 std::size_t power_in(std::size_t bytes) { return std::size_t{1} << std::countr_zero(64 | bytes); }
 
 Attempt naive(const Device& device, const Conv2dProblem& p) {
-  Plan plan = base_plan(p, "naive", "conv2d/naive.cl", "conv2d_naive");
+  Plan plan = conv2d::base_plan(p, "naive", "conv2d/naive.cl", "conv2d_naive");
   predict(p, plan);
   if (!is_planar(p)) {
     define(plan, {{"IN_INTERLEAVED", p.in_interleaved ? 1 : 0},
@@ -49,7 +49,7 @@ struct Tiles {
     const std::size_t rows = (lanes_y - 1) * p.stride.y + (p.window.height - 1) * p.dilation.y + 1;
     const std::size_t cols = (block_w() - 1) * p.stride.x + (p.window.width - 1) * p.dilation.x + 1;
     const std::size_t items = size_product(depth, rows, round_up(cols, p.stride.x));
-    return round_up(std::min(items, kMostItems), 8);  // what follows begins at 32 bytes
+    return round_up(std::min(items, kMostTileItems), 8);  // what follows begins at 32 bytes
   }
   std::size_t weight_items(const Conv2dProblem& p) const {
     return round_up(depth * p.taps() * (block_k() + (block_k() > 8 ? 4 : 0)), 8);
@@ -100,7 +100,7 @@ Attempt direct(const Device& device, const Conv2dProblem& p) {
   const std::optional<Tiles> found = tiles_for(device, p);
   if (!found) return formatted("no piece of the input fits {} bytes of local memory", device.local_bytes);
   const Tiles& t = *found;
-  Plan plan = base_plan(p, "direct", "conv2d/direct.cl", "conv2d_direct");
+  Plan plan = conv2d::base_plan(p, "direct", "conv2d/direct.cl", "conv2d_direct");
   predict(p, plan);
   const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), t.block_k()) *
                            divide_up(p.out_height, t.lanes_y) * divide_up(p.out_width, t.block_w());
@@ -146,7 +146,7 @@ Registers registers_of(const Device& device, const Conv2dProblem& p) {
 }
 
 /// How "cpu" cuts its work.
-struct Cut {
+struct CpuCut {
   std::size_t block_k = 0;  ///< planes of a job
   std::size_t tile_w = 0;   ///< columns of results
   std::size_t tile_h = 0;   ///< rows of results
@@ -154,24 +154,24 @@ struct Cut {
 };
 
 /// What of local memory "cpu" takes for a cut, in values: powers of two, so that few programs serve all.
-std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p, const Cut& cut) {
+std::array<std::size_t, 3> items_of(const Device& device, const Conv2dProblem& p, const CpuCut& cut) {
   const Registers r = registers_of(device, p);
   const std::size_t rows = (cut.tile_h - 1) * p.stride.y + (p.window.height - 1) * p.dilation.y + 1;
   const std::size_t cols = (cut.tile_w - 1) * p.stride.x + (p.window.width - 1) * p.dilation.x + 1;
   const std::size_t planes = round_up(cut.block_k, r.each_k);
   const std::size_t tile = size_product(cut.depth, rows, round_up(cols, p.stride.x));
-  return {std::bit_ceil(std::min(tile, kMostItems)), std::bit_ceil(planes * cut.depth * p.taps()),
+  return {std::bit_ceil(std::min(tile, kMostTileItems)), std::bit_ceil(planes * cut.depth * p.taps()),
           std::bit_ceil(planes * cut.tile_h * cut.tile_w)};
 }
 
 /// The largest cut that local memory holds; nothing: none does.
-std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
+std::optional<CpuCut> cut_for(const Device& device, const Conv2dProblem& p) {
   const Registers r = registers_of(device, p);
   const std::size_t block_w = r.vectors * r.lanes, width = at_least_1(p.out_width);
   const std::size_t height = at_least_1(p.out_height);
   const std::size_t filters = at_least_1(p.group_filters());
   const conv2d::CpuPolicy& policy = policy_of(device).cpu;
-  Cut cut;
+  CpuCut cut;
   cut.depth = std::clamp<std::size_t>(policy.weights / p.taps(), 1, at_least_1(p.group_channels()));
   cut.block_k = std::min(round_up(filters, r.each_k), round_up(policy.filters, r.each_k));
   cut.tile_w = round_up(divide_up(width, divide_up(width, policy.cols)), block_w);
@@ -214,12 +214,12 @@ std::optional<Cut> cut_for(const Device& device, const Conv2dProblem& p) {
 Attempt cpu(const Device& device, const Conv2dProblem& p) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   if (conv2d::is_by_rows(device, p)) return conv2d::by_rows(device, p);
-  const std::optional<Cut> found = cut_for(device, p);
+  const std::optional<CpuCut> found = cut_for(device, p);
   if (!found) return formatted("no piece of the input fits {} bytes of local memory", device.local_bytes);
-  const Cut& cut = *found;
+  const CpuCut& cut = *found;
   const Registers r = registers_of(device, p);
   const auto items = items_of(device, p, cut);
-  Plan plan = base_plan(p, "cpu", "conv2d/cpu.cl", "conv2d_cpu");
+  Plan plan = conv2d::base_plan(p, "cpu", "conv2d/cpu.cl", "conv2d_cpu");
   predict(p, plan);
   const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), cut.block_k) *
                            divide_up(p.out_height, cut.tile_h) * divide_up(p.out_width, cut.tile_w);
@@ -335,7 +335,7 @@ Launch columns(const Device& device, const Conv2dProblem& p, const Slices& slice
 
 /// The launches of one slice and one group of channels. The call makes the products by gemm(), which has
 /// plans of its own for the groups and for the last slice, which may be smaller.
-Attempt gemm(const Device& device, const Conv2dProblem& p) {
+Attempt by_gemm(const Device& device, const Conv2dProblem& p) {
   if (!is_planar(p) && !conv2d::is_straight(p)) return "its columns and products are planes";
   if (!p.out_packed) return "the output has gaps between its rows, and a matrix has none";
   const Slices slices = slices_of(device, p);
@@ -378,7 +378,7 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "naive") return naive(device, p);
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p, fixed);
-  if (variant == "gemm") return gemm(device, p);
+  if (variant == "gemm") return by_gemm(device, p);
   if (is_winograd(variant)) return winograd(device, p, variant);
   const Conv2dProblem planes = as_planes(p);
   Attempt made = variant == "direct"      ? direct(device, planes)

@@ -15,6 +15,10 @@ namespace smem::plan::conv2d {
 void check(const Device& device, const Conv2dProblem& problem);
 
 inline constexpr const char* kOperation = "conv2d";
+/// Bits that kernels which gather tiles have for the columns and rows of a window, and what they count in 32
+/// bits, less a tile.
+inline constexpr std::size_t kMostColumns = 15, kMostRows = 16;
+inline constexpr std::size_t kMost32 = (std::size_t{1} << 31) - 1024;
 
 /// With the defines that all kernels have, but the columns of "gemm". `pack`: elements that are read at once.
 Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry,

@@ -11,8 +11,6 @@ namespace smem {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kLabel = 15;
 
 void line(std::string& text, std::string_view label, const std::string& value) {

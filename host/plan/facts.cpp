@@ -19,8 +19,6 @@ namespace smem {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// The numbers that a field can have.
 struct Range {
   std::size_t least = 0;
@@ -99,7 +97,7 @@ void each_limit(Limits& unit, const Visit& visit) {
   visit("groups", unit.groups, Range{0, 65536});
 }
 
-[[noreturn]] void refuse(const std::string& field, std::string expected, const Json& got) {
+[[noreturn]] void refuse_fact(const std::string& field, std::string expected, const Json& got) {
   std::string text = line_of(got, true);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   throw Error({.operation = "device_from_json",
@@ -118,25 +116,25 @@ void read_name(const std::string& field, const Json& json, Enum& value, std::ini
     }
     names += formatted("{}\"{}\"", names.empty() ? "" : ", ", name_of(one));
   }
-  refuse(field, "one of " + names, json);
+  refuse_fact(field, "one of " + names, json);
 }
 
 void read(const std::string& field, const Json& json, std::string& value, Range) {
-  if (!json.is_string()) refuse(field, "a string", json);
+  if (!json.is_string()) refuse_fact(field, "a string", json);
   value = json.get<std::string>();
 }
 void read(const std::string& field, const Json& json, bool& value, Range) {
-  if (!json.is_boolean()) refuse(field, "true or false", json);
+  if (!json.is_boolean()) refuse_fact(field, "true or false", json);
   value = json.get<bool>();
 }
 void read(const std::string& field, const Json& json, std::size_t& value, Range range) {
   if (!json.is_number_unsigned() || json.get<std::size_t>() < range.least ||
       json.get<std::size_t>() > range.most)
-    refuse(field, formatted("a whole number from {} to {}", range.least, range.most), json);
+    refuse_fact(field, formatted("a whole number from {} to {}", range.least, range.most), json);
   value = json.get<std::size_t>();
 }
 void read(const std::string& field, const Json& json, std::array<std::size_t, 3>& value, Range range) {
-  if (!json.is_array() || json.size() != 3) refuse(field, "an array of three numbers", json);
+  if (!json.is_array() || json.size() != 3) refuse_fact(field, "an array of three numbers", json);
   for (std::size_t i = 0; i < 3; ++i)
     read(formatted("{}[{}]", field, i), json[i], value[i], range);
 }
@@ -162,11 +160,11 @@ void read_object(const std::string& prefix, const Json& json, Facts& facts, cons
     if (const auto found = json.find(name); found != json.end()) read(prefix + name, *found, member, range);
   });
   for (const auto& [name, value] : json.items())
-    if (!known.contains(name)) refuse(prefix + name, "no field of this name", value);
+    if (!known.contains(name)) refuse_fact(prefix + name, "no field of this name", value);
 }
 
 void read(const std::string& field, const Json& json, UnitLimits& value, Range) {
-  if (!json.is_object()) refuse(field, "an object", json);
+  if (!json.is_object()) refuse_fact(field, "an object", json);
   read_object(field + ".", json, value, [](auto& unit, const auto& visit) { each_limit(unit, visit); });
 }
 
@@ -182,15 +180,15 @@ template <class T>
 void put_within(T&, Range) {}  // no number
 
 void read(const std::string& field, const Json& json, std::vector<BrokenVariant>& value, Range) {
-  if (!json.is_array()) refuse(field, "an array of objects", json);
+  if (!json.is_array()) refuse_fact(field, "an array of objects", json);
   value.clear();
   for (const Json& one : json) {
     const std::string name = formatted("{}[{}]", field, value.size());
-    if (!one.is_object()) refuse(name, "an object", one);
+    if (!one.is_object()) refuse_fact(name, "an object", one);
     BrokenVariant broken;
     read_object(name + ".", one, broken, [](auto& words, const auto& visit) { each_word(words, visit); });
     for (const auto& [word, text] : {std::pair{"operation", &broken.operation}, {"variant", &broken.variant}})
-      if (text->empty()) refuse(name + "." + word, "a name", one);
+      if (text->empty()) refuse_fact(name + "." + word, "a name", one);
     value.push_back(std::move(broken));
   }
 }
@@ -239,7 +237,7 @@ Device device_from_json(std::string_view text) {
                  .got = text.empty() ? "nothing"
                                      : "text that is not JSON, or nests too deep, or is longer than 1 MiB"});
   }
-  if (!json.is_object()) refuse("text", "a JSON object of device facts", json);
+  if (!json.is_object()) refuse_fact("text", "a JSON object of device facts", json);
   Device device;
   read_object("", json, device, [](auto& facts, const auto& visit) { each_fact(facts, visit); });
   if (!json.contains("unit")) device.unit = unit_limits(device);

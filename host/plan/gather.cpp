@@ -18,11 +18,11 @@ namespace {
 
 using namespace plan;
 
-const char* operation_name(const GatherProblem& p) { return name_of(p.op).data(); }
+const char* gather_name(const GatherProblem& p) { return name_of(p.op).data(); }
 
 Plan base_plan(const GatherProblem& p, std::string_view variant) {
   static constexpr std::array<const char*, 5> kParts{"uchar", "ushort", "uint", "ulong", "uint4"};
-  Plan plan = named_plan(operation_name(p), variant, "gather/gather.cl", "gather");
+  Plan plan = named_plan(gather_name(p), variant, "gather/gather.cl", "gather");
   plan.text_defines.emplace_back("PART", kParts.at(static_cast<std::size_t>(std::countr_zero(p.alignment))));
   plan.text_defines.emplace_back("PLACE", opencl_name_of(p.places));
   if (p.op == GatherOp::scatter) define(plan, "SCATTER", 1);
@@ -87,11 +87,11 @@ const Evidence& evidence(const Device& device, const GatherProblem& /*p*/, const
 
 void check(const Device& /*device*/, const GatherProblem& p) {
   require_known("gather", "op", p.op, GatherOp::scatter);
-  check_gather(operation_name(p), p);
+  check_gather(gather_name(p), p);
 }
 
 constexpr Operation<GatherProblem> kGather{.what = "move by places",
-                                           .name = operation_name,
+                                           .name = gather_name,
                                            .variants = gather_variants,
                                            .check = check,
                                            .preference = preference,

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <bit>
 
-namespace smem::plan {
+namespace smem {
 
 namespace {
+
+using namespace plan;
 
 constexpr std::size_t kLongest = std::size_t{1} << 30;  // cells of a side that kernels count in 32 bits
 
@@ -385,14 +387,14 @@ Attempt cpu(const Device& device, const HeatProblem& problem, std::size_t steps)
 
 }  // namespace
 
-std::size_t heat_queue(const Device& device, Scalar type) {
+std::size_t plan::heat_queue(const Device& device, Scalar type) {
   const HeatThreads& threads = heat_policy(device).threads;
   const std::size_t bytes = std::min(std::bit_floor(device.local_bytes), threads.most_queue_bytes);
   return bytes < threads.least_queue_bytes ? 0 : bytes / size_of(heat_value_type(type));
 }
 
-Attempt try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,
-                 std::size_t steps, const PlanOverrides& fixed) {
+plan::Attempt plan::try_heat(const Device& device, const HeatProblem& problem, std::string_view variant,
+                             std::size_t steps, const PlanOverrides& fixed) {
   if (variant == "naive") return naive(device, problem, steps);
   if (variant == "tiled" || variant == "blocked") return tiled(device, problem, variant, steps);
   if (variant == "vector") return vector(device, problem, steps, fixed);
@@ -400,4 +402,4 @@ Attempt try_heat(const Device& device, const HeatProblem& problem, std::string_v
   return cpu(device, problem, steps);
 }
 
-}  // namespace smem::plan
+}  // namespace smem

@@ -18,9 +18,9 @@ namespace {
 
 using namespace plan;
 
-constexpr std::size_t kWord = sizeof(std::uint32_t);
+constexpr std::size_t kWordBytes = sizeof(std::uint32_t);
 constexpr const char* kNoRoom = "its tables do not fit local memory";
-constexpr std::size_t kMost32 = 0xffffffff;
+constexpr std::size_t kMostCount = 0xffffffff;
 constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a counter of 32 bits can count
 
 /// Elements that a work-item reads at once.
@@ -39,11 +39,11 @@ struct Table {
 
 /// Sizes are powers of two where they fit, so that few programs serve all bin counts.
 Table table_for(const Device& device, const HistogramProblem& problem, bool replicated) {
-  const std::size_t most = local_room(device) / kWord, entries = problem.entries();
+  const std::size_t most = local_room(device) / kWordBytes, entries = problem.entries();
   const HistogramPolicy& policy = histogram_policy(device);
   Table table;
   if (replicated) {
-    const std::size_t budget = std::min(policy.copies_bytes, device.local_bytes / 2) / kWord;
+    const std::size_t budget = std::min(policy.copies_bytes, device.local_bytes / 2) / kWordBytes;
     table.copies = policy.most_copies;
     while (table.copies > 1 && std::bit_ceil(entries * table.copies) > budget)
       table.copies /= 2;
@@ -58,12 +58,12 @@ Table table_for(const Device& device, const HistogramProblem& problem, bool repl
 }
 
 /// How a matrix is shared out, whatever the size of a work-group.
-struct Parts {
+struct HistogramParts {
   std::size_t parts = 1;   ///< of each matrix
   std::size_t tables = 0;  ///< of each part, in temporary memory; 0: there are none
 };
 
-Parts parts_of(const Device& device, const HistogramProblem& problem, std::string_view variant) {
+HistogramParts parts_of(const Device& device, const HistogramProblem& problem, std::string_view variant) {
   const std::size_t elements = problem.rows * problem.cols;
   const std::size_t batch = at_least_1(problem.batch);
   const std::size_t least = divide_up(elements, kLargestPart);
@@ -80,7 +80,7 @@ Parts parts_of(const Device& device, const HistogramProblem& problem, std::strin
   const Table table = variant == "local" || variant == "replicated"
                           ? table_for(device, problem, variant == "replicated")
                           : Table{};
-  const std::size_t bytes = at_least_1(table.words * kWord);
+  const std::size_t bytes = at_least_1(table.words * kWordBytes);
   const std::size_t resident = std::clamp<std::size_t>(
       std::max(device.unit.local_bytes, device.local_bytes) / bytes, 1, policy.unit_items / policy.group);
   // At least a tile for each part, and for each entry that it adds to the result.
@@ -111,12 +111,12 @@ Attempt atomics(const Device& device, const HistogramProblem& problem, std::stri
   const Table table = tables ? table_for(device, problem, variant == "replicated") : Table{};
   if (tables && table.words == 0) return kNoRoom;
   std::size_t slots = policy.slots;
-  while (slots > policy.least_slots && policy.slot_groups * 2 * slots * kWord > device.local_bytes)
+  while (slots > policy.least_slots && policy.slot_groups * 2 * slots * kWordBytes > device.local_bytes)
     slots /= 2;
-  if (variant == "cached" && 2 * slots * kWord > device.local_bytes) return kNoRoom;
+  if (variant == "cached" && 2 * slots * kWordBytes > device.local_bytes) return kNoRoom;
   // Where a unit has room for one group only, it is a large one.
   if (wanted == 0) {
-    const bool alone = tables && 2 * table.words * kWord > device.local_bytes;
+    const bool alone = tables && 2 * table.words * kWordBytes > device.local_bytes;
     wanted = alone ? policy.group_alone : policy.group;
   }
   const std::size_t group = group_for(device, wanted, 0);
@@ -128,16 +128,16 @@ Attempt atomics(const Device& device, const HistogramProblem& problem, std::stri
   Plan plan = tables                ? base_plan(problem, variant, "histogram/tables.cl", "histogram_tables")
               : variant == "cached" ? base_plan(problem, variant, "histogram/cached.cl", "histogram_cached")
                                     : base_plan(problem, variant, "histogram/global.cl", "histogram_global");
-  const Parts parts = parts_of(device, problem, variant);
+  const HistogramParts parts = parts_of(device, problem, variant);
   set_groups(plan, group, parts.parts * problem.batch * table.passes, std::size_t{1} << 20);
   plan.tile_rows = group / team;
   plan.tile_cols = team * pack * unroll;
   plan.vector_width = pack;
   plan.items_per_work_item = pack * unroll;
-  plan.local_bytes = (tables ? table.words : variant == "cached" ? 2 * slots : 0) * kWord;
+  plan.local_bytes = (tables ? table.words : variant == "cached" ? 2 * slots : 0) * kWordBytes;
   // One addition, which reads and writes, for each element.
   if (plan.local_bytes > 0) {
-    plan.prediction.local_bytes = 2 * kWord * plan.prediction.bytes_read / real(size_of(problem.in));
+    plan.prediction.local_bytes = 2 * kWordBytes * plan.prediction.bytes_read / real(size_of(problem.in));
   }
   plan.prediction.bytes_read *= real(table.passes);
   define(plan, {{"GROUP", group}, {"TEAM", team}, {"PACK", pack}, {"UNROLL", unroll}});
@@ -176,7 +176,7 @@ Launch finish(const Device& device, const HistogramProblem& problem, std::size_t
              threads.finish_groups_a_unit * device.compute_units);
   launch.items_per_work_item = divide_up(problem.results(), launch.global[0]);
   const auto results = real(problem.results());
-  launch.prediction.bytes_read = results * real(tables * kWord);
+  launch.prediction.bytes_read = results * real(tables * kWordBytes);
   launch.prediction.bytes_written = results * real(size_of(problem.out));
   launch.numbers = {{"tables", tables}};
   launch.reason = formatted("adds up {} tables", tables);
@@ -186,13 +186,13 @@ Launch finish(const Device& device, const HistogramProblem& problem, std::size_t
 /// One work-item a group.
 Attempt cpu(const Device& device, const HistogramProblem& problem) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
-  const Parts parts = parts_of(device, problem, "cpu");
+  const HistogramParts parts = parts_of(device, problem, "cpu");
   Plan plan = base_plan(problem, "cpu", "histogram/cpu.cl", "histogram_cpu");
   set_groups(plan, 1, parts.parts * problem.batch,
              histogram_policy(device).threads.groups_a_unit * device.compute_units);
   plan.items_per_work_item = plan.tile_cols = 64;
   const std::size_t words = (problem.entries() / 16 + 2) * 16;  // cl/histogram/thread_tables.clh
-  add_scratch(plan, problem.batch * parts.parts * parts.tables * words * kWord);
+  add_scratch(plan, problem.batch * parts.parts * parts.tables * words * kWordBytes);
   plan.numbers = {{"parts", parts.parts}};
   define(plan, {{"PACK", 1}, {"TABLES", parts.tables}});
   plan.reason = formatted("a thread counts in {}, and another launch adds them up",
@@ -212,7 +212,7 @@ std::vector<std::string_view> preference(const Device& device, const HistogramPr
   const Table table = table_for(device, problem, false);
   const HistogramPolicy& policy = histogram_policy(device);
   // Bytes come faster than one table takes them.
-  if (policy.merges_additions && size_of(problem.in) >= kWord && table.words > 0 && table.passes == 1)
+  if (policy.merges_additions && size_of(problem.in) >= kWordBytes && table.words > 0 && table.passes == 1)
     return {"local"};
   if (table_for(device, problem, true).words > 0) return {"replicated"};
   if (table.words > 0 && table.passes <= policy.most_passes) return {"local"};
@@ -221,7 +221,7 @@ std::vector<std::string_view> preference(const Device& device, const HistogramPr
 
 const Evidence& evidence(const Device& device, const HistogramProblem& problem, const Plan& plan) {
   const HistogramPolicy& policy = histogram_policy(device);
-  if (plan.variant == "local" && size_of(problem.in) == kWord) return policy.words;
+  if (plan.variant == "local" && size_of(problem.in) == kWordBytes) return policy.words;
   if (plan.variant == "replicated" && size_of(problem.in) == 1) return policy.bytes;
   return plan.variant == "cached" ? policy.many : policy.others;
 }
@@ -297,7 +297,7 @@ void plan::check_histogram(const Device& device, const HistogramProblem& p) {
   require_known("histogram", "out", p.out);
   require_one_of("histogram", "out", p.out, {Scalar::uint32, Scalar::uint64});
   const std::size_t counted = p.rows * p.cols / p.channels;
-  if (p.out == Scalar::uint32 && counted > kMost32)
+  if (p.out == Scalar::uint32 && counted > kMostCount)
     refuse("histogram", "out", formatted("uint64 for {} elements of a channel", counted), "uint32");
 }
 

@@ -40,7 +40,7 @@ EvenBins floating_bins(std::size_t count, double low, double high) {
 }
 
 /// The bits of a whole number from -2^63 to 2^64, which wraps to 0.
-std::uint64_t bits_of(double whole) {
+std::uint64_t bits_of_whole(double whole) {
   if (whole < 0) return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole));
   return whole >= 0x1p64 ? 0 : static_cast<std::uint64_t>(whole);
 }
@@ -57,8 +57,8 @@ EvenBins integer_bins(Scalar type, std::size_t count, double low, double high) {
     }
   }
   EvenBins bins;
-  bins.low = bits_of(low);
-  const std::uint64_t range = bits_of(high) - bins.low;  // 0: 2^64
+  bins.low = bits_of_whole(low);
+  const std::uint64_t range = bits_of_whole(high) - bins.low;  // 0: 2^64
   bins.high = range - 1;
   if (range == count) {
     bins.rule = bits <= 16 && low == least && high == beyond ? BinRule::whole : BinRule::direct;

@@ -5,6 +5,8 @@
 
 namespace smem::plan {
 
+inline constexpr const char* kWeightedHistogramName = "histogram_weighted";
+
 /// \throws Error naming the argument unless the device can compute it.
 void check_histogram(const Device& device, const HistogramProblem& problem);
 

@@ -15,7 +15,6 @@ namespace {
 
 using namespace plan;
 
-constexpr const char* kOperation = "histogram_weighted";
 constexpr std::size_t kSumBytes = 8;
 constexpr std::size_t kExponentBytes = 16;
 
@@ -39,12 +38,13 @@ double of_elements(const WeightedHistogramProblem& problem, std::size_t bytes) {
 }
 
 /// How a matrix is shared out, whatever the size of a work-group.
-struct Parts {
+struct WeightedParts {
   std::size_t parts = 1;   ///< of each matrix
   std::size_t tables = 1;  ///< of sums, for each matrix
 };
 
-Parts parts_of(const Device& device, const WeightedHistogramProblem& problem, std::string_view variant) {
+WeightedParts parts_of(const Device& device, const WeightedHistogramProblem& problem,
+                       std::string_view variant) {
   const WeightedPolicy& policy = weighted_policy(device);
   const std::size_t batch = at_least_1(problem.counts.batch);
   // A part has more to sum than its table has entries.
@@ -59,11 +59,12 @@ Parts parts_of(const Device& device, const WeightedHistogramProblem& problem, st
 /// The launch that finds the greatest exponent of floating-point weights.
 Launch scale(const Device& device, const WeightedHistogramProblem& problem) {
   const WeightedPolicy& policy = weighted_policy(device);
-  Launch launch = named_plan(kOperation, "scale", "histogram/weight_scale.cl", "histogram_weight_scale");
+  Launch launch =
+      named_plan(kWeightedHistogramName, "scale", "histogram/weight_scale.cl", "histogram_weight_scale");
   const std::size_t group =
       group_for(device, device.type == DeviceType::cpu ? 1 : policy.side_group, 0, kOwnBytes / 2);
   if (group == 0) {
-    refuse(kOperation, "weights",
+    refuse(kWeightedHistogramName, "weights",
            formatted("integers on a device of less than {} bytes of local memory", kOwnBytes / 2),
            formatted("{}", name_of(problem.weights)));
   }
@@ -81,8 +82,8 @@ Launch scale(const Device& device, const WeightedHistogramProblem& problem) {
 /// The launch that writes the results.
 Launch finish(const Device& device, const WeightedHistogramProblem& problem, std::size_t tables) {
   const WeightedPolicy& policy = weighted_policy(device);
-  Launch launch =
-      named_plan(kOperation, "finish", "histogram/weighted_finish.cl", "histogram_weighted_finish");
+  Launch launch = named_plan(kWeightedHistogramName, "finish", "histogram/weighted_finish.cl",
+                             "histogram_weighted_finish");
   const std::size_t results = problem.counts.results();
   const std::size_t group = group_for(device, device.type == DeviceType::cpu ? 1 : policy.side_group, 0);
   set_groups(launch, group, divide_up(results, group), policy.groups_a_unit * device.compute_units);
@@ -98,7 +99,8 @@ Launch finish(const Device& device, const WeightedHistogramProblem& problem, std
 
 /// Gives the plan its temporary memory, which begins with zeros: the greatest exponent, marks of results that
 /// are no numbers, and sums. Then the launches before and after it.
-void complete(const Device& device, const WeightedHistogramProblem& problem, const Parts& parts, Plan& plan) {
+void complete(const Device& device, const WeightedHistogramProblem& problem, const WeightedParts& parts,
+              Plan& plan) {
   const std::size_t results = problem.counts.results();
   for (const std::size_t bytes :
        {kExponentBytes, round_up(results * sizeof(std::uint32_t), 16), results * parts.tables * kSumBytes})
@@ -117,22 +119,23 @@ void complete(const Device& device, const WeightedHistogramProblem& problem, con
 std::vector<std::string_view> histogram_weighted_variants() { return {"global", "local", "cpu"}; }
 
 void plan::check_weighted(const Device& device, const WeightedHistogramProblem& p) {
-  require_number(kOperation, "in", p.counts.in);
-  require_number(kOperation, "weights", p.weights);
-  require_number(kOperation, "out", p.out);
-  check_bins(kOperation, device, p.counts);
-  if (p.counts.channels != 1) refuse(kOperation, "channels", "1", formatted("{}", p.counts.channels));
+  require_number(kWeightedHistogramName, "in", p.counts.in);
+  require_number(kWeightedHistogramName, "weights", p.weights);
+  require_number(kWeightedHistogramName, "out", p.out);
+  check_bins(kWeightedHistogramName, device, p.counts);
+  if (p.counts.channels != 1)
+    refuse(kWeightedHistogramName, "channels", "1", formatted("{}", p.counts.channels));
   const bool fits = is_float(p.weights) ? p.out == Scalar::float32 || p.out == Scalar::float64
                                         : !is_float(p.out) && size_of(p.out) >= 4;
   if (!fits) {
-    refuse(kOperation, "out",
+    refuse(kWeightedHistogramName, "out",
            formatted("{} for weights of {}",
                      is_float(p.weights) ? "float32 or float64" : "an integer of 32 or 64 bits",
                      name_of(p.weights)),
            name_of(p.out));
   }
-  require_fp64(kOperation, device, "weights", p.weights);
-  require_fp64(kOperation, device, "out", p.out);
+  require_fp64(kWeightedHistogramName, device, "weights", p.weights);
+  require_fp64(kWeightedHistogramName, device, "out", p.out);
 }
 
 namespace {
@@ -162,8 +165,8 @@ Attempt plan_variant(const Device& device, const WeightedHistogramProblem& probl
   if (variant == "local" && entries == 0) return "its table does not fit local memory";
   const std::size_t wanted = group_wanted(fixed, weighted_policy(device).group);
   const std::size_t group = variant == "cpu" ? 1 : group_for(device, wanted, 0);
-  const Parts parts = parts_of(device, problem, variant);
-  Plan plan = named_plan(kOperation, variant, "histogram/weighted.cl", "histogram_weighted");
+  const WeightedParts parts = parts_of(device, problem, variant);
+  Plan plan = named_plan(kWeightedHistogramName, variant, "histogram/weighted.cl", "histogram_weighted");
   const std::size_t jobs = parts.parts * at_least_1(problem.counts.batch);
   plan.work_group = {group, 1, 1};
   plan.global = {std::min<std::size_t>(jobs, std::size_t{1} << 20) * group, 1, 1};
@@ -186,7 +189,7 @@ Attempt plan_variant(const Device& device, const WeightedHistogramProblem& probl
 
 constexpr Operation<WeightedHistogramProblem> kWeighted{
     .what = "histogram",
-    .name = [](const WeightedHistogramProblem&) { return kOperation; },
+    .name = [](const WeightedHistogramProblem&) { return kWeightedHistogramName; },
     .variants = histogram_weighted_variants,
     .check = check_weighted,
     .preference = preference,
@@ -199,7 +202,7 @@ constexpr Operation<WeightedHistogramProblem> kWeighted{
 
 Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
                              const PlanOverrides& overrides) {
-  return plan_call(kWeighted, kOperation, problem.counts.in, device, problem, overrides);
+  return plan_call(kWeighted, kWeightedHistogramName, problem.counts.in, device, problem, overrides);
 }
 
 }  // namespace smem

@@ -13,6 +13,8 @@ namespace smem {
 
 using namespace plan;
 
+constexpr const char* kInferLayout = "infer_layout";
+
 std::vector<std::pair<std::string, long>> layout_defines(const LocalLayout& layout) {
   std::vector<std::pair<std::string, long>> defines{{"TILE_STRIDE", static_cast<long>(layout.stride)}};
   const auto add = [&](const char* name, std::size_t value) {
@@ -174,10 +176,6 @@ AccessCost cost_of(const Device& device, const Tile& tile, const LocalLayout& la
   return cost;
 }
 
-[[noreturn]] void refuse(const char* field, std::string_view expected, std::string_view got) {
-  plan::refuse("infer_layout", field, expected, got);
-}
-
 std::size_t widest(const Tile& tile) {
   std::size_t width = tile.unit;
   for (const Access& access : tile.accesses)
@@ -186,27 +184,28 @@ std::size_t widest(const Tile& tile) {
 }
 
 void check_tile(const Tile& tile) {
-  require_element("infer_layout", tile.item_bytes);
+  require_element(kInferLayout, tile.item_bytes);
   if (tile.rows == 0 || tile.cols == 0) {
-    refuse(tile.rows == 0 ? "tile.rows" : "tile.cols", "at least 1", "0");
+    refuse(kInferLayout, tile.rows == 0 ? "tile.rows" : "tile.cols", "at least 1", "0");
   }
   constexpr std::size_t kMostBytes = std::size_t{1} << 30, kMostItems = 65536;
   if (size_product(tile.rows, tile.cols, tile.item_bytes) > kMostBytes) {
-    refuse("tile", formatted("at most {} bytes", kMostBytes),
+    refuse(kInferLayout, "tile", formatted("at most {} bytes", kMostBytes),
            formatted("{} x {} items of {} bytes", tile.rows, tile.cols, tile.item_bytes));
   }
   if (tile.work_items == 0 || tile.work_items > kMostItems)
-    refuse("tile.work_items", formatted("1 to {}", kMostItems), std::to_string(tile.work_items));
+    refuse(kInferLayout, "tile.work_items", formatted("1 to {}", kMostItems),
+           std::to_string(tile.work_items));
   if (!std::has_single_bit(tile.unit) || tile.cols % tile.unit != 0) {
-    refuse("tile.unit", formatted("a power of two that divides a row of {}", tile.cols),
+    refuse(kInferLayout, "tile.unit", formatted("a power of two that divides a row of {}", tile.cols),
            std::to_string(tile.unit));
   }
   for (const Access& access : tile.accesses) {
-    if (!access.first) refuse("tile.accesses", "a function for each access", "an empty one");
+    if (!access.first) refuse(kInferLayout, "tile.accesses", "a function for each access", "an empty one");
     if (!std::has_single_bit(access.width) || access.width * tile.item_bytes > 16 ||
         tile.cols % access.width != 0) {
       refuse(
-          "tile.accesses",
+          kInferLayout, "tile.accesses",
           formatted("vectors of 1, 2, 4, … items, of at most 16 bytes, that divide a row of {}", tile.cols),
           formatted("vectors of {} items of {} bytes", access.width, tile.item_bytes));
     }
@@ -215,38 +214,41 @@ void check_tile(const Tile& tile) {
 
 void check_choice(const Tile& tile, const LayoutChoice& choice) {
   using Kind = LocalLayout::Kind;
-  if (choice.kind) require_known("infer_layout", "layout.kind", *choice.kind, Kind::swizzled);
+  if (choice.kind) require_known(kInferLayout, "layout.kind", *choice.kind, Kind::swizzled);
   const auto name = [&] { return std::string(name_of(*choice.kind)); };
-  if (choice.kind == Kind::none) refuse("layout.kind", "plain, padded or swizzled", "none");
+  if (choice.kind == Kind::none) refuse(kInferLayout, "layout.kind", "plain, padded or swizzled", "none");
   if (choice.padding && choice.kind && *choice.kind != Kind::padded)
-    refuse("layout.padding", "none with a layout that is " + name(), std::to_string(*choice.padding));
+    refuse(kInferLayout, "layout.padding", "none with a layout that is " + name(),
+           std::to_string(*choice.padding));
   if (choice.swizzle_mask && choice.kind && *choice.kind != Kind::swizzled) {
-    refuse("layout.swizzle_mask", "none with a layout that is " + name(),
+    refuse(kInferLayout, "layout.swizzle_mask", "none with a layout that is " + name(),
            std::to_string(*choice.swizzle_mask));
   }
   if (choice.padding && choice.swizzle_mask)
-    refuse("layout.swizzle_mask", "none beside a padding", std::to_string(*choice.swizzle_mask));
+    refuse(kInferLayout, "layout.swizzle_mask", "none beside a padding",
+           std::to_string(*choice.swizzle_mask));
   if (choice.padding && (*choice.padding == 0 || *choice.padding % widest(tile) != 0)) {
-    refuse("layout.padding", formatted("a multiple of {}, the items of the widest vector", widest(tile)),
+    refuse(kInferLayout, "layout.padding",
+           formatted("a multiple of {}, the items of the widest vector", widest(tile)),
            std::to_string(*choice.padding));
   }
   constexpr std::size_t kMost = 4096;  // items: far more than any bank count
   if (choice.padding && *choice.padding > kMost)
-    refuse("layout.padding", formatted("at most {}", kMost), std::to_string(*choice.padding));
+    refuse(kInferLayout, "layout.padding", formatted("at most {}", kMost), std::to_string(*choice.padding));
   if (choice.swizzle_mask) {
     const std::size_t mask = *choice.swizzle_mask;
     if (mask == 0 || !std::has_single_bit(mask + 1) || mask + 1 > tile.cols / widest(tile)) {
-      refuse("layout.swizzle_mask",
+      refuse(kInferLayout, "layout.swizzle_mask",
              formatted("a power of two less one, at most {}", std::bit_floor(tile.cols / widest(tile)) - 1),
              std::to_string(mask));
     }
   }
   if (choice.kind == Kind::swizzled && !std::has_single_bit(tile.cols)) {
-    refuse("layout.kind", "plain or padded, since a swizzle needs rows of a power of two",
+    refuse(kInferLayout, "layout.kind", "plain or padded, since a swizzle needs rows of a power of two",
            formatted("swizzled, with rows of {} items", tile.cols));
   }
   if (choice.kind == Kind::swizzled && tile.cols / widest(tile) < 2)
-    refuse("layout.kind", "plain or padded, since a row has one vector", "swizzled");
+    refuse(kInferLayout, "layout.kind", "plain or padded, since a row has one vector", "swizzled");
 }
 
 /// Every layout that the choice allows, fewest bytes first.
@@ -336,7 +338,7 @@ LocalLayout infer_layout(const Device& device, const Tile& tile, const LayoutCho
     if (degree == 1) break;
   }
   if (!best) {
-    refuse("layout.kind", "one that this tile can have",
+    refuse(kInferLayout, "layout.kind", "one that this tile can have",
            formatted("{} x {} items of {} bytes", tile.rows, tile.cols, tile.item_bytes));
   }
   return *best;

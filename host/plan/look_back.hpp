@@ -91,7 +91,7 @@ Attempt joined_parts(Attempt attempt, const Device& device, const Parts& parts, 
 
 /// Elements that a work-item reads at once: `bytes` of them, or single ones: few sizes, so that few programs
 /// serve all alignments.
-inline std::size_t pack_of(std::size_t bytes, Scalar type, std::size_t alignment, std::size_t most) {
+inline std::size_t run_pack(std::size_t bytes, Scalar type, std::size_t alignment, std::size_t most) {
   return alignment < bytes ? 1 : std::min(bytes / size_of(type), most);
 }
 

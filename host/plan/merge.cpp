@@ -17,10 +17,10 @@ namespace {
 
 using namespace plan;
 
-const char* operation_name(const MergeProblem& p) { return p.value_bytes == 0 ? "merge" : "merge_pairs"; }
+const char* merge_name(const MergeProblem& p) { return p.value_bytes == 0 ? "merge" : "merge_pairs"; }
 
 Plan base_plan(const MergeProblem& p, std::string_view variant) {
-  Plan plan = named_plan(operation_name(p), variant, "merge/merge.cl", "merge");
+  Plan plan = named_plan(merge_name(p), variant, "merge/merge.cl", "merge");
   const SortPayload payload = p.value_bytes == 0 ? SortPayload::none : SortPayload::values;
   define_keys(plan,
               {.keys = p.keys,
@@ -97,14 +97,14 @@ const Evidence& evidence(const Device& device, const MergeProblem& /*p*/, const 
 }
 
 void check(const Device& /*device*/, const MergeProblem& p) {
-  require_known(operation_name(p), "a", p.keys);
-  require_elements(operation_name(p), "out", {p.size});
+  require_known(merge_name(p), "a", p.keys);
+  require_elements(merge_name(p), "out", {p.size});
   if (p.value_bytes > 16)
-    refuse(operation_name(p), "a_values", "elements of 1 to 16 bytes", formatted("{}", p.value_bytes));
+    refuse(merge_name(p), "a_values", "elements of 1 to 16 bytes", formatted("{}", p.value_bytes));
 }
 
 constexpr Operation<MergeProblem> kMerge{.what = "merge",
-                                         .name = operation_name,
+                                         .name = merge_name,
                                          .variants = merge_variants,
                                          .check = check,
                                          .preference = preference,

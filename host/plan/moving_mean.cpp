@@ -20,7 +20,6 @@ namespace {
 
 using namespace plan;
 
-constexpr const char* kOperation = "moving_mean";
 constexpr std::size_t kChunkWords = 16;  // of local memory, beside the sums of a chunk
 
 Scalar sum_type(const MovingMeanProblem& p) {
@@ -30,7 +29,7 @@ Scalar sum_type(const MovingMeanProblem& p) {
 }
 
 Plan base_plan(const MovingMeanProblem& p, std::string_view variant, const char* file, const char* entry) {
-  Plan plan = named_plan(kOperation, variant, file, entry);
+  Plan plan = named_plan(kMovingMeanName, variant, file, entry);
   const Scalar sum = sum_type(p);
   // VALUE: what single elements are read and written as.
   define_types(
@@ -63,7 +62,7 @@ Attempt naive(const Device& device, const MovingMeanProblem& p) {
 }
 
 /// A work-group of "tiled" and what it has in local memory.
-struct Tile {
+struct MeanTile {
   std::size_t group = 0, items = 0;  // work-items, and elements of each
   std::size_t banks = 32;            // sums that local memory delivers at once
   bool is_short = false;             // windows are added up element by element
@@ -82,10 +81,10 @@ struct Tile {
 };
 
 /// `wanted`: work-items, or 0. \returns a tile of no work-items where none has room for two windows.
-Tile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
+MeanTile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
   const std::size_t sum = size_of(sum_type(p));
   const MovingMeanPolicy& policy = moving_mean_policy(device);
-  Tile tile;
+  MeanTile tile;
   tile.items = policy.items;
   tile.is_short = p.window <= policy.short_window;
   if (!tile.is_short && p.window <= policy.items) tile.items /= 2;
@@ -106,7 +105,7 @@ Tile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wante
 
 Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
   const std::size_t sum = size_of(sum_type(p));
-  const Tile tile = tile_of(device, p, wanted);
+  const MeanTile tile = tile_of(device, p, wanted);
   if (tile.group == 0)
     return formatted("a window of {} elements is more than half of the longest tile", p.window);
   Plan plan = base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
@@ -313,7 +312,8 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const Pla
   if (variant == "chunks") return chunks(device, p, wanted);
   if (variant == "one_pass") return one_pass(device, p, wanted);
   if (wanted != 0) {
-    refuse(kOperation, "work_items", formatted("none: \"{}\" has its own", variant), formatted("{}", wanted));
+    refuse(kMovingMeanName, "work_items", formatted("none: \"{}\" has its own", variant),
+           formatted("{}", wanted));
   }
   return variant == "naive" ? naive(device, p) : cpu(device, p);
 }
@@ -347,7 +347,7 @@ const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, c
 
 constexpr Operation<MovingMeanProblem> kMovingMean{
     .what = "window",
-    .name = [](const MovingMeanProblem&) { return kOperation; },
+    .name = [](const MovingMeanProblem&) { return kMovingMeanName; },
     .variants = moving_mean_variants,
     .check = check_moving_mean,
     .preference = preference,
@@ -359,13 +359,13 @@ constexpr Operation<MovingMeanProblem> kMovingMean{
 }  // namespace
 
 void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
-  check_pixels(kOperation, device, p.in, p.out, 1);
-  require_elements(kOperation, "in", {p.width, p.rows});
+  check_pixels(kMovingMeanName, device, p.in, p.out, 1);
+  require_elements(kMovingMeanName, "in", {p.width, p.rows});
   if (p.out != p.in && p.out != Scalar::float32)
-    refuse(kOperation, "out", formatted("{} or float32", name_of(p.in)), name_of(p.out));
+    refuse(kMovingMeanName, "out", formatted("{} or float32", name_of(p.in)), name_of(p.out));
   constexpr std::size_t kMost = std::size_t{1} << 46;  // sums of 16 bits fit 64
   if (p.window == 0 || p.window > kMost)
-    refuse(kOperation, "window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
+    refuse(kMovingMeanName, "window", formatted("1 to {} elements", kMost), formatted("{}", p.window));
 }
 
 std::vector<std::string_view> moving_mean_variants() {
@@ -374,7 +374,7 @@ std::vector<std::string_view> moving_mean_variants() {
 
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                       const PlanOverrides& overrides) {
-  return plan_call(kMovingMean, kOperation, problem.in, device, problem, overrides);
+  return plan_call(kMovingMean, kMovingMeanName, problem.in, device, problem, overrides);
 }
 
 }  // namespace smem

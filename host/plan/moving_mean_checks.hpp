@@ -5,6 +5,8 @@
 
 namespace smem::plan {
 
+inline constexpr const char* kMovingMeanName = "moving_mean";
+
 /// \throws Error naming the argument unless the device can compute it.
 void check_moving_mean(const Device& device, const MovingMeanProblem& problem);
 

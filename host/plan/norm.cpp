@@ -15,14 +15,14 @@ namespace {
 
 using namespace plan;
 
-const char* operation_name(const NormProblem& p) { return name_of(p.op).data(); }
+const char* norm_name(const NormProblem& p) { return name_of(p.op).data(); }
 
 RowWork work_of(const Device& device, const NormProblem& p) {
   const bool rms = p.op == NormOp::rms, weighs = p.weight || p.bias;
   const Scalar weights = weighs ? p.weights : row_value(p.in);
   const std::size_t vectors = (p.weight ? 1U : 0U) + (p.bias ? 1U : 0U);
   RowWork work{
-      .operation = operation_name(p),
+      .operation = norm_name(p),
       .family = "norm",
       .policy = norm_policy(device),
       .in = p.in,
@@ -55,7 +55,7 @@ RowWork work_of(const Device& device, const NormProblem& p) {
 }
 
 constexpr Operation<NormProblem> kNorm =
-    row_operation<NormProblem, work_of>(operation_name, norm_variants, check_norm);
+    row_operation<NormProblem, work_of>(norm_name, norm_variants, check_norm);
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void plan::check_norm_operands(const char* operation, Scalar in, Scalar weights,
 
 void plan::check_norm(const Device& device, const NormProblem& p) {
   require_known("norm", "op", p.op, NormOp::rms);
-  const char* operation = operation_name(p);
+  const char* operation = norm_name(p);
   check_rows(operation, device, p.in, p.out, p.rows, p.cols, p.batch);
   check_norm_operands(operation, p.in, p.weights, p.weight, p.bias, p.residual, p.sum);
 }

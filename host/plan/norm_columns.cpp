@@ -14,7 +14,7 @@ namespace {
 
 using namespace plan;
 
-const char* operation_name(const NormColumnsProblem& p) {
+const char* norm_columns_name(const NormColumnsProblem& p) {
   return p.op == NormOp::rms ? "rms_norm_columns" : "layer_norm_columns";
 }
 
@@ -22,7 +22,7 @@ ColumnWork work_of(const NormColumnsProblem& p) {
   const bool rms = p.op == NormOp::rms, weighs = p.weight || p.bias;
   const Scalar weights = weighs ? p.weights : row_value(p.in);
   const std::size_t vectors = (p.weight ? 1U : 0U) + (p.bias ? 1U : 0U);
-  return {.operation = operation_name(p),
+  return {.operation = norm_columns_name(p),
           .family = "norm_columns",
           .in = p.in,
           .out = p.out,
@@ -50,14 +50,14 @@ ColumnWork work_of(const NormColumnsProblem& p) {
           .statistics = rms ? "the sum of squares" : "the mean and the squares of differences"};
 }
 
-constexpr Operation<NormColumnsProblem> kNormColumns =
-    column_operation<NormColumnsProblem, work_of>(operation_name, norm_columns_variants, check_norm_columns);
+constexpr Operation<NormColumnsProblem> kNormColumns = column_operation<NormColumnsProblem, work_of>(
+    norm_columns_name, norm_columns_variants, check_norm_columns);
 
 }  // namespace
 
 void plan::check_norm_columns(const Device& device, const NormColumnsProblem& p) {
   require_known("norm_columns", "op", p.op, NormOp::rms);
-  const char* operation = operation_name(p);
+  const char* operation = norm_columns_name(p);
   check_columns(operation, device, p.in, p.out, p.rows, p.cols, p.batch);
   check_norm_operands(operation, p.in, p.weights, p.weight, p.bias, p.residual, p.sum);
 }

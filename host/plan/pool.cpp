@@ -31,7 +31,7 @@ const char* operation_of(const GlobalPoolProblem& problem) {
 
 /// What poolings of windows and of whole planes have.
 template <class Problem>
-Plan base_plan(const Problem& problem, std::string_view variant, const char* file, const char* entry) {
+Plan pool_plan(const Problem& problem, std::string_view variant, const char* file, const char* entry) {
   Plan plan = named_plan(operation_of(problem), variant, file, entry);
   define_pixels(plan, problem.in, problem.out, Boundary::zero, problem.channels);
   if (!is_float(problem.in)) define(plan, "INTEGER", 1);
@@ -43,7 +43,7 @@ Plan base_plan(const Problem& problem, std::string_view variant, const char* fil
 
 /// Of windows.
 Plan windows_plan(const PoolProblem& problem, std::string_view variant, const char* file, const char* entry) {
-  Plan plan = base_plan(problem, variant, file, entry);
+  Plan plan = pool_plan(problem, variant, file, entry);
   if (problem.op == PoolOp::average && problem.pooling.count_padding) define(plan, "COUNT_PADDING", 1);
   if (problem.indices) define(plan, "INDICES", 1);
   const auto results = real(problem.pooling.across(problem.width), problem.pooling.down(problem.height),
@@ -227,19 +227,19 @@ std::size_t usual_group(const Device& device, std::size_t elements) {
 }
 
 /// How whole planes are cut.
-struct Cut {
+struct PlaneCut {
   std::size_t joined = 1;  ///< rows of the input that are one row
   std::size_t band = 1;    ///< of these, a part
   std::size_t parts = 1;   ///< of a plane; of more than one a second launch makes the results
 };
 
-Cut cut_planes(const Device& device, const GlobalPoolProblem& problem) {
+PlaneCut cut_planes(const Device& device, const GlobalPoolProblem& problem) {
   const GlobalPoolPolicy& policy = global_pool_policy(device);
   const std::size_t row = at_least_1(problem.width * problem.channels);
   const std::size_t height = at_least_1(problem.height);
   const std::size_t wanted =
       divide_up(policy.groups_a_unit * device.compute_units, at_least_1(problem.planes));
-  Cut cut;
+  PlaneCut cut;
   // Work-items beyond a short row's end have nothing to do: rows without gaps are taken as one.
   if (problem.packed && row < policy.joined_elements) {
     cut.joined = row * height <= 2 * policy.part_elements
@@ -257,7 +257,7 @@ Cut cut_planes(const Device& device, const GlobalPoolProblem& problem) {
 /// The launch of PHASE `phase`, of groups of at most `wanted` work-items.
 Plan phase_of_planes(const Device& device, const GlobalPoolProblem& problem, std::size_t wanted,
                      std::size_t phase) {
-  Plan plan = base_plan(problem, "parts", "pool/whole.cl", "pool_whole");
+  Plan plan = pool_plan(problem, "parts", "pool/whole.cl", "pool_whole");
   const double read = plan.prediction.bytes_read / real(size_of(problem.in));
   plan.prediction.bytes_written = real(problem.planes * problem.channels, size_of(problem.out));
   plan.prediction.operations = read;
@@ -270,7 +270,7 @@ Plan phase_of_planes(const Device& device, const GlobalPoolProblem& problem, std
 
 Attempt plan_parts(const Device& device, const GlobalPoolProblem& problem, const PlanOverrides& fixed,
                    std::string_view /*variant*/) {
-  const Cut cut = cut_planes(device, problem);
+  const PlaneCut cut = cut_planes(device, problem);
   const std::size_t rows = cut.band * cut.joined;
   Plan plan = phase_of_planes(
       device, problem, group_wanted(fixed, usual_group(device, rows * problem.width * problem.channels)), 0);

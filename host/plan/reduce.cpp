@@ -97,19 +97,19 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
 }
 
 /// How the results come together, whatever the size of a work-group.
-struct Parts {
+struct ReduceParts {
   std::size_t parts = 1;   ///< of each result
   bool one_launch = true;  ///< the last work-group to end combines them
 };
 
-Parts parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
+ReduceParts parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
   const std::size_t parts = count_parts(device, problem, variant);
   return {parts, parts == 1 || (device_fence(device) != 0 && problem.results() <= kMaxCounters &&
                                 problem.shape != ReduceShape::columns && !is_tree(variant))};
 }
 
 /// Gives the plan the memory of its partial results, and tells the kernel how they come together.
-void share_results(const Device& device, const ReduceProblem& problem, const Parts& parts, Plan& plan) {
+void share_results(const Device& device, const ReduceProblem& problem, const ReduceParts& parts, Plan& plan) {
   plan.numbers = {{"parts", parts.parts}};
   if (parts.parts == 1) return;
   add_scratch(plan, problem.results() * parts.parts * accumulator_bytes(problem));
@@ -132,7 +132,7 @@ Attempt tree(const Device& device, const ReduceProblem& problem, std::string_vie
                            "a tree whose active work-items are neighbours",
                            "a tree of neighbours, each of which first combines two elements"};
   Plan plan = base_plan(problem, variant, "reduce/tree.cl", "reduce_tree");
-  const Parts parts = parts_of(device, problem, variant);
+  const ReduceParts parts = parts_of(device, problem, variant);
   plan.work_group = {group, 1, 1};
   plan.global = {parts.parts * group, 1, 1};
   plan.tile_cols = number == 2 ? 2 * group : group;
@@ -167,7 +167,7 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
   const std::size_t group = group_for(device, wanted, accumulator_bytes(problem), flag);
   const std::size_t unroll = packs_of(policy, problem);
   if (group == 0 || (shuffle && group % 32 != 0)) return no_tile_fits(device);
-  const Parts parts = parts_of(device, problem, variant);
+  const ReduceParts parts = parts_of(device, problem, variant);
   // A row of few packs has few work-items, and shares the group with others.
   const std::size_t length =
       problem.shape == ReduceShape::segments ? problem.cols / at_least_1(problem.rows) : problem.cols;
@@ -247,7 +247,7 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
   const std::size_t unroll = packs_of(policy, problem);
   const std::size_t across =
       std::min({group, policy.across, std::bit_ceil(at_least_1(divide_up(problem.cols, pack)))});
-  const Parts parts = parts_of(device, problem, variant);
+  const ReduceParts parts = parts_of(device, problem, variant);
   const std::size_t groups = divide_up(problem.cols, across * pack) * parts.parts * problem.batch;
 
   Plan plan = base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
@@ -273,7 +273,7 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
                             : problem.reduction.commutes
                                 ? threads.accumulator_bytes / size_of(accumulator_type(problem))
                                 : 1;
-  const Parts parts = parts_of(device, problem, "cpu");
+  const ReduceParts parts = parts_of(device, problem, "cpu");
   const std::size_t jobs =
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());
   Plan plan = base_plan(problem, "cpu", "reduce/cpu.cl", "reduce_cpu");
@@ -324,7 +324,7 @@ Attempt plan_variant(const Device& device, const ReduceProblem& problem, const P
                     : is_tree(variant)                      ? tree(device, problem, variant, wanted)
                     : problem.shape == ReduceShape::columns ? columns(device, problem, variant, wanted)
                                                             : several(device, problem, variant, wanted);
-  const Parts parts = parts_of(device, problem, variant);
+  const ReduceParts parts = parts_of(device, problem, variant);
   if (attempt.plan && !parts.one_launch)
     attempt.plan->after.push_back(finish(device, problem, variant == "cpu", parts.parts));
   return attempt;

@@ -155,7 +155,7 @@ bool set_tile(const Device& device, const ReduceByKeyProblem& problem, const Pla
   const std::size_t beside = 3 * items + state;  // heads, places, and a state of each work-item
   const std::size_t group = group_for(device, group_of(device, fixed), padded * number + beside, kWords);
   if (group == 0) return false;
-  const std::size_t pack = pack_of(scan_policy(device).pack_bytes, problem.in, problem.in_alignment, items);
+  const std::size_t pack = run_pack(scan_policy(device).pack_bytes, problem.in, problem.in_alignment, items);
   const Tile tile{group,
                   items,
                   number,

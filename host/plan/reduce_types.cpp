@@ -13,9 +13,9 @@ namespace smem {
 namespace {
 
 // In the order of the enumeration, which is also that of the OP_ numbers in cl/reduce/operation.clh.
-constexpr std::array<std::string_view, 15> kNames{"sum",    "product", "min",  "max",    "bit_and",
-                                                  "bit_or", "any",     "all",  "minmax", "argmin",
-                                                  "argmax", "mean",    "norm", "dot",    "custom"};
+constexpr std::array<std::string_view, 15> kReductions{"sum",    "product", "min",  "max",    "bit_and",
+                                                       "bit_or", "any",     "all",  "minmax", "argmin",
+                                                       "argmax", "mean",    "norm", "dot",    "custom"};
 
 bool is_sum(ReduceOp op) { return op == ReduceOp::sum || op == ReduceOp::product || op == ReduceOp::dot; }
 bool is_place(ReduceOp op) { return op == ReduceOp::argmin || op == ReduceOp::argmax; }
@@ -23,7 +23,7 @@ bool is_average(ReduceOp op) { return op == ReduceOp::mean || op == ReduceOp::no
 
 }  // namespace
 
-std::string_view name_of(ReduceOp op) { return plan::name_among(kNames, op); }
+std::string_view name_of(ReduceOp op) { return plan::name_among(kReductions, op); }
 
 namespace plan {
 

@@ -8,9 +8,11 @@
 #include <bit>
 #include <utility>
 
-namespace smem::plan {
+namespace smem {
 
 namespace {
+
+using namespace plan;
 
 std::size_t results_of(const RowWork& w) { return size_product(w.rows, w.batch); }
 std::size_t value_bytes(const RowWork& w) { return size_of(row_value(w.in)); }
@@ -301,12 +303,12 @@ Attempt cpu(const Device& device, const RowWork& w) {
 
 }  // namespace
 
-std::vector<std::string_view> row_variants() {
+std::vector<std::string_view> plan::row_variants() {
   return {"naive", "online", "split", "tiled", "registers", "shuffle", "ahead", "cpu"};
 }
 
-Attempt plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
-                         std::string_view variant) {
+plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
+                                     std::string_view variant) {
   const std::size_t wanted = fixed.work_items;
   if (variant == "naive") return naive(device, w, wanted);
   if (variant == "tiled") return tiled(device, w, wanted);
@@ -317,8 +319,8 @@ Attempt plan_row_variant(const Device& device, const RowWork& w, const PlanOverr
   return registers(device, w, variant, wanted);
 }
 
-std::vector<std::string_view> row_preference(const Device& device, const RowWork& w,
-                                             const PlanOverrides& fixed) {
+std::vector<std::string_view> plan::row_preference(const Device& device, const RowWork& w,
+                                                   const PlanOverrides& fixed) {
   if (runs_cpu_variant(device)) return {"cpu", "online", "naive"};
   const auto [pack, packs] = packs_of(w);
   const RowPolicy& policy = w.policy;
@@ -335,7 +337,7 @@ std::vector<std::string_view> row_preference(const Device& device, const RowWork
   return {"shuffle", "registers", "tiled", "online", "naive"};
 }
 
-std::string why_not_row_variant(const RowWork& w, std::string_view variant, const Plan& chosen) {
+std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant, const Plan& chosen) {
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "online" || variant == "split") return "it reads each row twice";
@@ -346,4 +348,4 @@ std::string why_not_row_variant(const RowWork& w, std::string_view variant, cons
                                    : "trees in local memory need more barriers than shuffles";
 }
 
-}  // namespace smem::plan
+}  // namespace smem

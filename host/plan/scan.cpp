@@ -135,11 +135,11 @@ void define_results(Launch& launch, const ScanProblem& problem) {
 }
 
 /// Sizes of tiles.
-struct TileSizes {
+struct ScanTile {
   std::size_t group = 0, items = 0, team = 0, pack = 1, out_pack = 1;
 };
 
-void define_tile(const TileSizes& sizes, Launch& plan) {
+void define_tile(const ScanTile& sizes, Launch& plan) {
   plan.work_group = {sizes.group, 1, 1};
   plan.vector_width = sizes.pack;
   plan.items_per_work_item = sizes.items;
@@ -155,14 +155,14 @@ void define_tile(const TileSizes& sizes, Launch& plan) {
 
 /// Sizes of tiles in registers.
 void set_registers(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, Launch& plan,
-                   TileSizes& sizes) {
+                   ScanTile& sizes) {
   sizes.group = sizes.team = group_for(device, group_of(device, problem, fixed), 0);
   sizes.items = items_of(device, problem, true);
   const ScanPolicy& policy = scan_policy(device);
   const std::size_t run = policy.pack_bytes / number_bytes(problem);
   const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
-  sizes.pack = pack_of(policy.pack_bytes, problem.in, alignment, run);
-  sizes.out_pack = pack_of(policy.pack_bytes, problem.out, alignment, run);
+  sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, run);
+  sizes.out_pack = run_pack(policy.pack_bytes, problem.out, alignment, run);
   define_tile(sizes, plan);
   define(plan, {{"RUN", run}, {"REGISTERS", 1}, {"SHUFFLES", 1}});
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
@@ -171,7 +171,7 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
 /// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
 /// part each; short ones share a group.
 bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, bool whole_rows,
-              Launch& plan, TileSizes& sizes) {
+              Launch& plan, ScanTile& sizes) {
   const ScanPolicy& policy = scan_policy(device);
   const std::size_t number = number_bytes(problem), state = state_bytes(problem);
   constexpr std::size_t kWords = 32;  // of the kernel's own, with their alignment
@@ -189,8 +189,8 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
     return true;
   }
   const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
-  sizes.pack = pack_of(policy.pack_bytes, problem.in, alignment, sizes.items);
-  sizes.out_pack = pack_of(policy.pack_bytes, problem.out, alignment, sizes.items);
+  sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, sizes.items);
+  sizes.out_pack = run_pack(policy.pack_bytes, problem.out, alignment, sizes.items);
 
   const Tile tile{
       sizes.group,
@@ -219,7 +219,7 @@ Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOv
   const std::size_t tiles = problem.rows * problem.batch * parts.parts;
   if (tiles > kMaxTiles) return kTooManyTiles;
   Plan plan = base_plan(problem, "look_back", "scan/look_back.cl", "scan_look_back");
-  TileSizes sizes;
+  ScanTile sizes;
   if (!set_tile(device, problem, fixed, false, plan, sizes)) return no_tile_fits(device);
   define_results(plan, problem);
   define(plan, "TILE", parts.piece);
@@ -238,7 +238,7 @@ Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOv
 Attempt reduce_then_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                          const Parts& parts) {
   Plan plan = base_plan(problem, "reduce_then_scan", "scan/parts.cl", "scan_parts");
-  TileSizes sizes;
+  ScanTile sizes;
   if (!set_tile(device, problem, fixed, parts.parts == 1, plan, sizes)) return no_tile_fits(device);
   define_results(plan, problem);
   if (device.type == DeviceType::cpu) define(plan, "ALWAYS_SCAN", 1);
@@ -342,7 +342,7 @@ std::optional<Launch> first(const Device& device, const ScanProblem& problem, co
     define(launch, "PHASE", 0);
   } else {
     launch = base_plan(problem, plan.variant, "scan/reduce.cl", "scan_reduce");
-    TileSizes sizes;
+    ScanTile sizes;
     if (!set_tile(device, problem, fixed, false, launch, sizes)) return std::nullopt;
     const std::size_t parts = plan.number("parts");
     launch.global = {problem.rows * problem.batch * parts * sizes.group, 1, 1};

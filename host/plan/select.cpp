@@ -166,10 +166,10 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
     const std::size_t group = group_for(device, wanted, each, kWords);
     if (group != 0 && group % 32 == 0) {
       const std::size_t run = std::min(policy.pack_bytes / bytes, items);
-      define_tile(group, items, pack_of(policy.pack_bytes, problem.in, problem.in_alignment, run), plan);
+      define_tile(group, items, run_pack(policy.pack_bytes, problem.in, problem.in_alignment, run), plan);
       define(plan, {{"RUN", run}, {"REGISTERS", 1}});
       if (is_flagged(problem.op))
-        define(plan, "FLAG_PACK", pack_of(policy.pack_bytes, problem.flags, problem.flags_alignment, run));
+        define(plan, "FLAG_PACK", run_pack(policy.pack_bytes, problem.flags, problem.flags_alignment, run));
       plan.local_bytes = group * (items * bytes + places) + (all_meet ? group : group / 32) * state + kWords;
       plan.prediction.local_bytes = 2 * plan.prediction.bytes_written;
       plan.tile_cols = group * items;
@@ -180,7 +180,7 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
   const std::size_t padded = device.local_is_cache ? items : items + 1;
   const std::size_t group = group_for(device, wanted, padded * bytes + marks + places + state, kWords);
   if (group == 0) return false;
-  const std::size_t pack = pack_of(policy.pack_bytes, problem.in, problem.in_alignment, items);
+  const std::size_t pack = run_pack(policy.pack_bytes, problem.in, problem.in_alignment, items);
   const Tile tile{group,
                   items,
                   bytes,
@@ -268,7 +268,7 @@ std::optional<Launch> first(const Device& device, const SelectProblem& problem, 
     if (group == 0) return std::nullopt;
     const SelectPolicy& policy = select_policy(device);
     const std::size_t items = at_least_1(policy.count_bytes / bytes);
-    define_tile(group, items, pack_of(policy.pack_bytes, counted.in, counted.in_alignment, items), launch);
+    define_tile(group, items, run_pack(policy.pack_bytes, counted.in, counted.in_alignment, items), launch);
     launch.global = {parts * group, 1, 1};
     launch.tile_cols = group * items;
     launch.local_bytes = group * state;

@@ -17,7 +17,7 @@ namespace {
 
 using namespace plan;
 
-constexpr const char* kOperation = "separable";
+constexpr const char* kSeparableName = "separable";
 constexpr std::size_t kCpuBlock = 64;  // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
 
 constexpr std::size_t kMarchCols = 4;        // columns of a work-item (cl/separable/march.cl), or 8
@@ -30,7 +30,7 @@ std::size_t value_bytes(const SeparableProblem& problem) {
 Plan base_plan(const SeparableProblem& problem, std::string_view variant, const char* file,
                const char* entry) {
   // The origin along columns is no part of a problem.
-  Plan plan = filter_plan(kOperation, variant, file, entry, problem,
+  Plan plan = filter_plan(kSeparableName, variant, file, entry, problem,
                           std::max(problem.origin(), problem.row_taps - 1 - problem.origin()),
                           problem.column_taps - 1);
   if (problem.unsharp) define(plan, "UNSHARP", 1);
@@ -385,18 +385,19 @@ const Evidence& evidence(const Device& device, const SeparableProblem& /*problem
 }
 
 void check(const Device& device, const SeparableProblem& problem) {
-  check_separable(kOperation, device, problem);
+  check_separable(kSeparableName, device, problem);
 }
 
-constexpr Operation<SeparableProblem> kSeparable{.what = "filter",
-                                                 .name = [](const SeparableProblem&) { return kOperation; },
-                                                 .variants = separable_variants,
-                                                 .check = check,
-                                                 .preference = preference,
-                                                 .attempt = plan_variant,
-                                                 .why_not = why_not,
-                                                 .evidence = evidence,
-                                                 .one_work_item = "a thread has a band of rows"};
+constexpr Operation<SeparableProblem> kSeparable{
+    .what = "filter",
+    .name = [](const SeparableProblem&) { return kSeparableName; },
+    .variants = separable_variants,
+    .check = check,
+    .preference = preference,
+    .attempt = plan_variant,
+    .why_not = why_not,
+    .evidence = evidence,
+    .one_work_item = "a thread has a band of rows"};
 
 }  // namespace
 
@@ -442,7 +443,7 @@ std::vector<std::string_view> separable_variants() {
 }
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {
-  return plan_call(kSeparable, kOperation, problem.in, device, problem, overrides);
+  return plan_call(kSeparable, kSeparableName, problem.in, device, problem, overrides);
 }
 
 }  // namespace smem

@@ -15,12 +15,12 @@ namespace {
 
 using namespace plan;
 
-const char* operation_name(const SoftmaxProblem& p) { return name_of(p.op).data(); }
+const char* softmax_name(const SoftmaxProblem& p) { return name_of(p.op).data(); }
 
 RowWork work_of(const Device& device, const SoftmaxProblem& p) {
   const bool one_a_row = p.op == SoftmaxOp::logsumexp;
   const double result = real(size_of(p.out));
-  return {.operation = operation_name(p),
+  return {.operation = softmax_name(p),
           .family = "softmax",
           .policy = softmax_policy(device),
           .in = p.in,
@@ -42,13 +42,13 @@ RowWork work_of(const Device& device, const SoftmaxProblem& p) {
 }
 
 constexpr Operation<SoftmaxProblem> kSoftmax =
-    row_operation<SoftmaxProblem, work_of>(operation_name, softmax_variants, check_softmax);
+    row_operation<SoftmaxProblem, work_of>(softmax_name, softmax_variants, check_softmax);
 
 }  // namespace
 
 void plan::check_softmax(const Device& device, const SoftmaxProblem& p) {
   require_known("softmax", "op", p.op, SoftmaxOp::logsumexp);
-  check_rows(operation_name(p), device, p.in, p.out, p.rows, p.cols, p.batch);
+  check_rows(softmax_name(p), device, p.in, p.out, p.rows, p.cols, p.batch);
 }
 
 std::string_view name_of(SoftmaxOp op) {

@@ -13,7 +13,7 @@ namespace {
 
 using namespace plan;
 
-const char* operation_name(const SoftmaxColumnsProblem& p) {
+const char* softmax_columns_name(const SoftmaxColumnsProblem& p) {
   static constexpr std::array<const char*, 3> kNames{"softmax_columns", "log_softmax_columns",
                                                      "logsumexp_columns"};
   return kNames.at(static_cast<std::size_t>(p.op));
@@ -22,7 +22,7 @@ const char* operation_name(const SoftmaxColumnsProblem& p) {
 ColumnWork work_of(const SoftmaxColumnsProblem& p) {
   const bool one_a_column = p.op == SoftmaxOp::logsumexp;
   const double result = real(size_of(p.out));
-  return {.operation = operation_name(p),
+  return {.operation = softmax_columns_name(p),
           .family = "softmax_columns",
           .in = p.in,
           .out = p.out,
@@ -38,13 +38,13 @@ ColumnWork work_of(const SoftmaxColumnsProblem& p) {
 }
 
 constexpr Operation<SoftmaxColumnsProblem> kSoftmaxColumns = column_operation<SoftmaxColumnsProblem, work_of>(
-    operation_name, softmax_columns_variants, check_softmax_columns);
+    softmax_columns_name, softmax_columns_variants, check_softmax_columns);
 
 }  // namespace
 
 void plan::check_softmax_columns(const Device& device, const SoftmaxColumnsProblem& p) {
   require_known("softmax_columns", "op", p.op, SoftmaxOp::logsumexp);
-  check_columns(operation_name(p), device, p.in, p.out, p.rows, p.cols, p.batch);
+  check_columns(softmax_columns_name(p), device, p.in, p.out, p.rows, p.cols, p.batch);
 }
 
 std::vector<std::string_view> softmax_columns_variants() { return plan::column_variants(); }

@@ -105,7 +105,7 @@ std::optional<Plan> network(const Device& device, const SortProblem& problem, co
 
 std::optional<Plan> three_launches(const Device& device, const SortProblem& problem,
                                    const PlanOverrides& fixed) {
-  const std::optional<TileSizes> sizes = tile_of(device, problem, fixed);
+  const std::optional<TileSizes> sizes = sort_tile_of(device, problem, fixed);
   if (!sizes) return std::nullopt;
   const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
   if (tiles > plan::kMaxTiles) return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   plan.numbers.emplace_back("parts", tiles);
   plan.numbers.emplace_back("piece", sizes->tile());
   share_arrays(problem, passes, plan);
-  plan::add_scratch(plan, (tiles + 1) * sizes->radix() * number_bytes(problem));
+  plan::add_scratch(plan, (tiles + 1) * sizes->radix() * count_bytes(problem));
   predict_local(problem, passes, plan);
   plan.prediction.bytes_read += static_cast<double>(passes.count) * key_traffic(problem);
   plan.reason =
@@ -138,13 +138,13 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
 
   Launch offsets = base_launch(problem, "offsets", "sort/offsets.cl", "sort_offsets", false);
   const std::size_t group =
-      plan::group_for(device, sort_policy(device).offsets_group, number_bytes(problem), kSortWords);
+      plan::group_for(device, sort_policy(device).offsets_group, count_bytes(problem), kSortWords);
   if (group == 0) return std::nullopt;
   define(offsets, "RADIX_BITS", sizes->radix_bits);
   define(offsets, "GROUP", group);
   offsets.work_group = {group, 1, 1};
   offsets.global = {sizes->radix() * group, 1, 1};
-  offsets.local_bytes = group * number_bytes(problem) + kSortWords;
+  offsets.local_bytes = group * count_bytes(problem) + kSortWords;
   offsets.numbers = plan.numbers;
   offsets.reason = "offsets of each digit of each tile";
   plan.before = {std::move(count), std::move(offsets)};
@@ -157,13 +157,13 @@ bool can_count_wide(const Device& device, const SortProblem& problem) {
 
 std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, const PlanOverrides& fixed) {
   const SortPolicy& policy = sort_policy(device);
-  const std::optional<TileSizes> sizes = tile_of(device, problem, fixed);
+  const std::optional<TileSizes> sizes = sort_tile_of(device, problem, fixed);
   if (!sizes || !can_count_wide(device, problem)) return std::nullopt;
   const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
   const SortPasses passes = passes_of(problem, sizes->radix_bits);
   constexpr std::size_t kHeader = 128, kMostPasses = 64;  // words of cl/sort/status.clh, and what they hold
   if (tiles > plan::kMaxTiles || passes.count > kMostPasses) return std::nullopt;
-  const std::size_t number = number_bytes(problem), radix = sizes->radix();
+  const std::size_t number = count_bytes(problem), radix = sizes->radix();
   Plan plan = base_plan(problem, "onesweep", "sort/onesweep.cl", "sort_onesweep", passes);
   define_tile(problem, *sizes, plan);
   plan.global = {tiles * sizes->group, 1, 1};

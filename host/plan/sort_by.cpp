@@ -20,9 +20,10 @@ namespace {
 
 using namespace plan;
 
-constexpr std::size_t kWords = 64;  // bytes of the kernels' own words in local memory, with their alignment
+constexpr std::size_t kSortByWords =
+    64;  // bytes of the kernels' own words in local memory, with their alignment
 
-const char* operation_name(const SortByProblem& /*p*/) { return "sort_by"; }
+const char* sort_by_name(const SortByProblem& /*p*/) { return "sort_by"; }
 
 double traffic(const SortByProblem& p) { return real(p.size, bytes_of_type(p.type)); }
 
@@ -83,8 +84,8 @@ Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverri
   std::size_t items = std::max<std::size_t>(bytes > 4 ? policy.items * 4 / bytes : policy.items, 1);
   if (items % 2 == 0) --items;
   for (;; items /= 2) {
-    const std::size_t group =
-        group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group, items * bytes, kWords);
+    const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group,
+                                        items * bytes, kSortByWords);
     if (group != 0 && (fixed.work_items == 0 || group == fixed.work_items)) {
       const std::size_t tile = group * items, groups = divide_up(at_least_1(p.size), tile);
       if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
@@ -94,7 +95,7 @@ Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverri
         define(launch, {{"GROUP", group}, {"ITEMS", items}});
         launch.items_per_work_item = items;
         launch.tile_cols = tile;
-        launch.local_bytes = tile * bytes + kWords;
+        launch.local_bytes = tile * bytes + kSortByWords;
         return launch;
       };
       Plan plan;
@@ -153,7 +154,7 @@ const Evidence& evidence(const Device& device, const SortByProblem& /*p*/, const
 }
 
 constexpr Operation<SortByProblem> kSortBy{.what = "sort by a comparison",
-                                           .name = operation_name,
+                                           .name = sort_by_name,
                                            .variants = sort_by_variants,
                                            .check = check_sort_by,
                                            .preference = preference,

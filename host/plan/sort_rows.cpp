@@ -25,11 +25,11 @@ using namespace plan;
 constexpr std::size_t kMostPlaces = 65536;  // of a row in local memory: they are halves of words
 constexpr std::size_t kShortRow = 64;       // LONGEST of cl/sort_rows/cpu.cl
 
-std::size_t all_rows(const SortRowsProblem& p) { return size_product(p.rows, p.batch); }
+std::size_t sorted_rows(const SortRowsProblem& p) { return size_product(p.rows, p.batch); }
 bool has_values(const SortRowsProblem& p) { return p.payload != SortPayload::none; }
 
-double key_traffic(const SortRowsProblem& p) { return real(all_rows(p), p.cols, size_of(p.keys)); }
-double value_traffic(const SortRowsProblem& p) { return real(all_rows(p), p.cols, p.value_bytes); }
+double key_traffic(const SortRowsProblem& p) { return real(sorted_rows(p), p.cols, size_of(p.keys)); }
+double value_traffic(const SortRowsProblem& p) { return real(sorted_rows(p), p.cols, p.value_bytes); }
 
 Launch base_launch(const SortRowsProblem& p, const char* variant, const char* file, const char* entry,
                    bool moves) {
@@ -84,10 +84,10 @@ Attempt network(const Device& device, const SortRowsProblem& p, const PlanOverri
   const std::optional<NetworkSizes> sizes = network_of(device, p, fixed.work_items);
   if (!sizes) return no_tile_fits(device);
   const std::size_t rows = sizes->group / sizes->team();
-  if (divide_up(all_rows(p), rows) > kMaxTiles) return "more rows than a launch can have work-groups";
+  if (divide_up(sorted_rows(p), rows) > kMaxTiles) return "more rows than a launch can have work-groups";
   Plan plan;
   static_cast<Launch&>(plan) = base_launch(p, "network", "sort_rows/network.cl", "sort_rows_network", true);
-  set_groups(plan, sizes->group, divide_up(all_rows(p), rows));
+  set_groups(plan, sizes->group, divide_up(sorted_rows(p), rows));
   plan.items_per_work_item = sizes->items;
   plan.tile_rows = rows;
   plan.tile_cols = sizes->width;
@@ -122,11 +122,12 @@ Attempt keys_only(const Device& device, const SortRowsProblem& p, const PlanOver
   const std::size_t local_bytes = (entries + entries / 32) * image + 4 * group + kSortWords;
   if (group < team || team > 32 * items || local_bytes > device.local_bytes)
     return formatted("a row of {} keys does not fit the registers of a group", p.cols);
-  if (divide_up(all_rows(p), group / team) > kMaxTiles) return "more rows than a launch can have work-groups";
+  if (divide_up(sorted_rows(p), group / team) > kMaxTiles)
+    return "more rows than a launch can have work-groups";
   Plan plan;
   static_cast<Launch&>(plan) =
       base_launch(p, "keys_only", "sort_rows/keys_only.cl", "sort_rows_keys_only", true);
-  set_groups(plan, group, divide_up(all_rows(p), group / team));
+  set_groups(plan, group, divide_up(sorted_rows(p), group / team));
   plan.items_per_work_item = items;
   plan.tile_rows = group / team;
   plan.tile_cols = width;
@@ -160,7 +161,7 @@ Attempt tile(const Device& device, const SortRowsProblem& p, const PlanOverrides
   if (sizes.items > 4) sizes.items = round_up(sizes.items, 2);  // few programs
   if (sizes.items > most_items || sizes.tile() > kMostPlaces)
     return formatted("a row of {} keys does not fit the registers of a group", p.cols);
-  if (all_rows(p) > kMaxTiles) return "more rows than a launch can have work-groups";
+  if (sorted_rows(p) > kMaxTiles) return "more rows than a launch can have work-groups";
   const std::size_t carried = has_values(p) ? 2 : 0;
   for (set_teams(device, sizes); tile_local_bytes(row, sizes, carried) > device.local_bytes;
        set_teams(device, sizes)) {
@@ -172,12 +173,12 @@ Attempt tile(const Device& device, const SortRowsProblem& p, const PlanOverrides
   static_cast<Launch&>(plan) = base_launch(p, "tile", "sort_rows/tile.cl", "sort_rows_tile", true);
   define_tile(row, sizes, plan);
   define_sub_group(device, plan);
-  set_groups(plan, sizes.group, all_rows(p));
+  set_groups(plan, sizes.group, sorted_rows(p));
   plan.local_bytes = tile_local_bytes(row, sizes, carried);
   plan.numbers = {{"passes", passes.count}, {"digit_bits", passes.bits}};
   predict_once(p, plan);
   plan.prediction.local_bytes =
-      real(passes.count) * (2 * key_traffic(p) + real(all_rows(p), p.cols, 16 + 2 * carried));
+      real(passes.count) * (2 * key_traffic(p) + real(sorted_rows(p), p.cols, 16 + 2 * carried));
   plan.reason = formatted("one reading: a group sorts its row in local memory, {} passes of {} bits",
                           passes.count, passes.bits);
   return plan;
@@ -191,13 +192,13 @@ void share_pass(std::size_t parts, std::size_t piece, const SortPasses& passes, 
 
 Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverrides& fixed) {
   const SortProblem row = one_row(p);
-  const std::optional<TileSizes> sizes = tile_of(device, row, fixed);
+  const std::optional<TileSizes> sizes = sort_tile_of(device, row, fixed);
   const std::size_t scanners =
-      group_for(device, sort_policy(device).offsets_group, number_bytes(row), kSortWords);
+      group_for(device, sort_policy(device).offsets_group, count_bytes(row), kSortWords);
   if (!sizes || scanners == 0) return no_tile_fits(device);
   const std::size_t parts = at_least_1(divide_up(p.cols, sizes->tile())),
-                    groups = size_product(all_rows(p), parts);
-  const std::size_t scans = size_product(all_rows(p), sizes->radix());
+                    groups = size_product(sorted_rows(p), parts);
+  const std::size_t scans = size_product(sorted_rows(p), sizes->radix());
   if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
   const SortPasses passes = passes_of(row, sizes->radix_bits);
   const auto count = real(passes.count);
@@ -208,14 +209,14 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
   set_groups(plan, sizes->group, groups);
   plan.rounds = passes.count;
   share_pass(parts, sizes->tile(), passes, plan);
-  const std::size_t keys = size_product(all_rows(p), p.cols), apart = passes.count > 1 ? keys : 0;
+  const std::size_t keys = size_product(sorted_rows(p), p.cols), apart = passes.count > 1 ? keys : 0;
   add_scratch(plan, size_product(apart * (places && passes.count > 2 ? 2 : 1), size_of(p.keys)));
   add_scratch(plan, size_product(apart, p.value_bytes));
-  add_scratch(plan, size_product(size_product(all_rows(p), parts + 1), sizes->radix() * number_bytes(row)));
+  add_scratch(plan, size_product(size_product(sorted_rows(p), parts + 1), sizes->radix() * count_bytes(row)));
   plan.prediction.bytes_read = count * (key_traffic(p) + value_traffic(p)) - (places ? value_traffic(p) : 0);
   plan.prediction.bytes_written = count * (key_traffic(p) + value_traffic(p)) - (places ? key_traffic(p) : 0);
   plan.prediction.local_bytes =
-      count * (2 * (key_traffic(p) + value_traffic(p)) + real(all_rows(p), p.cols, 16));
+      count * (2 * (key_traffic(p) + value_traffic(p)) + real(sorted_rows(p), p.cols, 16));
   plan.reason = formatted(
       "{} passes of {} bits over all rows: each counts the digits of tiles, scans the counts, "
       "and moves the keys",
@@ -234,7 +235,7 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
   Launch offsets = base_launch(p, "offsets", "sort_rows/count.cl", "sort_rows_count", false);
   define(offsets, {{"RADIX_BITS", sizes->radix_bits}, {"GROUP", scanners}, {"PHASE", 1}});
   set_groups(offsets, scanners, scans);
-  offsets.local_bytes = scanners * number_bytes(row) + kSortWords;
+  offsets.local_bytes = scanners * count_bytes(row) + kSortWords;
   share_pass(parts, sizes->tile(), passes, offsets);
   offsets.reason = "offsets of each digit of each tile in its row";
   plan.before = {std::move(counts), std::move(offsets)};
@@ -247,7 +248,7 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
   const SortPolicy& policy = sort_policy(device);
   const std::size_t radix = std::size_t{1} << policy.radix_bits, key_bytes = size_of(p.keys);
   const std::size_t groups = std::clamp<std::size_t>(
-      all_rows(p), 1, at_least_1(sort_rows_policy(device).cpu_groups_a_unit * device.compute_units));
+      sorted_rows(p), 1, at_least_1(sort_rows_policy(device).cpu_groups_a_unit * device.compute_units));
   const SortPasses passes = passes_of(one_row(p), policy.radix_bits);
   Plan plan;
   static_cast<Launch&>(plan) = base_launch(p, "cpu", "sort_rows/cpu.cl", "sort_rows_cpu", true);

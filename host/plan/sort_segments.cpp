@@ -27,7 +27,7 @@ using namespace plan;
 constexpr std::size_t kTiny = 32;      // keys of a segment that few work-items sort in registers, at most
 constexpr std::size_t kSmall = 512;    // the same of a team
 constexpr std::size_t kMiddle = 8192;  // the same of a group in local memory
-constexpr std::size_t kHeader = 16;    // words of cl/sort_rows/rows.clh
+constexpr std::size_t kSegmentsHeader = 16;  // words of cl/sort_rows/rows.clh
 constexpr std::size_t kGroupsAUnit = 16;
 
 /// The sort of `rows` segments of at most `cols` keys.
@@ -119,7 +119,7 @@ bool add_long(const Device& device, const SortSegmentsProblem& p, std::size_t li
   plan.scratch[0] = radix.scratch[0];
   plan.scratch[1] = radix.scratch[1];
   plan.scratch[2].bytes +=
-      4 * round_up(longs + 1, 16) + (longs + tiles) * digits * number_bytes(one_segment(p));
+      4 * round_up(longs + 1, 16) + (longs + tiles) * digits * count_bytes(one_segment(p));
   return true;
 }
 
@@ -143,7 +143,7 @@ Attempt by_length(const Device& device, const SortSegmentsProblem& p) {
   plan.numbers = {{"parts", small.longest}, {"piece", middle.longest}, {"listed", listed}};
   plan.before.push_back(check_launch(device, p));
   plan.scratch.resize(3);
-  plan.scratch[2] = {4 * (kHeader + round_up(2 * listed, 16)), 4 * kHeader};
+  plan.scratch[2] = {4 * (kSegmentsHeader + round_up(2 * listed, 16)), 4 * kSegmentsHeader};
   const auto add = [&](Class& of, const char* variant, std::size_t phase, std::size_t longer_than) {
     if (!of.launch || p.size <= longer_than) return;
     Launch launch = of_segments(p, std::move(*of.launch), variant, phase);
@@ -175,7 +175,7 @@ Attempt cpu(const Device& device, const SortSegmentsProblem& p) {
   plan.before.push_back(check_launch(device, p));
   add_scratch(plan, size_product(p.size * (p.payload == SortPayload::places ? 2 : 1), size_of(p.keys)));
   add_scratch(plan, size_product(p.size, p.value_bytes));
-  add_scratch(plan, 4 * kHeader, 4 * kHeader);
+  add_scratch(plan, 4 * kSegmentsHeader, 4 * kSegmentsHeader);
   return plan;
 }
 

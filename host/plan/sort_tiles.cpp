@@ -52,7 +52,7 @@ void define_keys(Launch& launch, const SortProblem& problem, bool moves) {
 }
 
 std::size_t tile_local_bytes(const SortProblem& problem, const TileSizes& sizes, std::size_t carried) {
-  return area_bytes(problem, sizes, carried) + sizes.radix() * (3 * number_bytes(problem) + 4) + kSortWords;
+  return area_bytes(problem, sizes, carried) + sizes.radix() * (3 * count_bytes(problem) + 4) + kSortWords;
 }
 
 void set_teams(const Device& device, TileSizes& sizes) {
@@ -63,8 +63,8 @@ void set_teams(const Device& device, TileSizes& sizes) {
   sizes.lanes = std::min<std::size_t>(sizes.group, 32);
 }
 
-std::optional<TileSizes> tile_of(const Device& device, const SortProblem& problem,
-                                 const PlanOverrides& fixed) {
+std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& problem,
+                                      const PlanOverrides& fixed) {
   const SortPolicy& policy = sort_policy(device);
   const std::size_t moved = std::max(size_of(problem.keys), std::min<std::size_t>(carried_bytes(problem), 8));
   const bool alone = problem.payload == SortPayload::none;

@@ -16,7 +16,7 @@ namespace smem::plan {
 inline constexpr std::size_t kSortWords = 64;
 
 /// Of a number of keys in a kernel.
-inline std::size_t number_bytes(const SortProblem& problem) { return is_wide(problem) ? 8 : 4; }
+inline std::size_t count_bytes(const SortProblem& problem) { return is_wide(problem) ? 8 : 4; }
 
 /// Bytes of what passes through local memory with a key.
 std::size_t carried_bytes(const SortProblem& problem);
@@ -45,8 +45,8 @@ std::size_t tile_local_bytes(const SortProblem& problem, const TileSizes& sizes,
 void set_teams(const Device& device, TileSizes& sizes);
 
 /// The policy's sizes, or smaller ones that fit the device; nothing where none do.
-std::optional<TileSizes> tile_of(const Device& device, const SortProblem& problem,
-                                 const PlanOverrides& fixed);
+std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& problem,
+                                      const PlanOverrides& fixed);
 
 void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& launch);
 

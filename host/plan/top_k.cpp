@@ -18,16 +18,15 @@ namespace {
 
 using namespace plan;
 using namespace plan::selection;
-using selection::Tile;
 
 /// A tile of `count` elements; nothing where none fits local memory.
-std::optional<Tile> tile_of(const Device& device, const TopKProblem& p, std::size_t count,
-                            std::size_t wanted_group) {
+std::optional<TopKTile> tile_of(const Device& device, const TopKProblem& p, std::size_t count,
+                                std::size_t wanted_group) {
   const TopKPolicy& policy = top_k_policy(device);
   if (count > kMostTile) return std::nullopt;
   const std::size_t usual = std::clamp<std::size_t>(
       std::bit_ceil(divide_up(at_least_1(count), policy.tile_items)), 32, policy.group);
-  Tile tile;
+  TopKTile tile;
   tile.group = group_for(device, wanted_group != 0 ? wanted_group : usual, 0);
   // Few sizes, so that few programs serve all rows.
   tile.chosen =
@@ -51,7 +50,7 @@ struct TileSource {
   std::size_t span_bits = 0;
 };
 
-void make_tile(const Device& device, const TopKProblem& p, const Tile& tile, const TileSource& source,
+void make_tile(const Device& device, const TopKProblem& p, const TopKTile& tile, const TileSource& source,
                Launch& launch) {
   set_rows(p, launch, tile.group, 1, source.size);
   launch.numbers.insert(launch.numbers.end(), {{"span_bits", source.span_bits}, {"from", source.from}});
@@ -68,7 +67,7 @@ void make_tile(const Device& device, const TopKProblem& p, const Tile& tile, con
 }
 
 Attempt tile(const Device& device, const TopKProblem& p, std::size_t wanted) {
-  const std::optional<Tile> tile = tile_of(device, p, p.cols, wanted);
+  const std::optional<TopKTile> tile = tile_of(device, p, p.cols, wanted);
   if (!tile) return formatted("a row of {} elements does not fit local memory", p.cols);
   if (!has_groups(p, 1)) return "more rows than a launch can have work-groups";
   Plan plan;
@@ -175,7 +174,7 @@ std::optional<Levels> levels_of(const Device& device, const TopKProblem& p, std:
   const std::size_t least = std::bit_width(16 / size_of(p.type));
   for (levels.span_bits = policy.span_bits; levels.span_bits >= least; --levels.span_bits) {
     if (p.k > kMostTile >> levels.span_bits) continue;
-    const std::optional<Tile> tile = tile_of(device, p, p.k << levels.span_bits, wanted);
+    const std::optional<TopKTile> tile = tile_of(device, p, p.k << levels.span_bits, wanted);
     if (!tile) continue;
     levels.tile = *tile;
     // What a tile holds needs no delegates, but a row has some, or this were the variant "tile".
@@ -203,7 +202,8 @@ Attempt delegates(const Device& device, const TopKProblem& p, const Levels& leve
   std::size_t turn = 1;
   for (std::size_t level = count; level > 0; --level) {
     const TileSource source{levels.sizes[level], level, begins[level], level < count, levels.span_bits};
-    const std::optional<Tile> tile = source.listed ? levels.tile : tile_of(device, p, source.size, wanted);
+    const std::optional<TopKTile> tile =
+        source.listed ? levels.tile : tile_of(device, p, source.size, wanted);
     if (!tile) return "no local memory for the last delegates";
     Launch launch;
     define_launch(p, launch, source.listed ? "spans_of_spans" : "spans", "top_k/tile.cl", "top_k_tile");

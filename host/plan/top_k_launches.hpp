@@ -61,7 +61,7 @@ inline void define_collectives(const Device& device, Launch& launch, std::size_t
 }
 
 /// Work-items of a tile, and the elements of each.
-struct Tile {
+struct TopKTile {
   std::size_t group = 0, items = 0, chosen = 0, local_bytes = 0;
 };
 
@@ -73,7 +73,7 @@ inline void predict_results(const TopKProblem& p, Launch& launch) {
 struct Levels {
   std::size_t span_bits = 0;
   std::vector<std::size_t> sizes;
-  Tile tile;
+  TopKTile tile;
 };
 
 /// The launch that makes the delegates of a level's elements.

@@ -17,14 +17,14 @@ using namespace plan::transpose;
 
 Attempt plan_variant(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
-  if (variant == "naive") return naive(device, problem, fixed);
+  if (variant == "naive") return transpose::naive(device, problem, fixed);
   if (variant == "tiled") return square_tile(device, problem, fixed, Kind::plain);
   if (variant == "padded") return square_tile(device, problem, fixed, Kind::padded);
   if (variant == "swizzled") return square_tile(device, problem, fixed, Kind::swizzled);
   if (variant == "vector") return vector_tile(device, problem, fixed);
   if (variant == "skewed") return skewed_tile(device, problem, fixed);
   if (variant == "strips") return strips(device, problem, fixed);
-  return cpu_tile(device, problem, fixed);
+  return transpose::cpu_tile(device, problem, fixed);
 }
 
 /// Whether the tiles of the other variants would be nearly empty, or most of their rows unaligned.
@@ -124,7 +124,7 @@ Plan make_plan(const Device& device, const TransposeProblem& problem, const Plan
       if (plan) break;
     }
     if (!plan) {
-      plan = naive(device, problem, overrides).plan;
+      plan = transpose::naive(device, problem, overrides).plan;
       plan->reason += "; " + no_tile_fits(device);
     }
   }

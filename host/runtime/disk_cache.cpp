@@ -25,7 +25,7 @@ constexpr const char* kSuffix = ".smembin";
 constexpr const char* kTemporary = ".part-";
 constexpr std::size_t kDefaultLimitMiB = 256;
 constexpr std::size_t kMostMiB = std::size_t{1} << 40;
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an entry: no program is near
+constexpr std::size_t kMostEntryBytes = std::size_t{1} << 30;  // of an entry: no program is near
 constexpr std::size_t kMostKey = std::size_t{1} << 20;
 constexpr auto kAbandoned = std::chrono::hours(1);  // a temporary file this old has no writer any more
 constexpr auto kAtWork = std::chrono::minutes(1);   // and one this old hardly: it goes where room is needed
@@ -133,7 +133,7 @@ DiskCache::Lookup DiskCache::load(const std::string& key) const {
   if (!folder) return {};
   const std::string name = name_of_entry(key);
   std::string file;
-  switch (folder.read(name, 0, kMostBytes, file, true)) {
+  switch (folder.read(name, 0, kMostEntryBytes, file, true)) {
     case OwnFolder::Result::absent:
       return {};
     case OwnFolder::Result::unsafe:

@@ -24,23 +24,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr int kFailuresFormat = 1;
+constexpr int kFailuresLevels = 4;
+constexpr std::size_t kMostFailures = 2000;
 
-constexpr int kFormat = 1;
-constexpr int kMostLevels = 4;
-// What is larger was not written by smem selftest.
-constexpr std::size_t kMostBytes = std::size_t{1} << 20, kMostFailures = 2000, kMostText = 400;
-
-[[noreturn]] void refuse(const char* operation, const fs::path& path, const std::string& why) {
+[[noreturn]] void refuse_failures(const char* operation, const fs::path& path, const std::string& why) {
   throw Error({.operation = operation,
                .expected = "a file of failures that can be written",
                .got = formatted("{}: {}", path.string(), why)});
-}
-
-std::string text_at(const Json& json, const char* name) {
-  auto text = json.at(name).get<std::string>();
-  if (text.size() > kMostText) throw std::out_of_range(name);
-  return text;
 }
 
 /// \throws what derives from std::exception when it has another form.
@@ -69,10 +60,11 @@ bool failures_are_avoided() {
 }
 
 std::vector<BrokenVariant> runtime::failures_in(std::string_view text, const Device& device) {
-  const Json json = shallow_json(text, kMostLevels);
+  const Json json = shallow_json(text, kFailuresLevels);
   std::vector<BrokenVariant> failures;
   try {
-    if (json.is_discarded() || json.at("smem_failures") != kFormat || json.at("key") != tuning_key(device))
+    if (json.is_discarded() || json.at("smem_failures") != kFailuresFormat ||
+        json.at("key") != tuning_key(device))
       return {};
     const Json& list = json.at("failures");
     if (!list.is_array() || list.size() > kMostFailures) return {};
@@ -96,7 +88,7 @@ std::vector<BrokenVariant> remembered_failures(const Device& device) {
     runtime::trace("what failed smem selftest is not avoided: " + folder.why());
   if (!folder) return {};
   std::string text;
-  const auto result = folder.read(path.filename().string(), 1, kMostBytes, text);
+  const auto result = folder.read(path.filename().string(), 1, kMostJsonBytes, text);
   if (result == runtime::OwnFolder::Result::unsafe) {
     runtime::trace(formatted("what failed smem selftest is not avoided: other users could have written {}",
                              path.string()));
@@ -108,9 +100,9 @@ std::vector<BrokenVariant> remembered_failures(const Device& device) {
 void remember_failures(const Device& device, const std::vector<BrokenVariant>& failures) {
   constexpr const char* kOperation = "remember_failures";
   const fs::path path = failures_file(device);
-  if (path.empty()) refuse(kOperation, "SMEM_TUNING_DIR", "no folder: neither it nor HOME is set");
+  if (path.empty()) refuse_failures(kOperation, "SMEM_TUNING_DIR", "no folder: neither it nor HOME is set");
   const runtime::OwnFolder folder(path.parent_path(), true);
-  if (!folder) refuse(kOperation, path.parent_path(), folder.why());
+  if (!folder) refuse_failures(kOperation, path.parent_path(), folder.why());
   std::vector<BrokenVariant> all = failures;
   for (const BrokenVariant& before : remembered_failures(device)) {
     if (std::none_of(failures.begin(), failures.end(),
@@ -122,18 +114,20 @@ void remember_failures(const Device& device, const std::vector<BrokenVariant>& f
     list.push_back({{"operation", one.operation},
                     {"variant", one.variant},
                     {"type", one.type},
-                    {"reason", one.reason.substr(0, kMostText)}});
+                    {"reason", one.reason.substr(0, kMostJsonText)}});
   }
-  const Json json{{"smem_failures", kFormat}, {"key", runtime::tuning_key(device)}, {"failures", list}};
+  const Json json{
+      {"smem_failures", kFailuresFormat}, {"key", runtime::tuning_key(device)}, {"failures", list}};
   const std::string text = lines_of(json);
-  if (!folder.write(path.filename().string(), {text})) refuse(kOperation, path, std::strerror(errno));
+  if (!folder.write(path.filename().string(), {text}))
+    refuse_failures(kOperation, path, std::strerror(errno));
 }
 
 bool forget_failures(const Device& device) {
   const fs::path path = failures_file(device);
   std::error_code error;
   const bool removed = !path.empty() && fs::remove(path, error);
-  if (error) refuse("forget_failures", path, error.message());
+  if (error) refuse_failures("forget_failures", path, error.message());
   return removed;
 }
 

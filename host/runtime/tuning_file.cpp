@@ -24,17 +24,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr int kFormat = 1;
-// What is larger was not written by smem tune, and would take time when a context opens.
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-constexpr int kMostLevels = 8;
+constexpr int kTuningFormat = 1;
+constexpr int kTuningLevels = 8;
 constexpr std::size_t kMostEntries = 2000;
-constexpr std::size_t kMostText = 400;
 constexpr std::size_t kMostOverride = std::size_t{1} << 24;
 
-Json facts_of(const Device& device) {
+Json device_json(const Device& device) {
   return {{"name", device.name},
           {"vendor", device.vendor_name},
           {"driver", device.driver},
@@ -72,12 +67,6 @@ Json to_json(const TuningEntry& entry) {
           {"date", entry.date}};
 }
 
-std::string text_at(const Json& json, const char* name) {
-  auto text = json.at(name).get<std::string>();
-  if (text.size() > kMostText) throw std::out_of_range(name);
-  return text;
-}
-
 std::size_t number_at(const Json& json, const char* name) {
   const Json& value = json.at(name);
   if (!value.is_number_unsigned() || value.get<std::size_t>() > kMostOverride) throw std::out_of_range(name);
@@ -112,7 +101,7 @@ TuningEntry entry_of(const Json& json) {
   return entry;
 }
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& why) {
+[[noreturn]] void refuse_tuning(const fs::path& path, const std::string& why) {
   throw Error({.operation = "store_tuning",
                .expected = "a tuning file that can be written",
                .got = formatted("{}: {}", path.string(), why)});
@@ -123,7 +112,7 @@ class Lock {
  public:
   Lock(const runtime::OwnFolder& folder, const fs::path& path)
       : file_(folder.open(path.filename().string(), O_CREAT | O_RDWR)) {
-    if (!file_) refuse(path, std::strerror(errno));
+    if (!file_) refuse_tuning(path, std::strerror(errno));
     while (::flock(file_.get(), LOCK_EX) != 0 && errno == EINTR) {
     }
   }
@@ -138,14 +127,14 @@ bool is_of(const TuningEntry& entry, const std::vector<TuningClass>& classes) {
 
 }  // namespace
 
-std::string runtime::tuning_key(const Device& device) { return line_of(facts_of(device)) + SMEM_VERSION; }
+std::string runtime::tuning_key(const Device& device) { return line_of(device_json(device)) + SMEM_VERSION; }
 
 std::vector<TuningEntry> runtime::tuning_entries_in(std::string_view text, const Device& device) {
-  const Json json = shallow_json(text, kMostLevels);
+  const Json json = shallow_json(text, kTuningLevels);
   std::vector<TuningEntry> entries;
   try {
-    if (json.is_discarded() || json.at("smem_tuning") != kFormat || json.at("smem") != SMEM_VERSION ||
-        json.at("device") != facts_of(device))
+    if (json.is_discarded() || json.at("smem_tuning") != kTuningFormat || json.at("smem") != SMEM_VERSION ||
+        json.at("device") != device_json(device))
       return {};
     const Json& list = json.at("entries");
     if (!list.is_array() || list.size() > kMostEntries) return {};
@@ -169,7 +158,7 @@ std::vector<TuningEntry> tuning_entries(const Device& device) {
     runtime::trace("what was tuned is not used: " + folder.why());
   if (!folder) return {};
   std::string text;
-  const auto result = folder.read(path.filename().string(), 1, kMostBytes, text);
+  const auto result = folder.read(path.filename().string(), 1, kMostJsonBytes, text);
   if (result == runtime::OwnFolder::Result::unsafe)
     runtime::trace(formatted("what was tuned is not used: other users could have written {}", path.string()));
   if (result != runtime::OwnFolder::Result::read) return {};
@@ -179,9 +168,9 @@ std::vector<TuningEntry> tuning_entries(const Device& device) {
 void store_tuning(const Device& device, const std::vector<TuningEntry>& entries,
                   const std::vector<TuningClass>& dropped) {
   const fs::path path = tuning_file(device);
-  if (path.empty()) refuse("SMEM_TUNING_DIR", "no folder: neither it nor HOME is set");
+  if (path.empty()) refuse_tuning("SMEM_TUNING_DIR", "no folder: neither it nor HOME is set");
   const runtime::OwnFolder folder(path.parent_path(), true);
-  if (!folder) refuse(path.parent_path(), folder.why());
+  if (!folder) refuse_tuning(path.parent_path(), folder.why());
   fs::path lock_path = path;
   lock_path += ".lock";
   const Lock lock(folder, lock_path);
@@ -194,10 +183,12 @@ void store_tuning(const Device& device, const std::vector<TuningEntry>& entries,
     if (!is_of(entry, replaced)) list.push_back(to_json(entry));
   for (const TuningEntry& entry : entries)
     list.push_back(to_json(entry));
-  const Json all{
-      {"smem_tuning", kFormat}, {"smem", SMEM_VERSION}, {"device", facts_of(device)}, {"entries", list}};
+  const Json all{{"smem_tuning", kTuningFormat},
+                 {"smem", SMEM_VERSION},
+                 {"device", device_json(device)},
+                 {"entries", list}};
   const std::string text = lines_of(all);
-  if (!folder.write(path.filename().string(), {text})) refuse(path, std::strerror(errno));
+  if (!folder.write(path.filename().string(), {text})) refuse_tuning(path, std::strerror(errno));
 }
 
 }  // namespace smem

@@ -2,7 +2,7 @@
 # Checks the layout, or runs clang-tidy over the library's sources (the command would double its time);
 # or lays the sources out as they should be.
 #   tests/style/run.sh format|reformat SOURCE_FOLDER
-#   tests/style/run.sh tidy SOURCE_FOLDER BUILD_FOLDER      (with a compile_commands.json)
+#   tests/style/run.sh tidy SOURCE_FOLDER BUILD_FOLDER      (configured)
 # Exit status 77: the program is not there in version 14.
 set -euo pipefail
 task="$1"
@@ -41,10 +41,12 @@ case "$task" in
     # long.
     options=(--extra-arg=-Wno-unknown-warning-option)
     [ "${SMEM_TIDY:-}" = deep ] || options+=(--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=mode=shallow)
-    # Clang cannot read the headers that gcc has precompiled.
+    # The commands of single files: the build's own compile several at a time.
     database=$(mktemp -d)
     trap 'rm -rf "$database"' EXIT
-    sed -E 's/ -Winvalid-pch//; s/ -include [^ ]*cmake_pch\.hxx//' "$3/compile_commands.json" >"$database/compile_commands.json"
+    sed "s|$3|$database|g" "$3/CMakeCache.txt" >"$database/CMakeCache.txt"
+    cmake -S . -B "$database" -DSMEM_UNITY_BUILD=OFF -DSMEM_BUILD_TESTS=OFF -DSMEM_BUILD_SAMPLES=OFF -DSMEM_BUILD_CLI=OFF \
+      -DSMEM_BUILD_DISTRIBUTED=OFF -DSMEM_INSTALL=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >"$database/log" 2>&1 || { cat "$database/log"; exit 1; }
     # Where tests take turns (SMEM_TEST_TURN), every 16th file.
     find host/*.cpp host/plan host/runtime host/ops -name '*.cpp' | sort |
       awk -v turn="${SMEM_TEST_TURN:-}" 'turn == "" || NR % 16 == turn % 16' | tr '\n' '\0' | xargs -0 -n 1 -P "$(nproc)" \
