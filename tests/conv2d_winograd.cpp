@@ -192,8 +192,8 @@ TEST_CASE("conv2d by minimal filtering: slices, of which the last is smaller") {
   test::Conv2dSweep sweep(context);
   for (const auto& [variant, allowed] : kTilings) {
     smem::Conv2dProblem p;
-    p.images = 3, p.in_channels = 40, p.width = p.out_width = 61, p.height = p.out_height = 59;
-    p.out_channels = 24, p.window.width = p.window.height = 3, p.padding.left = p.padding.top = 1;
+    p.images = 5, p.in_channels = 12, p.width = p.out_width = 61, p.height = p.out_height = 59;
+    p.out_channels = 4, p.window.width = p.window.height = 3, p.padding.left = p.padding.top = 1;
     p.winograd = allowed;
     // More images until there are three slices at least.
     while (smem::plan_conv2d(context.device(), p, {.variant = variant}).rounds < 3)
@@ -207,7 +207,7 @@ TEST_CASE("conv2d by minimal filtering: slices, of which the last is smaller") {
     CHECK(plan.entry_point.starts_with("gemm"));
     CHECK(plan.scratch.back().bytes <= std::size_t{65} << 20);
     if (context.device().type != smem::DeviceType::cpu) continue;  // whose slices are small
-    Conv2dCase c = winograd_case(p.images, 40, 61, 59, 24, 1);
+    Conv2dCase c = winograd_case(p.images, 12, 61, 59, 4, 1);
     c.how.winograd = allowed;
     c.variant = variant;
     c.bias = true;
@@ -341,10 +341,9 @@ TEST_CASE("bad input of conv2d: minimal filtering") {
           }).argument == "variant");
     CHECK_FALSE(smem::plan_conv2d(context.device(), p).variant.starts_with("winograd"));
   }
-  test::Conv2dSweep sweep(context);
-  Conv2dCase c = winograd_case(1, 8, 9, 9, 8, 1);
-  c.how.winograd = Winograd::f4x4;
-  c.how.stride = {2, 2};
-  sweep.run(c);
-  CHECK(sweep.ran() == 1);
+  smem::Conv2dProblem strided;
+  strided.in_channels = strided.out_channels = 64, strided.winograd = Winograd::f4x4;
+  strided.width = strided.height = 57, strided.out_width = strided.out_height = 28, strided.window = {3, 3};
+  strided.stride = {2, 2};
+  CHECK_FALSE(smem::plan_conv2d(context.device(), strided).variant.starts_with("winograd"));
 }

@@ -26,9 +26,9 @@ struct WinogradMatrices {
   std::size_t rows = 0, cols = 0, pitch = 0;
   std::size_t groups = 1, elements = 0;  ///< of a tile
 
-  /// From one matrix to the next. A line of a cache between them, as the numbers of a tile would share a few
-  /// sets of the cache where matrices are powers of two.
-  std::size_t apart() const { return rows * pitch + 16; }
+  /// From one matrix to the next. Those of one group of channels have a line of a cache between them, as the
+  /// numbers of a tile would share a few sets of the cache where matrices are powers of two.
+  std::size_t apart() const { return rows * pitch + (groups == 1 ? 16 : 0); }
   std::size_t of_element() const { return groups * apart(); }
   std::size_t end() const { return first + elements * of_element(); }
 };
