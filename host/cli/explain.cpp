@@ -114,10 +114,13 @@ double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   return share * measure::Meter(context).measure(buffers, bytes, call, effort).call.median;
 }
 
-/// What the operation's model chooses among, where it has one and nothing but the variant is fixed.
+/// What the operation's model chooses among, where it has one and nothing but a variant of its own is fixed.
 std::vector<Candidate> candidates_of(const Case& c, const Device& device, const Options& options) {
   if (!c.candidates || options.fixed() != PlanOverrides{.variant = options.variant}) return {};
-  return c.candidates(device, options.variant);
+  std::vector<Candidate> all = c.candidates(device, options.variant);
+  const bool is_other = !options.variant.empty() && !all.empty() && all[0].plan.variant != options.variant;
+  if (is_other) all.clear();
+  return all;
 }
 
 std::string text_of(const std::vector<Candidate>& candidates) {
