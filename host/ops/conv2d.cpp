@@ -357,7 +357,7 @@ cl::Event in_slices(const Conv2dCall& c, const runtime::Ready& ready, std::span<
   return event;
 }
 
-cl::Event by_winograd(const Call& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
+cl::Event by_winograd(const Conv2dCall& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
   Grid out = c.out;
   if (is_interleaved(out)) out.plane = 1;
   return ops::run_winograd(c.context, ready, c.problem,
