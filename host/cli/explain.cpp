@@ -26,7 +26,7 @@ namespace {
 using operations::Case;
 using operations::Operation;
 
-struct Options {
+struct ExplainOptions {
   WordValues words;
   std::string variant, tile, layout, device, like;
   std::size_t work_items = 0;
@@ -108,7 +108,7 @@ double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   return share * measure::Meter(context).measure(buffers, bytes, call, effort).call.median;
 }
 
-void explain_case(const Operation& operation, const Case& c, const Options& options) {
+void explain_case(const Operation& operation, const Case& c, const ExplainOptions& options) {
   std::optional<Context> context;
   if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
   const Device device = context ? context->device() : read_facts(options.like);
@@ -129,7 +129,7 @@ void explain_case(const Operation& operation, const Case& c, const Options& opti
 void add_operation(CLI::App* explain, const Operation& operation) {
   CLI::App* const command =
       explain->add_subcommand(std::string(operation.name), std::string(operation.summary));
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   const std::vector<CLI::Option*> words = add_words(command, operation.words, options->words);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const operations::WordRule& rule = operation.words[i];

@@ -12,7 +12,7 @@ using detail::Signature;
 using detail::State;
 using detail::Temporary;
 
-constexpr const char* kOperation = "distributed::histogram";
+constexpr const char* kHistogram = "distributed::histogram";
 
 /// `edges`: none, or the bytes of bins.count + 1 edges.
 std::vector<std::uint64_t> counts_of(State& state, const Rows& in, const Bins& bins,
@@ -55,15 +55,15 @@ std::vector<std::uint64_t> histogram(const Rows& in, const Bins& bins) {
   std::vector<std::uint64_t> counts;
   const auto check = [&](Signature& signature) {
     signature.add(bins.count).add(bins.low).add(bins.high).add(static_cast<int>(bins.outside));
-    detail::check_input(kOperation, "in", state, in, signature);
+    detail::check_input(kHistogram, "in", state, in, signature);
     if (bins.edges.buffer != nullptr || bins.channels != 1) {
-      detail::refuse(kOperation, "bins", "even bins of one channel",
+      detail::refuse(kHistogram, "bins", "even bins of one channel",
                      "edges on a device, or several channels");
     }
-    if (!in.type().scalar) detail::refuse(kOperation, "in", "numbers", "opaque elements");
+    if (!in.type().scalar) detail::refuse(kHistogram, "in", "numbers", "opaque elements");
     static_cast<void>(even_bins(*in.type().scalar, bins.count, bins.low, bins.high));
   };
-  state.collective(kOperation, check, [&] { counts = counts_of(state, in, bins, {}); });
+  state.collective(kHistogram, check, [&] { counts = counts_of(state, in, bins, {}); });
   return counts;
 }
 
@@ -76,12 +76,12 @@ std::vector<std::uint64_t> histogram_between(const Rows& in, const void* edges, 
   const std::size_t bytes = count * in.type().bytes;
   const auto check = [&](Signature& signature) {
     signature.add(std::string_view(static_cast<const char*>(edges), bytes)).add(static_cast<int>(outside));
-    check_input(kOperation, "in", state, in, signature);
+    check_input(kHistogram, "in", state, in, signature);
     if (count < 2 || count > kMaxBins + 1) {
-      refuse(kOperation, "edges", "2 to 2^20 + 1 edges", std::to_string(count));
+      refuse(kHistogram, "edges", "2 to 2^20 + 1 edges", std::to_string(count));
     }
   };
-  state.collective(kOperation, check, [&] {
+  state.collective(kHistogram, check, [&] {
     const auto* first = static_cast<const std::byte*>(edges);
     counts = counts_of(state, in, Bins{.count = count - 1, .outside = outside}, Bytes(first, first + bytes));
   });
