@@ -335,8 +335,8 @@ TEST_CASE("append_to_cache: plans for devices that are not here") {
 namespace {
 
 /// A call that is right, to be changed.
-struct Input {
-  explicit Input(const smem::Context& context)
+struct AppendInput {
+  explicit AppendInput(const smem::Context& context)
       : numbers(context, std::vector<float>(4096, 1.0F)),
         caches(context, std::vector<float>(4096, 7.0F)),
         whole(context, std::vector<std::uint32_t>{8, 13, 1, 0, 3, 2}),
@@ -364,7 +364,7 @@ struct Input {
 
   template <class Change>
   static std::string refused(const smem::Context& context, const Change& change) {
-    Input i(context);
+    AppendInput i(context);
     change(i);
     const smem::Heads keys(i.caches.buffer()(), i.type, i.keys, i.keys_layout);
     const smem::Heads values(i.caches.buffer()(), Scalar::float32, i.values, i.values_layout);
@@ -381,56 +381,56 @@ struct Input {
 
 TEST_CASE("bad input of append_to_cache") {
   const smem::Context context;
-  const auto refused = [&](const auto& change) { return Input::refused(context, change); };
-  CHECK(refused([](Input& i) { i.v.shape.tokens = 2; }) == "v");
-  CHECK(refused([](Input& i) { i.v.type = Scalar::half; }) == "v");
-  CHECK(refused([](Input& i) { i.k.type = i.v.type = i.type = Scalar::float64; }) == "value_cache");
-  CHECK(refused([](Input& i) { i.type = Scalar::half; }) == "key_cache");
-  CHECK(refused([](Input& i) { i.keys.heads = 1; }) == "key_cache");
-  CHECK(refused([](Input& i) { i.keys.size = 7; }) == "key_cache");
-  CHECK(refused([](Input& i) { i.keys.batch = 3; }) == "key_cache");
-  CHECK(refused([](Input& i) { i.values.tokens = 15; }) == "value_cache");
-  CHECK(refused([](Input& i) { i.values_layout.offset = 500; }) == "value_cache");
-  CHECK(refused([](Input& i) { i.keys_layout.token_stride = 7; }) == "key_cache");
-  CHECK(refused([](Input& i) { i.keys_layout.offset = 4000; }) == "key_cache");
-  CHECK(refused([](Input& i) { i.k.buffer = i.caches.buffer()(); }) == "key_cache");
-  CHECK(refused([](Input& i) { i.k.buffer = nullptr; }) == "k");
-  CHECK(refused([](Input& i) { i.k.shape.size = i.keys.size = 257; }) == "k");
-  CHECK(refused([](Input& i) { i.how.lengths = {}; }) == "lengths");
-  CHECK(refused([](Input& i) { i.how.lengths = i.list(3); }) == "lengths");
-  CHECK(refused([](Input& i) { i.how.lengths.type = Scalar::float32; }) == "lengths");
-  CHECK(refused([](Input& i) { i.how.offsets = i.list(3); }) == "k");
-  CHECK(refused([](Input& i) { i.how.offsets = i.list(0); }) == "offsets");
-  CHECK(refused([](Input& i) { i.how.rotary = smem::Rotary{.base = 0}; }) == "base");
-  CHECK(refused([](Input& i) { i.how.rotary = smem::Rotary{.rotated = 10}; }) == "rotated");
-  CHECK(refused([](Input& i) { i.how.rotary = smem::Rotary{.head_size = 4}; }) == "head_size");
-  CHECK(refused([](Input& i) { i.how.rotary = smem::Rotary{.positions = i.list(2)}; }) == "positions");
-  CHECK(refused([](Input& i) { i.variant = "nosuch"; }) == "variant");
-  CHECK(refused([](Input& i) {
+  const auto refused = [&](const auto& change) { return AppendInput::refused(context, change); };
+  CHECK(refused([](AppendInput& i) { i.v.shape.tokens = 2; }) == "v");
+  CHECK(refused([](AppendInput& i) { i.v.type = Scalar::half; }) == "v");
+  CHECK(refused([](AppendInput& i) { i.k.type = i.v.type = i.type = Scalar::float64; }) == "value_cache");
+  CHECK(refused([](AppendInput& i) { i.type = Scalar::half; }) == "key_cache");
+  CHECK(refused([](AppendInput& i) { i.keys.heads = 1; }) == "key_cache");
+  CHECK(refused([](AppendInput& i) { i.keys.size = 7; }) == "key_cache");
+  CHECK(refused([](AppendInput& i) { i.keys.batch = 3; }) == "key_cache");
+  CHECK(refused([](AppendInput& i) { i.values.tokens = 15; }) == "value_cache");
+  CHECK(refused([](AppendInput& i) { i.values_layout.offset = 500; }) == "value_cache");
+  CHECK(refused([](AppendInput& i) { i.keys_layout.token_stride = 7; }) == "key_cache");
+  CHECK(refused([](AppendInput& i) { i.keys_layout.offset = 4000; }) == "key_cache");
+  CHECK(refused([](AppendInput& i) { i.k.buffer = i.caches.buffer()(); }) == "key_cache");
+  CHECK(refused([](AppendInput& i) { i.k.buffer = nullptr; }) == "k");
+  CHECK(refused([](AppendInput& i) { i.k.shape.size = i.keys.size = 257; }) == "k");
+  CHECK(refused([](AppendInput& i) { i.how.lengths = {}; }) == "lengths");
+  CHECK(refused([](AppendInput& i) { i.how.lengths = i.list(3); }) == "lengths");
+  CHECK(refused([](AppendInput& i) { i.how.lengths.type = Scalar::float32; }) == "lengths");
+  CHECK(refused([](AppendInput& i) { i.how.offsets = i.list(3); }) == "k");
+  CHECK(refused([](AppendInput& i) { i.how.offsets = i.list(0); }) == "offsets");
+  CHECK(refused([](AppendInput& i) { i.how.rotary = smem::Rotary{.base = 0}; }) == "base");
+  CHECK(refused([](AppendInput& i) { i.how.rotary = smem::Rotary{.rotated = 10}; }) == "rotated");
+  CHECK(refused([](AppendInput& i) { i.how.rotary = smem::Rotary{.head_size = 4}; }) == "head_size");
+  CHECK(refused([](AppendInput& i) { i.how.rotary = smem::Rotary{.positions = i.list(2)}; }) == "positions");
+  CHECK(refused([](AppendInput& i) { i.variant = "nosuch"; }) == "variant");
+  CHECK(refused([](AppendInput& i) {
           i.pages();
           i.how.cache.table.rows = 1;
         }) == "cache.table");
   // Numbers on the device, on request.
   const auto refused_on_request = [&](const auto& change) {
-    return refused([&](Input& i) {
+    return refused([&](AppendInput& i) {
       i.how.check = true;
       i.variant = "nosuch";  // for which the call is refused where no number is
       change(i);
     });
   };
-  CHECK(refused_on_request([](Input&) {}) == "variant");
-  CHECK(refused_on_request([](Input& i) { i.keys.tokens = i.values.tokens = 15; }) == "lengths");
-  CHECK(refused_on_request([](Input& i) { i.keys.tokens = i.values.tokens = 2; }) == "k");
-  CHECK(refused_on_request([](Input& i) {
+  CHECK(refused_on_request([](AppendInput&) {}) == "variant");
+  CHECK(refused_on_request([](AppendInput& i) { i.keys.tokens = i.values.tokens = 15; }) == "lengths");
+  CHECK(refused_on_request([](AppendInput& i) { i.keys.tokens = i.values.tokens = 2; }) == "k");
+  CHECK(refused_on_request([](AppendInput& i) {
           i.k.shape.batch = i.v.shape.batch = 1;
           i.how.offsets = i.list(3, 3);
         }) == "offsets");
-  CHECK(refused_on_request([](Input& i) { i.pages(); }) == "variant");
-  CHECK(refused_on_request([](Input& i) {
+  CHECK(refused_on_request([](AppendInput& i) { i.pages(); }) == "variant");
+  CHECK(refused_on_request([](AppendInput& i) {
           i.pages();
           i.keys.batch = i.values.batch = 2;
         }) == "cache.table");
-  CHECK(refused_on_request([](Input& i) {
+  CHECK(refused_on_request([](AppendInput& i) {
           i.pages();
           i.keys.batch = i.values.batch = 3;
         }) == "variant");  // of the pages that are written, there is each

@@ -30,8 +30,8 @@ bool runs_here(const smem::Context& context, std::string_view variant) {
 }
 
 /// A call that is right, to be changed.
-struct Input {
-  explicit Input(const smem::Context& context)
+struct AttentionInput {
+  explicit AttentionInput(const smem::Context& context)
       : numbers(context, std::vector<float>(4096, 1.0F)),
         results(context, std::vector<float>(1024, 7.0F)),
         whole(context, std::vector<std::uint32_t>(64, 1)),
@@ -55,7 +55,7 @@ struct Input {
   /// The argument that the call is refused for; empty: it is not.
   template <class Change>
   static std::string refused(const smem::Context& context, const Change& change) {
-    Input input(context);
+    AttentionInput input(context);
     change(input);
     const cl_mem to = input.out_buffer != nullptr ? input.out_buffer : input.results.buffer()();
     const smem::Heads out(to, input.out_type, input.out_shape, input.out_layout);
@@ -76,71 +76,71 @@ struct Input {
 
 TEST_CASE("bad input of attention") {
   const smem::Context context;
-  const auto refused = [&](const auto& change) { return Input::refused(context, change); };
-  CHECK(refused([](Input& i) { i.q.shape.heads = i.out_shape.heads = 3; }) == "k");
-  CHECK(refused([](Input& i) { i.k.shape.heads = i.v.shape.heads = 0; }) == "k");
-  CHECK(refused([](Input& i) { i.k.shape.size = 7; }) == "k");
-  CHECK(refused([](Input& i) { i.k.shape.batch = i.v.shape.batch = 1; }) == "k");
-  CHECK(refused([](Input& i) { i.v.shape.tokens = 5; }) == "v");
-  CHECK(refused([](Input& i) { i.k.type = Scalar::half; }) == "k");
-  CHECK(refused([](Input& i) { i.q.type = i.k.type = i.v.type = Scalar::float64; }) == "q");
-  CHECK(refused([](Input& i) { i.out_type = Scalar::half; }) == "out");
-  CHECK(refused([](Input& i) { i.out_shape.tokens = 4; }) == "out");
-  CHECK(refused([](Input& i) { i.out_layout.token_stride = 7; }) == "out");
-  CHECK(refused([](Input& i) { i.out_layout = {.token_stride = 8, .head_stride = 16}; }) == "out");
-  CHECK(refused([](Input& i) { i.out_layout.offset = 705; }) == "out");
-  CHECK(refused([](Input& i) { i.out_buffer = i.numbers.buffer()(), i.q.offset = 300; }) == "out");
-  CHECK(refused([](Input& i) { i.q.offset = 4096 - 319; }) == "q");
-  CHECK(refused([](Input& i) { i.k.head_stride = SIZE_MAX; }) == "k");
-  CHECK(refused([](Input& i) { i.v.buffer = nullptr; }) == "v");
-  CHECK(refused([](Input& i) { i.q.shape.size = i.k.shape.size = 257; }) == "q");
-  CHECK(refused([](Input& i) { i.v.shape.size = i.out_shape.size = 257; }) == "v");
-  CHECK(refused([](Input& i) { i.k.shape.tokens = i.v.shape.tokens = (1 << 29) + 1; }) == "k");
-  CHECK(refused([](Input& i) { i.lse = 39; }) == "lse");
-  CHECK(refused([](Input& i) { i.how.scale = std::nan(""); }) == "scale");
-  CHECK(refused([](Input& i) { i.how.scale = 1e39; }) == "scale");
-  CHECK(refused([](Input& i) { i.how.soft_cap = -1; }) == "soft_cap");
-  CHECK(refused([](Input& i) { i.how.slopes = i.floats(3); }) == "slopes");
-  CHECK(refused([](Input& i) { i.how.sink_logits = i.list(4); }) == "sink_logits");
+  const auto refused = [&](const auto& change) { return AttentionInput::refused(context, change); };
+  CHECK(refused([](AttentionInput& i) { i.q.shape.heads = i.out_shape.heads = 3; }) == "k");
+  CHECK(refused([](AttentionInput& i) { i.k.shape.heads = i.v.shape.heads = 0; }) == "k");
+  CHECK(refused([](AttentionInput& i) { i.k.shape.size = 7; }) == "k");
+  CHECK(refused([](AttentionInput& i) { i.k.shape.batch = i.v.shape.batch = 1; }) == "k");
+  CHECK(refused([](AttentionInput& i) { i.v.shape.tokens = 5; }) == "v");
+  CHECK(refused([](AttentionInput& i) { i.k.type = Scalar::half; }) == "k");
+  CHECK(refused([](AttentionInput& i) { i.q.type = i.k.type = i.v.type = Scalar::float64; }) == "q");
+  CHECK(refused([](AttentionInput& i) { i.out_type = Scalar::half; }) == "out");
+  CHECK(refused([](AttentionInput& i) { i.out_shape.tokens = 4; }) == "out");
+  CHECK(refused([](AttentionInput& i) { i.out_layout.token_stride = 7; }) == "out");
+  CHECK(refused([](AttentionInput& i) { i.out_layout = {.token_stride = 8, .head_stride = 16}; }) == "out");
+  CHECK(refused([](AttentionInput& i) { i.out_layout.offset = 705; }) == "out");
+  CHECK(refused([](AttentionInput& i) { i.out_buffer = i.numbers.buffer()(), i.q.offset = 300; }) == "out");
+  CHECK(refused([](AttentionInput& i) { i.q.offset = 4096 - 319; }) == "q");
+  CHECK(refused([](AttentionInput& i) { i.k.head_stride = SIZE_MAX; }) == "k");
+  CHECK(refused([](AttentionInput& i) { i.v.buffer = nullptr; }) == "v");
+  CHECK(refused([](AttentionInput& i) { i.q.shape.size = i.k.shape.size = 257; }) == "q");
+  CHECK(refused([](AttentionInput& i) { i.v.shape.size = i.out_shape.size = 257; }) == "v");
+  CHECK(refused([](AttentionInput& i) { i.k.shape.tokens = i.v.shape.tokens = (1 << 29) + 1; }) == "k");
+  CHECK(refused([](AttentionInput& i) { i.lse = 39; }) == "lse");
+  CHECK(refused([](AttentionInput& i) { i.how.scale = std::nan(""); }) == "scale");
+  CHECK(refused([](AttentionInput& i) { i.how.scale = 1e39; }) == "scale");
+  CHECK(refused([](AttentionInput& i) { i.how.soft_cap = -1; }) == "soft_cap");
+  CHECK(refused([](AttentionInput& i) { i.how.slopes = i.floats(3); }) == "slopes");
+  CHECK(refused([](AttentionInput& i) { i.how.sink_logits = i.list(4); }) == "sink_logits");
   const auto bias = [](const HeadsShape& shape) {
-    return [shape](Input& i) { i.how.bias = {i.numbers.buffer()(), Scalar::float32, shape}; };
+    return [shape](AttentionInput& i) { i.how.bias = {i.numbers.buffer()(), Scalar::float32, shape}; };
   };
   CHECK(refused(bias({2, 4, 5, 5})) == "bias");
   CHECK(refused(bias({2, 3, 5, 6})) == "bias");
   CHECK(refused(bias({2, 2, 2, 6})) == "bias");
-  CHECK(refused([&](Input& i) {
+  CHECK(refused([&](AttentionInput& i) {
           bias({1, 1, 5, 6})(i);
           i.how.bias.type = Scalar::half;
         }) == "bias");
-  CHECK(refused([](Input& i) { i.how.key_lengths = i.list(3); }) == "key_lengths");
-  CHECK(refused([](Input& i) { i.how.key_lengths = i.floats(2); }) == "key_lengths");
-  const auto ragged = [](Input& i) {
+  CHECK(refused([](AttentionInput& i) { i.how.key_lengths = i.list(3); }) == "key_lengths");
+  CHECK(refused([](AttentionInput& i) { i.how.key_lengths = i.floats(2); }) == "key_lengths");
+  const auto ragged = [](AttentionInput& i) {
     i.q.shape.batch = i.k.shape.batch = i.v.shape.batch = i.out_shape.batch = 1;
     i.how.ragged = {i.list(4), i.list(4)};
   };
   const auto refused_ragged = [&](const auto& change) {
-    return refused([&](Input& i) {
+    return refused([&](AttentionInput& i) {
       ragged(i);
       change(i);
     });
   };
-  CHECK(refused_ragged([](Input& i) { i.how.ragged.keys = i.list(3); }) == "ragged.keys");
-  CHECK(refused_ragged([](Input& i) { i.how.ragged.keys = {}; }) == "ragged.keys");
-  CHECK(refused_ragged([](Input& i) { i.how.ragged.queries = {}; }) == "ragged.keys");
-  CHECK(refused_ragged([](Input& i) { i.how.ragged.queries = i.floats(4); }) == "ragged.queries");
-  CHECK(refused_ragged([](Input& i) { i.how.ragged.queries.size = 0; }) == "ragged.queries");
-  CHECK(refused_ragged([](Input& i) { i.q.shape.batch = 2; }) == "q");
-  CHECK(refused_ragged([&](Input& i) { bias({1, 1, 5, 6})(i); }) == "bias");
-  CHECK(refused([](Input& i) {
+  CHECK(refused_ragged([](AttentionInput& i) { i.how.ragged.keys = i.list(3); }) == "ragged.keys");
+  CHECK(refused_ragged([](AttentionInput& i) { i.how.ragged.keys = {}; }) == "ragged.keys");
+  CHECK(refused_ragged([](AttentionInput& i) { i.how.ragged.queries = {}; }) == "ragged.keys");
+  CHECK(refused_ragged([](AttentionInput& i) { i.how.ragged.queries = i.floats(4); }) == "ragged.queries");
+  CHECK(refused_ragged([](AttentionInput& i) { i.how.ragged.queries.size = 0; }) == "ragged.queries");
+  CHECK(refused_ragged([](AttentionInput& i) { i.q.shape.batch = 2; }) == "q");
+  CHECK(refused_ragged([&](AttentionInput& i) { bias({1, 1, 5, 6})(i); }) == "bias");
+  CHECK(refused([](AttentionInput& i) {
           i.how.cache.table = {i.whole.buffer()(), Scalar::uint32, 2, 3};
         }) == "key_lengths");
-  CHECK(refused([](Input& i) {
+  CHECK(refused([](AttentionInput& i) {
           i.how.cache.table = {i.whole.buffer()(), Scalar::uint32, 3, 3};
         }) == "cache.table");
-  CHECK(refused([](Input& i) {
+  CHECK(refused([](AttentionInput& i) {
           i.how.cache.table = {i.numbers.buffer()(), Scalar::float32, 2, 3};
         }) == "cache.table");
-  CHECK(refused([](Input& i) { i.variant = "nosuch"; }) == "variant");
+  CHECK(refused([](AttentionInput& i) { i.variant = "nosuch"; }) == "variant");
 }
 
 TEST_CASE("attention: numbers of lists are checked on request") {
@@ -150,7 +150,7 @@ TEST_CASE("attention: numbers of lists are checked on request") {
                             const Numbers& keys, bool check = true) {
     const smem::Array<std::uint32_t> of_lengths(context, lengths), of_table(context, table),
         of_queries(context, queries), of_keys(context, keys);
-    return Input::refused(context, [&](Input& i) {
+    return AttentionInput::refused(context, [&](AttentionInput& i) {
       const auto list = [](const smem::Array<std::uint32_t>& numbers) -> smem::ConstVector {
         if (numbers.size() == 0) return {};
         return {numbers.buffer()(), Scalar::int32, numbers.size()};

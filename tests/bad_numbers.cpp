@@ -23,16 +23,16 @@ using test::failure_of;
 namespace {
 
 constexpr std::size_t kHuge = std::size_t{1} << 62;
-constexpr std::size_t kHalf = std::size_t{1} << 32;  // whose square is 2^64
+constexpr std::size_t kRoot = std::size_t{1} << 32;  // whose square is 2^64
 
 /// Two buffers of 64 floats, and a check that nothing was written.
-struct Buffers {
+struct FloatBuffers {
   smem::Context context;
   std::vector<float> poison = std::vector<float>(64, 77);
   smem::Array<float> in{context, std::vector<float>(64, 0.5F)};
   smem::Array<float> out{context, poison};
 
-  ~Buffers() { CHECK(out.to_host() == poison); }
+  ~FloatBuffers() { CHECK(out.to_host() == poison); }
   Matrix matrix(const smem::Array<float>& of, std::size_t rows, std::size_t cols) const {
     return Matrix(of.buffer()(), Scalar::float32, rows, cols);
   }
@@ -43,7 +43,7 @@ const std::vector<double> kNine(9, 0.1);
 }  // namespace
 
 TEST_CASE("bad input of calls: grids whose offsets and pitches overflow") {
-  const Buffers b;
+  const FloatBuffers b;
   const auto& context = b.context;
   // Rows that fit, of which only the offset or a pitch is too much.
   Grid in = b.in.grid({4, 4}), out = b.out.grid({4, 4});
@@ -63,12 +63,12 @@ TEST_CASE("bad input of calls: grids whose offsets and pitches overflow") {
 }
 
 TEST_CASE("bad input of calls: grids and results whose numbers of elements wrap") {
-  const Buffers b;
+  const FloatBuffers b;
   const auto& context = b.context;
   // 2^64 elements a row, which 64 bits count as none; and as many grids.
   for (const Grid& sizes : {Grid(nullptr, Scalar::float32, {kHuge}, {.channels = 4, .pitch = 4}),
                             Grid(nullptr, Scalar::float32, {kHuge}, {.channels = 4}),
-                            Grid(nullptr, Scalar::float32, {kHalf, kHalf}),
+                            Grid(nullptr, Scalar::float32, {kRoot, kRoot}),
                             Grid(nullptr, Scalar::float32, {4, 4}, {.batch = kHuge, .batch_stride = 16})}) {
     CAPTURE(sizes.size.width);
     CAPTURE(sizes.channels);
@@ -96,9 +96,9 @@ TEST_CASE("bad input of calls: grids and results whose numbers of elements wrap"
     refused([&] { smem::heat(context, in, out, {.dt = 0.1}); });
   }
   // As many results as wrap to none, and to few.
-  for (const std::size_t batch : {kHalf, kHalf + 1, kHuge}) {
+  for (const std::size_t batch : {kRoot, kRoot + 1, kHuge}) {
     CAPTURE(batch);
-    Matrix in(b.in.buffer()(), Scalar::float32, kHalf, 4, {.batch = batch, .batch_stride = 16});
+    Matrix in(b.in.buffer()(), Scalar::float32, kRoot, 4, {.batch = batch, .batch_stride = 16});
     const Vector out = b.out.vector();
     CHECK(failure_of([&] { smem::reduce_rows(context, in, out, smem::ReduceOp::sum); }).argument == "in");
     CHECK(failure_of([&] { smem::matvec(context, in, b.in.vector(0, 4), out); }).argument == "x");
@@ -114,10 +114,10 @@ TEST_CASE("bad input of calls: grids and results whose numbers of elements wrap"
 }
 
 TEST_CASE("bad input of calls: turned matrices and offsets that overflow") {
-  const Buffers b;
+  const FloatBuffers b;
   const auto& context = b.context;
   for (const auto& [rows, cols] :
-       {std::pair{kHalf, kHalf}, {kHuge, std::size_t{4}}, {std::size_t{1}, SIZE_MAX}}) {
+       {std::pair{kRoot, kRoot}, {kHuge, std::size_t{4}}, {std::size_t{1}, SIZE_MAX}}) {
     const Matrix in = b.matrix(b.in, rows, cols);
     const Matrix same = b.matrix(b.out, rows, cols), turned = b.matrix(b.out, cols, rows);
     CHECK_THROWS_AS(smem::rotate(context, in, turned, smem::Rotation::by_90), smem::Error);
@@ -168,7 +168,7 @@ TEST_CASE("bad input of calls: arrays and counts on the host") {
 }
 
 TEST_CASE("bad input of calls: stencils and convolutions whose windows overflow") {
-  const Buffers b;
+  const FloatBuffers b;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});
   // The product of 2 r + 1 is 194129 of 64 bits.
   const smem::Radius wraps{479622960, 460523593, 432441077};
@@ -186,9 +186,9 @@ TEST_CASE("bad input of calls: stencils and convolutions whose windows overflow"
 }
 
 TEST_CASE("bad input of calls: windows of filters") {
-  const Buffers b;
+  const FloatBuffers b;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});
-  for (const std::size_t size : {SIZE_MAX, kHalf + 1, std::size_t{4001}}) {
+  for (const std::size_t size : {SIZE_MAX, kRoot + 1, std::size_t{4001}}) {
     for (const double sigma : {0.0, 1.0}) {
       const auto error =
           failure_of([&] { smem::gaussian_blur(b.context, in, out, {.size = size, .sigma = sigma}); });
@@ -203,7 +203,7 @@ TEST_CASE("bad input of calls: windows of filters") {
           }).argument == "size");
     CHECK(failure_of([&] { smem::moving_mean(b.context, in, out, kHuge + size % 2); }).argument == "window");
   }
-  for (const std::size_t radius : {SIZE_MAX, kHuge, kHalf})
+  for (const std::size_t radius : {SIZE_MAX, kHuge, kRoot})
     CHECK(failure_of([&] { smem::box_blur(b.context, in, out, radius); }).argument == "radius");
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
   for (const double sigma : {infinity, -infinity, nan, -1.0, 1e300}) {
@@ -232,7 +232,7 @@ TEST_CASE("blur: weights of tiny and huge sigmas") {
 }
 
 TEST_CASE("bad input of calls: heat diffusion") {
-  const Buffers b;
+  const FloatBuffers b;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});
   const auto refused = [&](const smem::Heat& heat) {
     return failure_of([&] { smem::heat(b.context, in, out, heat); }).argument;
@@ -262,7 +262,7 @@ TEST_CASE("bad input of calls: heat diffusion") {
 }
 
 TEST_CASE("bad input of calls: values outside their enumeration") {
-  const Buffers b;
+  const FloatBuffers b;
   const auto& context = b.context;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});
   const Matrix from = b.in.matrix(8, 8), to = b.out.matrix(8, 8);
@@ -362,7 +362,7 @@ TEST_CASE("bad input of calls: values outside their enumeration") {
 }
 
 TEST_CASE("bad input of calls: buffers that kernels may not read or write") {
-  const Buffers b;
+  const FloatBuffers b;
   const smem::Context& context = b.context;
   std::vector<float> host(64, 3);
   const auto buffer = [&](cl_mem_flags flags) {
@@ -427,7 +427,7 @@ TEST_CASE("bad input of calls: buffers that kernels may not read or write") {
 }
 
 TEST_CASE("bad input of calls: events that are none, of empty views and kernels of one's own") {
-  const Buffers b;
+  const FloatBuffers b;
   const Grid none = b.out.grid({0, 8});
   const Matrix empty = b.out.matrix(0, 0);
   const Vector nothing = b.out.vector(0, 0);
@@ -447,7 +447,7 @@ TEST_CASE("bad input of calls: events that are none, of empty views and kernels 
 }
 
 TEST_CASE("bad input of calls: wrong expressions are refused of empty inputs too") {
-  const Buffers b;
+  const FloatBuffers b;
   const auto& context = b.context;
   const Vector nothing = b.in.vector(0, 0), into = b.out.vector(0, 0);
   const smem::Array<std::uint32_t> count(context, std::vector<std::uint32_t>{77});

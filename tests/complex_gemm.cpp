@@ -36,14 +36,14 @@ concept Compiles = requires(const smem::Context& context, A a, B b, C c) {
 };
 template <class T>
 using View = smem::MatrixView<T>;
-using Floats = std::complex<float>;
-static_assert(Compiles<View<Floats>, View<const Floats>, View<Floats>>);
+using ComplexFloats = std::complex<float>;
+static_assert(Compiles<View<ComplexFloats>, View<const ComplexFloats>, View<ComplexFloats>>);
 static_assert(Compiles<View<const std::complex<double>>, smem::ConstMatrix, View<std::complex<double>>>);
 static_assert(Compiles<smem::ConstMatrix, smem::ConstMatrix, smem::Matrix>);
 // An output of const elements, and elements that are no complex numbers.
-static_assert(!Compiles<View<Floats>, View<Floats>, View<const Floats>>);
+static_assert(!Compiles<View<ComplexFloats>, View<ComplexFloats>, View<const ComplexFloats>>);
 static_assert(!Compiles<smem::ConstMatrix, smem::ConstMatrix, smem::ConstMatrix>);
-static_assert(!Compiles<View<Floats>, View<float>, View<Floats>>);
+static_assert(!Compiles<View<ComplexFloats>, View<float>, View<ComplexFloats>>);
 static_assert(!Compiles<View<cl_float4>, View<cl_float4>, View<cl_float4>>);
 
 }  // namespace

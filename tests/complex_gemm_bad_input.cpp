@@ -13,14 +13,14 @@
 
 using smem::ElementType;
 using smem::Scalar;
-using Number = std::complex<float>;
+using ComplexNumber = std::complex<float>;
 
 namespace {
 
-struct Numbers {
+struct ComplexBuffers {
   smem::Context context;
-  std::vector<Number> kept = std::vector<Number>(64, {5, 6});
-  smem::Array<Number> a{context, kept}, b{context, kept}, c{context, kept};
+  std::vector<ComplexNumber> kept = std::vector<ComplexNumber>(64, {5, 6});
+  smem::Array<ComplexNumber> a{context, kept}, b{context, kept}, c{context, kept};
 
   smem::ErrorDetails of(const smem::ConstMatrix& x, const smem::ConstMatrix& y, const smem::Matrix& z,
                         const smem::ComplexGemm& product = {}, const smem::CallOptions& options = {}) {
@@ -30,7 +30,7 @@ struct Numbers {
   smem::ErrorDetails failure(const smem::ComplexGemm& product = {}, const smem::CallOptions& options = {}) {
     return of(a.matrix(3, 5), b.matrix(5, 4), c.matrix(3, 4), product, options);
   }
-  ~Numbers() {
+  ~ComplexBuffers() {
     CHECK(a.to_host() == kept);
     CHECK(b.to_host() == kept);
     CHECK(c.to_host() == kept);
@@ -39,7 +39,7 @@ struct Numbers {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Numbers, "bad input of complex_gemm: shapes and places") {
+TEST_CASE_FIXTURE(ComplexBuffers, "bad input of complex_gemm: shapes and places") {
   auto error = of(a.matrix(3, 5), b.matrix(6, 4), c.matrix(3, 4));
   CHECK(error.operation == "complex_gemm");
   CHECK(error.argument == "b");
@@ -74,11 +74,12 @@ TEST_CASE_FIXTURE(Numbers, "bad input of complex_gemm: shapes and places") {
   CHECK(of(smem::ConstMatrix(nullptr, type, 3, 5), b.matrix(5, 4), c.matrix(3, 4)).argument == "a");
   CHECK(of(a.matrix(3, 5), b.matrix(5, 4), smem::Matrix(nullptr, type, 3, 4)).argument == "c");
   const smem::Context other;
-  const smem::Array<Number> foreign(other, kept);
+  const smem::Array<ComplexNumber> foreign(other, kept);
   CHECK(of(a.matrix(3, 5), foreign.matrix(5, 4), c.matrix(3, 4)).argument == "b");
 }
 
-TEST_CASE_FIXTURE(Numbers, "bad input of complex_gemm: a C that overlaps a factor, or cannot be read") {
+TEST_CASE_FIXTURE(ComplexBuffers,
+                  "bad input of complex_gemm: a C that overlaps a factor, or cannot be read") {
   auto error = of(c.matrix(3, 5, {.offset = 11}), b.matrix(5, 4), c.matrix(3, 4));
   CHECK(error.argument == "c");
   CHECK(error.expected == "a view that does not overlap a");
@@ -88,12 +89,12 @@ TEST_CASE_FIXTURE(Numbers, "bad input of complex_gemm: a C that overlaps a facto
   const cl::Buffer write_only(
       clCreateBuffer(context.cl_context()(), CL_MEM_WRITE_ONLY, 96, nullptr, &status));
   REQUIRE(status == CL_SUCCESS);
-  const smem::MatrixView<Number> out(write_only, 3, 4);
+  const smem::MatrixView<ComplexNumber> out(write_only, 3, 4);
   CHECK(of(a.matrix(3, 5), b.matrix(5, 4), out, {.beta = {0, 1}}).argument == "c");
   smem::complex_gemm(context, a.matrix(3, 5), b.matrix(5, 4), out, {}, {.variant = "naive"});
 }
 
-TEST_CASE_FIXTURE(Numbers, "bad input of complex_gemm: elements, enumerations and choices") {
+TEST_CASE_FIXTURE(ComplexBuffers, "bad input of complex_gemm: elements, enumerations and choices") {
   const auto typed = [&](const ElementType& x, const ElementType& y, const ElementType& z) {
     return of(smem::ConstMatrix(a.buffer()(), x, 3, 5), smem::ConstMatrix(b.buffer()(), y, 5, 4),
               smem::Matrix(c.buffer()(), z, 3, 4));
@@ -136,7 +137,7 @@ TEST_CASE_FIXTURE(Numbers, "bad input of complex_gemm: elements, enumerations an
   CHECK(failure({}, {.scratch = sums.vector()}).argument == "scratch");
 }
 
-TEST_CASE_FIXTURE(Numbers, "bad input of complex_gemm: sizes that nobody can count, and no fp64") {
+TEST_CASE_FIXTURE(ComplexBuffers, "bad input of complex_gemm: sizes that nobody can count, and no fp64") {
   const ElementType type = ElementType::of_bytes(8);
   for (const std::size_t k : {~std::size_t{0}, std::size_t{1} << 63, (std::size_t{1} << 50) + 1}) {
     CAPTURE(k);

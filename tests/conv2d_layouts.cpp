@@ -19,7 +19,7 @@ using test::Conv2dCase;
 
 namespace {
 
-constexpr std::string_view kUnits[] = {"mma", "wgmma"};
+constexpr std::string_view kUnitVariants[] = {"mma", "wgmma"};
 
 bool has_units(const smem::Context& context, std::string_view variant) {
   smem::Conv2dProblem p;
@@ -102,7 +102,7 @@ void ones_and_single_weights(const smem::Context& context, std::string_view vari
 
 TEST_CASE("conv2d: matrix units, ones and single weights") {
   const smem::Context context;
-  for (const std::string_view variant : kUnits) {
+  for (const std::string_view variant : kUnitVariants) {
     CAPTURE(variant);
     if (has_units(context, variant)) ones_and_single_weights(context, variant);
   }
@@ -121,7 +121,7 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
         c.gaps_in_rows = asked % 8 == 1;
         c.bias = asked % 2 == 0;
         c.how.activation = asked % 5 == 4 ? Activation::relu : Activation::none;
-        for (const std::string_view variant : kUnits) {
+        for (const std::string_view variant : kUnitVariants) {
           c.variant = variant;
           sweep.run(c);
         }

@@ -15,11 +15,11 @@ using test::ConvolutionCase;
 
 namespace {
 
-const std::vector<smem::GridSize> kSizes{{1, 1}, {7, 5}, {37, 29}, {131, 9}, {5, 67}, {64, 33}};
+const std::vector<smem::GridSize> kGridSizes{{1, 1}, {7, 5}, {37, 29}, {131, 9}, {5, 67}, {64, 33}};
 
 void on_images(test::ConvolutionSweep& sweep, ConvolutionCase c) {
   std::size_t turn = 0;
-  for (const smem::GridSize& size : kSizes) {
+  for (const smem::GridSize& size : kGridSizes) {
     c.size = size;
     c.size.depth = 1 + turn % 2;
     c.in.batch = c.out.batch = 1 + turn % 3 / 2;

@@ -2,6 +2,7 @@
 #include "support/failure.hpp"
 #include "support/level.hpp"
 #include "support/sorts.hpp"
+#include "support/variants.hpp"
 
 #include <smem/smem.hpp>
 
@@ -20,11 +21,7 @@ using smem::Scalar;
 
 namespace {
 
-bool must_run(const smem::Device& device, std::string_view variant) {
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
-struct Call {
+struct MoveCall {
   std::string_view variant;
   bool scatters = false;
   std::size_t rows = 1, cols = 1, bytes = 4, limit = 1, offset = 0, gap = 0;
@@ -32,7 +29,7 @@ struct Call {
 
 /// A move of rows, or of elements where there is one column and no gap. `places` has some that are outside.
 template <class Place>
-void check_move(const smem::Context& context, const Call& call, const std::vector<Place>& places) {
+void check_move(const smem::Context& context, const MoveCall& call, const std::vector<Place>& places) {
   CAPTURE(call.variant);
   CAPTURE(call.scatters);
   CAPTURE(call.rows);
@@ -89,15 +86,15 @@ TEST_CASE("small: gather and scatter" * doctest::test_suite("small")) {
   const smem::Context context;
   for (const std::string_view variant :
        test::tested_variants(context.device(), "gather", smem::gather_variants())) {
-    if (!must_run(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     for (const bool scatters : {false, true}) {
-      const Call call{.variant = variant,
-                      .scatters = scatters,
-                      .rows = 301,
-                      .cols = 7,
-                      .limit = 280,
-                      .offset = 1,
-                      .gap = 1};
+      const MoveCall call{.variant = variant,
+                          .scatters = scatters,
+                          .rows = 301,
+                          .cols = 7,
+                          .limit = 280,
+                          .offset = 1,
+                          .gap = 1};
       check_move(context, call, make_places<std::uint32_t>(301, call.limit));
     }
   }
@@ -106,23 +103,23 @@ TEST_CASE("small: gather and scatter" * doctest::test_suite("small")) {
 TEST_CASE("gather, scatter: every variant, elements of 1 to 16 bytes, rows with gaps") {
   const smem::Context context;
   for (const std::string_view variant : smem::gather_variants()) {
-    if (!must_run(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     for (const bool scatters : {false, true}) {
       for (const std::size_t bytes : {1, 2, 3, 4, 8, 12, 16}) {
         for (const std::size_t rows : {1, 700, 5003}) {
-          Call call{
+          MoveCall call{
               .variant = variant, .scatters = scatters, .rows = rows, .bytes = bytes, .limit = rows + 200};
           check_move(context, call, make_places<std::uint32_t>(rows, call.limit));
         }
       }
       for (const std::size_t cols : {1, 3, 16, 33, 200}) {
-        Call call{.variant = variant,
-                  .scatters = scatters,
-                  .rows = 301,
-                  .cols = cols,
-                  .limit = 280,
-                  .offset = cols % 4,
-                  .gap = 1 + cols % 3};
+        MoveCall call{.variant = variant,
+                      .scatters = scatters,
+                      .rows = 301,
+                      .cols = cols,
+                      .limit = 280,
+                      .offset = cols % 4,
+                      .gap = 1 + cols % 3};
         check_move(context, call, make_places<std::uint64_t>(301, call.limit));
         call.gap = 0;
         call.offset = 0;
@@ -138,7 +135,7 @@ TEST_CASE("random: moves by places") {
     const std::string variant = test::some_variant(random, smem::gather_variants());
     const bool scatters = random.chance(2), wide = random.chance(3);
     return [=, &context](test::Random& more, std::string& text) {
-      Call call{.variant = variant, .scatters = scatters, .bytes = more.between(1, 16)};
+      MoveCall call{.variant = variant, .scatters = scatters, .bytes = more.between(1, 16)};
       call.rows = test::random_length(more) % 100000;
       if (more.chance(2)) call.cols = more.between(1, 400000 / (call.rows + 1000));
       call.limit = more.between(1, 2 * call.rows + 1);
@@ -147,7 +144,7 @@ TEST_CASE("random: moves by places") {
       text = fmt::format("{} rows of {} x {} bytes, {} {} places {}, offset {}, gap {}, \"{}\"", call.rows,
                          call.cols, call.bytes, wide ? "uint64" : "uint32", scatters ? "scattered to" : "of",
                          call.limit, call.offset, call.gap, variant);
-      if (!must_run(context.device(), variant)) return test::Outcome{true, {}, {}};
+      if (!test::always_runs(context.device(), variant)) return test::Outcome{true, {}, {}};
       if (wide) {
         check_move(context, call, make_places<std::uint64_t>(call.rows, call.limit));
       } else {

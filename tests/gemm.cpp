@@ -23,7 +23,7 @@ using test::Place;
 
 namespace {
 
-constexpr std::pair<Scalar, Scalar> kTypes[] = {
+constexpr std::pair<Scalar, Scalar> kGemmTypes[] = {
     {Scalar::half, Scalar::float32},    {Scalar::int8, Scalar::int32},
     {Scalar::half, Scalar::half},       {Scalar::bfloat16, Scalar::bfloat16},
     {Scalar::float64, Scalar::float64}, {Scalar::bfloat16, Scalar::float32}};
@@ -54,8 +54,8 @@ TEST_CASE("gemm: every variant") {
     }
     if (test::is_portable_gemm(c.variant)) CHECK(sweep.ran() > 0);
     for (std::size_t i = 0; i < (shares ? 1 : 2); ++i) {
-      const std::size_t t = (v + 3 * i + v / 6) % std::size(kTypes);
-      std::tie(c.in, c.out) = kTypes[t];
+      const std::size_t t = (v + 3 * i + v / 6) % std::size(kGemmTypes);
+      std::tie(c.in, c.out) = kGemmTypes[t];
       if (!has(context.device(), c.in)) continue;
       c.transpose_a = (v + i) % 2 == 0;
       c.transpose_b = (v / 2 + i) % 2 == 0;

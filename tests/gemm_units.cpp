@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::array kUnits{MatrixUnit::mfma,       MatrixUnit::mfma_cdna3, MatrixUnit::wmma,
                             MatrixUnit::wmma_rdna4, MatrixUnit::dpas8,      MatrixUnit::dpas16};
-constexpr std::pair<Scalar, Scalar> kTypes[] = {
+constexpr std::pair<Scalar, Scalar> kUnitTypes[] = {
     {Scalar::half, Scalar::float32}, {Scalar::bfloat16, Scalar::bfloat16}, {Scalar::int8, Scalar::int32}};
 
 std::string clamp_of(MatrixUnit unit) { return "matrix_unit=" + std::string(smem::name_of(unit)); }
@@ -88,7 +88,7 @@ TEST_CASE("gemm by matrix units: every unit, type, transpose and tail") {
     // Each program costs a driver's compiler a second: types, transposes and alignments take turns, so that a
     // unit has all three types, and the units have every pair of transposes.
     for (std::size_t i = 0; i < 3; ++i) {
-      auto [in, out] = kTypes[(i + u) % 3];
+      auto [in, out] = kUnitTypes[(i + u) % 3];
       if (u % 2 == 1 && in != Scalar::int8) out = out == Scalar::float32 ? in : Scalar::float32;
       GemmCase c;
       c.variant = "matrix_units";
@@ -122,7 +122,7 @@ TEST_CASE("gemm by matrix units: epilogues, batches, lists and sums in parts") {
     test::GemmSweep sweep(context);
     GemmCase c;
     c.variant = "matrix_units";
-    std::tie(c.in, c.out) = kTypes[u % 3];
+    std::tie(c.in, c.out) = kUnitTypes[u % 3];
     c.m = 40;
     c.n = 33;
     c.k = 70;

@@ -21,12 +21,12 @@ TEST_CASE("grids: what is wrong is refused, and nothing is written") {
   const smem::Array<float> in(context, std::vector<float>(4000, 1.0F)), out(context, poison),
       foreign(other, poison);
   const GridSize size{12, 10, 2};
-  struct Operation {
+  struct OnGrids {
     const char* name;
     std::function<void(const Grid&, const Grid&)> call;
   };
   const std::vector<double> nine(9, 1), three(3, 1);
-  const Operation operations[] = {
+  const OnGrids operations[] = {
       {"stencil",
        [&](const Grid& a, const Grid& b) {
          smem::stencil(context, a, b, smem::Stencil::box({1, 1}, nine));
@@ -52,7 +52,7 @@ TEST_CASE("grids: what is wrong is refused, and nothing is written") {
        [&](const Grid& a, const Grid& b) { smem::max_pool2d(context, a, b, smem::Pooling::square(1, 1)); }},
       {"moving_mean", [&](const Grid& a, const Grid& b) { smem::moving_mean(context, a, b, 3); }},
   };
-  for (const Operation& operation : operations) {
+  for (const OnGrids& operation : operations) {
     CAPTURE(operation.name);
     const auto refused = [&](const Grid& a, const Grid& b) {
       const auto error = test::failure_of([&] { operation.call(a, b); });

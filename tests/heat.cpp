@@ -52,7 +52,7 @@ void every_size(test::HeatSweep& sweep, HeatCase c, std::size_t dimensions) {
 }
 
 /// Of the variants that make any number of dimensions.
-bool always_runs(const smem::Device& device, std::string_view variant) {
+bool runs_heat(const smem::Device& device, std::string_view variant) {
   return (variant != "cpu" || test::has_cpu_variant(device)) && !test::breaks_heat(device, variant);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("heat: conductivities and sources of cells") {
     c.walls = mean == FaceMean::harmonic ? Walls::fixed : Walls::insulated;
     c.steps = 3;
     every_size(sweep, c, dimensions);
-    CHECK((sweep.ran() > 0) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() > 0) == runs_heat(context.device(), variant));
   }
   HeatCase c;  // sources of a pipeline
   c.variant = "march";
@@ -109,7 +109,7 @@ TEST_CASE("heat: conductivities and sources of cells") {
   c.steps = 5;
   c.steps_per_pass = 2;
   every_size(sweep, c, 3);
-  CHECK((sweep.ran() > 0) == always_runs(context.device(), c.variant));
+  CHECK((sweep.ran() > 0) == runs_heat(context.device(), c.variant));
 }
 
 TEST_CASE("heat: float64") {
@@ -151,7 +151,7 @@ TEST_CASE("heat: half is rounded once a pass, in every variant") {
     c.steps = c.variant == "march" ? 4 : several ? 5 : 2;
     c.steps_per_pass = several ? 2 : 1;
     every_size(sweep, c, dimensions);
-    CHECK((sweep.ran() > 0) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() > 0) == runs_heat(context.device(), variant));
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("heat: half, with conductivities and sources") {
     c.walls = mean == FaceMean::harmonic ? Walls::fixed : Walls::insulated;
     c.steps = 3;
     every_size(sweep, c, dimensions);
-    CHECK((sweep.ran() > 0) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() > 0) == runs_heat(context.device(), variant));
   }
   HeatCase c;
   c.type = Scalar::half;
@@ -182,7 +182,7 @@ TEST_CASE("heat: half, with conductivities and sources") {
   c.steps = 4;
   c.steps_per_pass = 2;
   every_size(sweep, c, 3);
-  CHECK((sweep.ran() > 0) == always_runs(context.device(), c.variant));
+  CHECK((sweep.ran() > 0) == runs_heat(context.device(), c.variant));
 }
 
 TEST_CASE("heat: of half, changes below half a unit vanish with each pass") {

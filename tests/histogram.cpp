@@ -6,6 +6,7 @@
 #include "support/large_buffer.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/sweep.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -23,10 +24,6 @@ using test::Spread;
 namespace {
 
 constexpr Spread kSpreads[] = {Spread::uniform, Spread::equal, Spread::zipf, Spread::special};
-
-bool always_runs(const smem::Device& device, std::string_view variant) {
-  return variant != "cpu" || test::has_cpu_variant(device);
-}
 
 /// Sizes around packs, blocks and tiles, at different places in the buffer.
 void every_size(test::HistogramSweep& sweep, HistogramCase c) {
@@ -56,7 +53,7 @@ TEST_CASE("histogram: every variant on floats, bytes and int32, of every size") 
       std::tie(c.low, c.high) = test::bounds_for(type);
       if (type == Scalar::uint8) c.low = 0, c.high = 256;  // a bin for each value
       every_size(sweep, c);
-      CHECK((sweep.ran() == 12) == always_runs(context.device(), variant));
+      CHECK((sweep.ran() == 12) == test::always_runs(context.device(), variant));
     }
   }
 }
@@ -66,7 +63,7 @@ TEST_CASE("histogram: every type, with even bins and a bin for each value") {
   test::HistogramSweep sweep(context);
   for (const Scalar type : test::kScalars) {
     for (const char* variant : {"replicated", "cpu"}) {
-      if (type == Scalar::float32 || type == Scalar::int32 || !always_runs(context.device(), variant))
+      if (type == Scalar::float32 || type == Scalar::int32 || !test::always_runs(context.device(), variant))
         continue;
       if (type == Scalar::float64 && !context.device().fp64) continue;
       // Each is a program to compile: half of them on a CPU's variant.
@@ -118,7 +115,7 @@ TEST_CASE("histogram: from 1 bin to 2^20, in every variant, whatever the data") 
     }
     const std::size_t ran = sweep.ran();
     if (variant == "global" || variant == "local") CHECK(ran == 36);
-    CHECK((ran > 0) == always_runs(context.device(), variant));
+    CHECK((ran > 0) == test::always_runs(context.device(), variant));
   }
 }
 
@@ -144,7 +141,7 @@ TEST_CASE("histogram: values with the width of a bin below and above one, and bi
       c.high = high;
       sweep.run(c);
     }
-    CHECK((sweep.ran() == 7) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() == 7) == test::always_runs(context.device(), variant));
   }
 }
 
@@ -158,7 +155,7 @@ TEST_CASE("histogram: pitches, batches and channels") {
                                           {"cpu", 1},
                                           {"cpu", 3},
                                           {"cpu", 4}}) {
-    if (!always_runs(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     HistogramCase c;
     c.in = Scalar::uint8;
     c.variant = variant;
@@ -205,7 +202,7 @@ TEST_CASE("histogram: custom edges") {
         sweep.run(c);
       }
     }
-    CHECK((sweep.ran() == 8) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() == 8) == test::always_runs(context.device(), variant));
   }
 }
 

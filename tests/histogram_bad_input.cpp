@@ -20,13 +20,13 @@ using test::failure_of;
 namespace {
 
 /// An input of 100 floats and an output of 100 counts, and a check that nothing was written.
-struct Buffers {
+struct HistogramBuffers {
   smem::Context context;
   std::vector<std::uint32_t> poison = std::vector<std::uint32_t>(100, 77);
   smem::Array<float> in{context, std::vector<float>(100, 0.5F)};
   smem::Array<std::uint32_t> out{context, poison};
 
-  ~Buffers() { CHECK(out.to_host() == poison); }
+  ~HistogramBuffers() { CHECK(out.to_host() == poison); }
 
   smem::ErrorDetails fail(const Bins& bins, const smem::CallOptions& options = {}) const {
     return failure_of([&] { smem::histogram(context, in.vector(), out.vector(), bins, options); });
@@ -36,7 +36,7 @@ struct Buffers {
 }  // namespace
 
 TEST_CASE("bad input of histogram: bins") {
-  const Buffers b;
+  const HistogramBuffers b;
   auto error = b.fail(Bins::even(0, 0, 1));
   CHECK(error.operation == "histogram");
   CHECK(error.argument == "bins");
@@ -53,7 +53,7 @@ TEST_CASE("bad input of histogram: bins") {
 }
 
 TEST_CASE("bad input of histogram: edges") {
-  const Buffers b;
+  const HistogramBuffers b;
   const smem::Array<double> doubles(b.context, {0.0, 1.0});
   auto error = b.fail(Bins::between(doubles.vector()));
   CHECK(error.argument == "bins.edges");
@@ -103,7 +103,7 @@ TEST_CASE("bad input of histogram: edges that do not ascend write nothing outsid
 }
 
 TEST_CASE("bad input of histogram: types, sizes, buffers and variants") {
-  const Buffers b;
+  const HistogramBuffers b;
   auto error = failure_of([&] {
     smem::histogram(b.context, b.in.vector(), smem::Vector(b.out.buffer()(), Scalar::int32, 100),
                     Bins::even(10, 0, 1));

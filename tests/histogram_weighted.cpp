@@ -43,7 +43,7 @@ std::vector<std::string> variants_of(const smem::Context& context, std::size_t b
   return runs;
 }
 
-std::vector<float> places(std::size_t count, std::size_t bins) {
+std::vector<float> values_in_bins(std::size_t count, std::size_t bins) {
   test::Random random(3);
   std::vector<float> values(count);
   for (float& value : values)  // a tenth outside
@@ -64,11 +64,11 @@ T random_weight(test::Random& random) {
 
 /// Counts of elements and of bins.
 using Sizes = std::vector<std::pair<std::size_t, std::size_t>>;
-const Sizes kSizes{{0, 3}, {1, 1}, {777, 10}, {40009, 1000}, {30011, 20000}};
+const Sizes kWeightedSizes{{0, 3}, {1, 1}, {777, 10}, {40009, 1000}, {30011, 20000}};
 
 /// Vectors of all sizes, by every variant.
 template <class Weight, class Out>
-void check_vectors(const smem::Context& context, const Sizes& sizes = kSizes) {
+void check_vectors(const smem::Context& context, const Sizes& sizes = kWeightedSizes) {
   if (!context.device().fp64 && (std::is_same_v<Weight, double> || std::is_same_v<Out, double>)) return;
   for (const auto& size : sizes) {
     const std::size_t count = size.first, bins = size.second;
@@ -78,7 +78,7 @@ void check_vectors(const smem::Context& context, const Sizes& sizes = kSizes) {
     std::vector<Weight> weights(count + 2);
     for (Weight& weight : weights)
       weight = random_weight<Weight>(random);
-    const std::vector<float> values = places(count + 2, bins);
+    const std::vector<float> values = values_in_bins(count + 2, bins);
     const smem::Array<float> in(context, values);
     const smem::Array<Weight> with(context, weights);
     // By a plain loop: exact for integers, and far better than float for the rest.

@@ -172,7 +172,7 @@ void sparse(const smem::Context& context, const test::Case& c, const cl::Buffer&
 }
 
 // Three more than a multiple of any tile, so that the last tile alone lies past the limit: see far_extents().
-constexpr std::size_t kRows = 515, kCols = 259;
+constexpr std::size_t kTailRows = 515, kTailCols = 259;
 
 /// Views of a small matrix, or of a batch of two, that end past `far_bytes`.
 std::vector<smem::Extent> far_extents(std::size_t far_bytes, std::size_t element_bytes, std::size_t rows,
@@ -195,8 +195,8 @@ void sparse_everywhere(Operation operation) {
   const cl::Buffer near = smem::make_buffer(context, std::size_t{1} << 22);
   for (const std::string_view variant : test::variants_of(operation)) {
     for (const std::size_t element_bytes : {1, 4}) {
-      test::Case c{operation, std::string(variant), element_bytes, kRows, kCols, {}, {}};
-      if (operation == Operation::in_place) c.cols = kRows;
+      test::Case c{operation, std::string(variant), element_bytes, kTailRows, kTailCols, {}, {}};
+      if (operation == Operation::in_place) c.cols = kTailRows;
       for (const smem::Extent& extent : far_extents(far_bytes, element_bytes, c.rows, c.cols)) {
         c.in.extent = extent;
         c.out.extent = {.batch = extent.batch};

@@ -3,6 +3,7 @@
 #include "support/failure.hpp"
 #include "support/level.hpp"
 #include "support/sorts.hpp"
+#include "support/variants.hpp"
 
 #include <smem/smem.hpp>
 
@@ -31,11 +32,7 @@ std::vector<K> sorted_keys(Keys kind, std::size_t size, std::uint64_t stream, co
   return sorted;
 }
 
-bool must_run(const smem::Device& device, std::string_view variant) {
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
-struct Call {
+struct MergeCall {
   std::string_view variant;
   std::size_t a = 0, b = 0, value_bytes = 0;
   SortOrder order = {};
@@ -43,14 +40,14 @@ struct Call {
 
 /// The stable merge is the stable sort of b behind a.
 template <class K>
-void check_merge(const smem::Context& context, Keys kind, const Call& call) {
+void check_merge(const smem::Context& context, Keys kind, const MergeCall& call) {
   CAPTURE(call.variant);
   CAPTURE(smem::name_of(smem::scalar_of<K>));
   CAPTURE(call.a);
   CAPTURE(call.b);
   CAPTURE(call.value_bytes);
   CAPTURE(static_cast<int>(kind));
-  if (!must_run(context.device(), call.variant)) return;
+  if (!test::always_runs(context.device(), call.variant)) return;
   const std::vector<K> a = sorted_keys<K>(kind, call.a, 1, call.order),
                        b = sorted_keys<K>(kind, call.b, 2, call.order);
   std::vector<K> both = a;
@@ -130,18 +127,18 @@ TEST_CASE("random: merges") {
     return [=, &context](test::Random& more, std::string& text) {
       test::with_key_type(type, [&](auto key) {
         using K = decltype(key);
-        const Call call{.variant = variant,
-                        .a = test::random_length(more),
-                        .b = test::random_length(more),
-                        .value_bytes = bytes,
-                        .order = test::random_order(more, 8 * sizeof(K))};
+        const MergeCall call{.variant = variant,
+                             .a = test::random_length(more),
+                             .b = test::random_length(more),
+                             .value_bytes = bytes,
+                             .order = test::random_order(more, 8 * sizeof(K))};
         const Keys kind = test::one_of(more, test::kKeys);
         text = fmt::format("{} and {} {}, kind {}, values of {} bytes, {}, \"{}\"", call.a, call.b,
                            smem::name_of(smem::scalar_of<K>), static_cast<int>(kind), bytes,
                            test::text_of(call.order), variant);
         check_merge<K>(context, kind, call);
       });
-      return test::Outcome{!must_run(context.device(), variant), {}, {}};
+      return test::Outcome{!test::always_runs(context.device(), variant), {}, {}};
     };
   });
 }
@@ -158,7 +155,7 @@ TEST_CASE("clamped: merges on smaller devices") {
 TEST_CASE("merge: keys that are not sorted are merged inside of the views") {
   const smem::Context context;
   for (const std::string_view variant : smem::merge_variants()) {
-    if (!must_run(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     for (const Keys kind : {Keys::uniform, Keys::reversed, Keys::two}) {
       const std::vector<std::uint32_t> a = test::make_keys<std::uint32_t>(kind, 20011, 1),
                                        b = test::make_keys<std::uint32_t>(kind, 9001, 2);
@@ -257,7 +254,7 @@ TEST_CASE("random: searches in sorted keys") {
     return [=, &context](test::Random& more, std::string& text) {
       test::with_key_type(type, [&](auto key) {
         using K = decltype(key);
-        using Place = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
+        using Wide = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
         const SortOrder order{.descending = more.chance(2), .total_order = more.chance(3)};
         const std::size_t size = test::random_length(more), count = test::random_length(more);
         const Keys kind = test::one_of(more, test::kKeys);
@@ -267,7 +264,7 @@ TEST_CASE("random: searches in sorted keys") {
                        keys = test::make_keys<K>(kind, count, more.next());
         for (std::size_t i = 0; i < count && size > 0; i += 2)
           keys[i] = sorted[more.between(0, size - 1)];
-        check_bounds<K, Place>(context, sorted, keys, order);
+        check_bounds<K, Wide>(context, sorted, keys, order);
         // One key somewhere else, which may or may not matter.
         if (size > 0 && more.chance(2))
           sorted[more.between(0, size - 1)] = test::make_keys<K>(kind, 1, more.next())[0];

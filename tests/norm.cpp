@@ -7,6 +7,7 @@
 #include "support/norms.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -26,12 +27,6 @@ namespace {
 
 using NormSweep = test::CaseSweep<NormCase>;
 
-bool runs_here(const smem::Context& context, std::string_view variant) {
-  const smem::Device& device = context.device();
-  if (variant == "shuffle") return device.vendor == smem::Vendor::nvidia;
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
 }  // namespace
 
 TEST_CASE("small: norm" * doctest::test_suite("small")) {
@@ -45,7 +40,7 @@ TEST_CASE("small: norm" * doctest::test_suite("small")) {
     c.cols = 300;
     c.gaps = c.weight = c.bias = c.statistics = true;
     sweep.run(c);
-    CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+    CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? 1 : 0));
   }
 }
 
@@ -70,7 +65,7 @@ TEST_CASE("norm: every variant, also of rows with large means, infinities and Na
         ++turn;
       }
     }
-    CHECK(sweep.ran() == (runs_here(context, variant) ? turn : 0));
+    CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? turn : 0));
   }
 }
 

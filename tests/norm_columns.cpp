@@ -7,6 +7,7 @@
 #include "support/norms.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -26,11 +27,6 @@ namespace {
 
 using NormSweep = test::CaseSweep<NormCase>;
 
-bool runs_here(const smem::Context& context, std::string_view variant) {
-  const smem::Device& device = context.device();
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
 }  // namespace
 
 TEST_CASE("small: norm_columns" * doctest::test_suite("small")) {
@@ -44,7 +40,7 @@ TEST_CASE("small: norm_columns" * doctest::test_suite("small")) {
     c.cols = 150;
     c.columns = c.gaps = c.weight = c.bias = c.statistics = true;
     sweep.run(c);
-    CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+    CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? 1 : 0));
   }
 }
 
@@ -71,7 +67,7 @@ TEST_CASE("norm_columns: every variant, also of columns with large means, infini
         ++turn;
       }
     }
-    CHECK(sweep.ran() == (runs_here(context, variant) ? turn : 0));
+    CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? turn : 0));
   }
 }
 

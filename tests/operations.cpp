@@ -30,15 +30,14 @@ using smem::operations::ArrayRule;
 using smem::operations::Case;
 using smem::operations::HostArray;
 using smem::operations::Member;
-using smem::operations::Operation;
 using smem::operations::PlacedArray;
 using smem::operations::Sample;
 using smem::operations::Scale;
 
 /// The arrays of a case in buffers of their own size, so that a sanitizer or Oclgrind sees each end.
-class Buffers {
+class CaseBuffers {
  public:
-  Buffers(const smem::Context& context, const Case& c) : context_(context), case_(c) {
+  CaseBuffers(const smem::Context& context, const Case& c) : context_(context), case_(c) {
     std::uint64_t seed = 0;
     for (const ArrayRule& rule : c.in)
       in_.push_back(filled(rule, ++seed));
@@ -94,7 +93,7 @@ class Buffers {
 bool run(const smem::Context& context, const Case& c, std::string_view variant) {
   CAPTURE(c.text);
   CAPTURE(variant);
-  const Buffers buffers(context, c);
+  const CaseBuffers buffers(context, c);
   try {
     c.call(context, buffers.arrays(), {.variant = variant}).wait();
   } catch (const smem::Error& error) {
@@ -131,9 +130,9 @@ void check_keys(smem::ops::PlanFunction<Problem> plan_of) {
 /// Every variant of each eighth operation, at sizes around its tiles: of all, hundreds of programs.
 void check_variants(std::size_t share) {
   const smem::Context context;
-  const std::vector<Operation>& operations = smem::operations::all();
+  const std::vector<smem::operations::Operation>& operations = smem::operations::all();
   for (std::size_t i = share; i < operations.size(); i += 8) {
-    const Operation& operation = operations[i];
+    const smem::operations::Operation& operation = operations[i];
     CAPTURE(operation.name);
     std::set<std::string_view> ran;
     for (const Sample& sample : operation.at(Scale::edges)) {
@@ -191,7 +190,7 @@ TEST_CASE("keys: problems that differ in one member have plans of their own") {
 
 TEST_CASE("operations: calls whose temporary memory starts at zero wait for their events") {
   const smem::Context context;
-  for (const Operation& operation : smem::operations::all()) {
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
     CAPTURE(operation.name);
     const Case c = operation.parse(operation.at(Scale::edges).at(1).words);
     if (!can_compute(context.device(), c)) continue;
@@ -206,7 +205,7 @@ TEST_CASE("operations: calls whose temporary memory starts at zero wait for thei
       if (std::none_of(plan.scratch.begin(), plan.scratch.end(),
                        [](const auto& area) { return area.zeroed_bytes > 0; }))
         continue;
-      const Buffers buffers(context, c);
+      const CaseBuffers buffers(context, c);
       cl_int status = CL_SUCCESS;
       const cl::Event gate(clCreateUserEvent(context.cl_context()(), &status));
       REQUIRE(status == CL_SUCCESS);
@@ -228,7 +227,7 @@ TEST_CASE("operations: calls whose temporary memory starts at zero wait for thei
 
 TEST_CASE("operations: the chosen variant gives what a plain loop gives, at sizes around its tiles") {
   const smem::Context context;
-  for (const Operation& operation : smem::operations::all()) {
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
     CAPTURE(operation.name);
     const auto& samples = operation.at(Scale::edges);
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -280,7 +279,7 @@ TEST_CASE("operations: every sample has a plan that fits every target, and its c
       const smem::Device device = smem::clamp(whole, limits);
       CAPTURE(device.name);
       CAPTURE(limits);
-      for (const Operation& operation : smem::operations::all()) {
+      for (const smem::operations::Operation& operation : smem::operations::all()) {
         std::vector<Sample> samples;
         for (const Scale scale :
              {Scale::edges, Scale::small, Scale::usual, Scale::large, Scale::weak_usual, Scale::weak})
@@ -313,7 +312,7 @@ TEST_CASE("operations: every sample has a plan that fits every target, and its c
 TEST_CASE("operations: evidence of a plan is of the device's own family") {
   for (const smem::Device& device : test::all_targets()) {
     CAPTURE(device.name);
-    for (const Operation& operation : smem::operations::all()) {
+    for (const smem::operations::Operation& operation : smem::operations::all()) {
       CAPTURE(operation.name);
       const smem::Plan plan = operation.parse(operation.samples.edges.front().words).plan(device, {});
       for (const char* measured : {"H100", "H200", "Zen 4", "Xeon"}) {
@@ -327,7 +326,7 @@ TEST_CASE("operations: evidence of a plan is of the device's own family") {
 
 TEST_CASE("operations: descriptions are whole") {
   std::set<std::string_view> names;
-  for (const Operation& operation : smem::operations::all()) {
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
     CAPTURE(operation.name);
     CHECK(names.insert(operation.name).second);
     CHECK_FALSE(operation.summary.empty());
@@ -392,7 +391,7 @@ TEST_CASE("operations: what was found weak on CPUs and GPUs is measured by bench
 }
 
 TEST_CASE("operations: words that do not fit are refused by name") {
-  const Operation& transpose = *smem::operations::find("transpose");
+  const smem::operations::Operation& transpose = *smem::operations::find("transpose");
   const auto argument = [&](std::string_view words) {
     return test::failure_of([&] { transpose.parse(words); }).argument;
   };
@@ -407,7 +406,7 @@ TEST_CASE("operations: words that do not fit are refused by name") {
   CHECK(argument("3x4 float --batch x") == "batch");
   CHECK(argument("3x4 float --nonsense 3") == "nonsense");
   CHECK(argument("3x4 float 7") == "7");
-  const Operation& heat = *smem::operations::find("heat");
+  const smem::operations::Operation& heat = *smem::operations::find("heat");
   CHECK(test::failure_of([&] { heat.parse("3x0"); }).argument == "size");
   CHECK(test::failure_of([&] { heat.parse("3 float --walls none"); }).argument == "walls");
   CHECK(heat.parse("3 float --steps-per-pass 0").text == "3 float32, 1 step");

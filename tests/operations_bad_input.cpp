@@ -20,7 +20,6 @@ namespace {
 using smem::operations::ArrayRule;
 using smem::operations::Case;
 using smem::operations::Member;
-using smem::operations::Operation;
 using smem::operations::PlacedArray;
 using smem::operations::Sample;
 using smem::operations::Scale;
@@ -74,7 +73,7 @@ std::vector<Member> members_of(const Case& c, const smem::Device& device) {
 bool is_same(const Member& a, const Member& b) { return a.name == b.name && a.index == b.index; }
 
 /// The words of a small problem, but for what is given.
-std::map<std::string, std::string> small_words(const Operation& operation) {
+std::map<std::string, std::string> small_words(const smem::operations::Operation& operation) {
   std::map<std::string, std::string> given;
   for (const WordRule& rule : operation.words) {
     if (!rule.usual.empty() || rule.kind == WordKind::flag) continue;
@@ -149,7 +148,7 @@ class SmallBuffers {
 TEST_CASE("bad input of operations: hostile numbers of problems are refused, or planned right") {
   const std::vector<smem::Device> devices{test::target("cpu"), test::target("sm_90"), test::target("dg2-g10"),
                                           smem::clamp(test::target("gfx90a"), "local=1K")};
-  for (const Operation& operation : smem::operations::all()) {
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
     CAPTURE(operation.name);
     const std::vector<Sample>& samples = operation.at(Scale::edges);
     for (std::size_t s = 0; s < samples.size(); ++s) {
@@ -197,7 +196,7 @@ TEST_CASE("bad input of operations: what is fixed by hand is refused, or planned
   for (const smem::Device& device : {test::target("cpu"), test::target("sm_90"), test::target("dg2-g10"),
                                      smem::clamp(test::target("gfx90a"), "local=1K")}) {
     CAPTURE(device.name);
-    for (const Operation& operation : smem::operations::all()) {
+    for (const smem::operations::Operation& operation : smem::operations::all()) {
       const Case c = operation.parse(operation.at(Scale::edges).at(1).words);
       if (!can_compute(device, c)) continue;
       for (const std::string_view variant : operation.variants()) {
@@ -220,7 +219,7 @@ TEST_CASE("bad input of operations: what is fixed by hand is refused, or planned
 
 TEST_CASE("bad input of operations: values outside their enumeration are refused by plans") {
   const smem::Device device = test::target("cpu");
-  for (const Operation& operation : smem::operations::all()) {
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
     CAPTURE(operation.name);
     for (const Sample& sample : operation.at(Scale::edges)) {
       CAPTURE(sample.words);
@@ -249,7 +248,7 @@ TEST_CASE("bad input of operations: values outside their enumeration are refused
 TEST_CASE("bad input of operations: hostile words are refused, and calls with them write nothing") {
   const smem::Context context;
   const SmallBuffers buffers(context);
-  for (const Operation& operation : smem::operations::all()) {
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
     CAPTURE(operation.name);
     std::size_t refused = 0;
     for (const WordRule& rule : operation.words) {
@@ -288,7 +287,7 @@ TEST_CASE("bad input of operations: events that are none, or another context's")
   const cl::Event foreign(clCreateUserEvent(other.cl_context()(), &status));
   REQUIRE(status == CL_SUCCESS);
   clSetUserEventStatus(foreign(), CL_COMPLETE);
-  for (const Operation& operation : smem::operations::all()) {
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
     CAPTURE(operation.name);
     const Case c = operation.read({operation.name, operation.words, small_words(operation)});
     REQUIRE(SmallBuffers::has_room(c));

@@ -4,6 +4,7 @@
 
 #include "support/failure.hpp"
 #include "support/targets.hpp"
+#include "support/transposed.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,27 +16,16 @@ namespace {
 
 using Kind = smem::LocalLayout::Kind;
 
-constexpr std::size_t kRows = 130, kCols = 200;
+constexpr std::size_t kFixedRows = 130, kFixedCols = 200;
 
-/// Whether a transpose with these overrides gives the right matrix; false when the device cannot run them.
-bool runs_right(const smem::Context& context, const smem::PlanOverrides& fixed) {
-  std::vector<std::uint32_t> input(kRows * kCols);
-  for (std::size_t i = 0; i < input.size(); ++i)
-    input[i] = static_cast<std::uint32_t>(i);
-  const smem::Array<std::uint32_t> in(context, input);
-  smem::Array<std::uint32_t> out(context, std::vector<std::uint32_t>(input.size(), ~0U));
-  smem::transpose(context, in.matrix(kRows, kCols), out.matrix(kCols, kRows), {.overrides = &fixed});
-  const std::vector<std::uint32_t> got = out.to_host();
-  for (std::size_t row = 0; row < kRows; ++row)
-    for (std::size_t col = 0; col < kCols; ++col)
-      if (got[col * kRows + row] != input[row * kCols + col]) return false;
-  return true;
+bool runs_fixed(const smem::Context& context, const smem::PlanOverrides& fixed) {
+  return test::transposes(context, kFixedRows, kFixedCols, {.overrides = &fixed});
 }
 
 std::string refused_field(const smem::Device& device, const smem::PlanOverrides& fixed) {
   smem::TransposeProblem problem;
-  problem.rows = kRows;
-  problem.cols = kCols;
+  problem.rows = kFixedRows;
+  problem.cols = kFixedCols;
   const auto error = test::failure_of([&] { smem::plan_transpose(device, problem, fixed); });
   return error.argument;
 }
@@ -52,18 +42,18 @@ TEST_CASE("overrides: every layout of every tile gives the right result") {
         return smem::PlanOverrides{variant, tile, tile, tile * step, layout};
       };
       if (tile * step > context.device().max_work_group) continue;
-      CHECK(runs_right(context, fixed("tiled", {})));
+      CHECK(runs_fixed(context, fixed("tiled", {})));
       for (const std::size_t padding : {1, 2, 7})
-        CHECK(runs_right(context, fixed("padded", {.padding = padding})));
+        CHECK(runs_fixed(context, fixed("padded", {.padding = padding})));
       for (const std::size_t mask : {1, 3})
-        CHECK(runs_right(context, fixed("swizzled", {.swizzle_mask = mask})));
-      CHECK(runs_right(context, fixed("swizzled", {.kind = Kind::swizzled, .swizzle_mask = tile - 1})));
+        CHECK(runs_fixed(context, fixed("swizzled", {.swizzle_mask = mask})));
+      CHECK(runs_fixed(context, fixed("swizzled", {.kind = Kind::swizzled, .swizzle_mask = tile - 1})));
     }
   }
   for (const char* layout : {"plain", "padded:1", "padded:3", "swizzled:1", "swizzled"}) {
     CAPTURE(layout);
-    CHECK(runs_right(context, {"vector", 32, 64, 64, smem::parse_layout(layout)}));
-    CHECK(runs_right(context, {"vector", 64, 16, 32, smem::parse_layout(layout)}));
+    CHECK(runs_fixed(context, {"vector", 32, 64, 64, smem::parse_layout(layout)}));
+    CHECK(runs_fixed(context, {"vector", 64, 16, 32, smem::parse_layout(layout)}));
   }
 }
 
@@ -116,7 +106,7 @@ TEST_CASE("overrides: what cannot be is refused by the name of the field") {
   CHECK(test::contains(error.expected, "1024 bytes of local memory"));
   CHECK(test::contains(error.got, "4096 bytes"));
 
-  smem::FlipProblem flip{4, kRows, kCols};
+  smem::FlipProblem flip{4, kFixedRows, kFixedCols};
   const auto flip_field = [&](const smem::PlanOverrides& fixed) {
     return test::failure_of([&] { smem::plan_flip(device, flip, fixed); }).argument;
   };

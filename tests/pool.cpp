@@ -4,6 +4,7 @@
 #include "support/failure.hpp"
 #include "support/pools.hpp"
 #include "support/reduce_sweep.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,13 +19,7 @@ using smem::PoolOp;
 using smem::Scalar;
 using test::PoolCase;
 
-namespace {
-
-bool always_runs(const smem::Device& device, std::string_view variant) {
-  return variant != "cpu" || test::has_cpu_variant(device);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("pool: every variant, window and padding") {
   const smem::Context context;
@@ -47,7 +42,7 @@ TEST_CASE("pool: every variant, window and padding") {
       }
       ++turn;
     }
-    CHECK((sweep.ran() >= 8) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() >= 8) == test::always_runs(context.device(), variant));
   }
 }
 
@@ -151,7 +146,7 @@ TEST_CASE("pool: places of the greatest") {
   const smem::Array<float> in(context, host);
   const std::size_t across = windows.across(kWidth), down = windows.down(kHeight);
   for (const char* variant : {"windows", "cpu"}) {
-    if (!always_runs(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     const smem::Array<float> out(context, smem::Count{across * down * kChannels});
     const smem::Array<std::uint32_t> places(context, smem::Count{across * down * kChannels});
     const smem::GridLayout layout{.channels = kChannels};

@@ -40,22 +40,6 @@ void keep_if_possible(std::string& variant, const Plan& plan) {
   }
 }
 
-test::Layout random_layout(Random& random, std::size_t rows, std::size_t cols, std::size_t batch) {
-  switch (random.between(0, 3)) {
-    case 0:
-      return test::packed(batch);
-    case 1:
-      return test::aligned(rows, cols, batch);
-    case 2:
-      return test::side_by_side(cols, batch);
-    default: {
-      const std::size_t pitch = cols + random.between(0, 9);
-      return {{random.between(0, 70), pitch, batch, rows * pitch + random.between(0, 9)},
-              random.between(0, 9)};
-    }
-  }
-}
-
 std::pair<std::size_t, std::size_t> random_shape(Random& random) {
   const std::size_t a = test::random_length(random), b = random.between(0, 100000 / (a + 1));
   return random.chance(2) ? std::pair{a, b} : std::pair{b, a};
@@ -113,8 +97,8 @@ TEST_CASE("random: scans") {
     if (matrix) {
       std::tie(c.rows, c.cols) = random_shape(random);
       batch = random.chance(2) ? 1 : random.between(0, 3);
-      c.from = random_layout(random, c.rows, c.cols, batch);
-      c.to = random_layout(random, c.rows, c.cols, batch);
+      c.from = test::random_layout(random, c.rows, c.cols, batch);
+      c.to = test::random_layout(random, c.rows, c.cols, batch);
     } else {
       c.cols = test::random_length(random);
       const bool packs = random.chance(2);
@@ -199,7 +183,7 @@ TEST_CASE("random: reductions") {
       c.nans = random.between(1, 9);
     if (c.shape == ReduceShape::rows || c.shape == ReduceShape::columns) {
       std::tie(c.rows, c.cols) = random_shape(random);
-      c.layout = random_layout(random, c.rows, c.cols, random.chance(2) ? 1 : random.between(0, 3));
+      c.layout = test::random_layout(random, c.rows, c.cols, random.chance(2) ? 1 : random.between(0, 3));
     } else {
       c.cols = test::random_length(random);
       c.layout = {{.offset = random.chance(2) ? 16 : random.between(0, 20)}, random.between(0, 5)};
@@ -215,7 +199,7 @@ TEST_CASE("random: reductions") {
       c.rows = std::max<std::size_t>(c.rows, 1);
       c.cols = std::max<std::size_t>(c.cols, 1);
       if (c.shape != ReduceShape::vector)
-        c.layout = random_layout(random, c.rows, c.cols, c.layout.extent.batch);
+        c.layout = test::random_layout(random, c.rows, c.cols, c.layout.extent.batch);
     }
     sweep.run(c);
   }
@@ -252,7 +236,7 @@ TEST_CASE("random: histograms") {
     c.spread = static_cast<test::Spread>(random.between(0, 3));
     if (random.chance(3)) {
       std::tie(c.rows, c.cols) = random_shape(random);
-      c.layout = random_layout(random, c.rows, c.cols, random.chance(2) ? 1 : random.between(0, 3));
+      c.layout = test::random_layout(random, c.rows, c.cols, random.chance(2) ? 1 : random.between(0, 3));
     } else {
       c.cols = test::random_length(random);
       c.layout = {{.offset = random.chance(2) ? 16 : random.between(0, 20)}, random.between(0, 5)};

@@ -37,7 +37,7 @@ struct Config {
   bool expression = false;  ///< x + row - 2 col
 };
 
-struct Case {
+struct RandomGemm {
   Config config;
   std::size_t m = 0, n = 0, k = 0, batch = 1;
   double alpha = 1, beta = 0, scale = 1;
@@ -80,17 +80,17 @@ Config random_config(test::Random& random, const smem::Device& device) {
 }
 
 /// 0 to 200, each power of two as often as the others.
-std::size_t random_size(test::Random& random) {
+std::size_t random_gemm_size(test::Random& random) {
   const std::size_t least = std::size_t{1} << random.between(0, 7);
   return std::min<std::size_t>(random.chance(20) ? 0 : random.between(least, 2 * least - 1), 200);
 }
 
-Case random_case(test::Random& random, const Config& config) {
-  Case c;
+RandomGemm random_case(test::Random& random, const Config& config) {
+  RandomGemm c;
   c.config = config;
-  c.m = random_size(random);
-  c.n = random_size(random);
-  c.k = random_size(random);
+  c.m = random_gemm_size(random);
+  c.n = random_gemm_size(random);
+  c.k = random_gemm_size(random);
   c.batch = random.chance(2) ? 1 : random.between(0, 4);
   const bool integer = !smem::is_float(config.in);
   const std::vector<double> numbers =
@@ -191,7 +191,7 @@ struct Matrices {
 double gelu(double x) { return x < -40 ? 0 : 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
 
 /// \returns what is wrong; nothing: the call did what it should, or refused its variant (`refused`).
-std::string fault_of(const smem::Context& context, const Case& c, bool& refused) {
+std::string fault_of(const smem::Context& context, const RandomGemm& c, bool& refused) {
   const Config& how = c.config;
   test::Random random(c.data);
   const bool reads = c.alpha != 0 && c.k > 0;
@@ -315,7 +315,7 @@ TEST_CASE("random: products of any shape, order and type") {
     configs.push_back(random_config(random, context.device()));
   std::size_t ran = 0;
   for (std::size_t i = 0; i < cases; ++i) {
-    Case c = random_case(random, configs[i % configs.size()]);
+    RandomGemm c = random_case(random, configs[i % configs.size()]);
     bool refused = false;
     std::string fault = fault_of(context, c, refused);
     ran += !refused;
@@ -323,8 +323,9 @@ TEST_CASE("random: products of any shape, order and type") {
     // Smaller sizes, as long as it still fails.
     for (bool smaller_fails = true; smaller_fails;) {
       smaller_fails = false;
-      for (std::size_t Case::*size : {&Case::batch, &Case::m, &Case::n, &Case::k}) {
-        Case smaller = c;
+      for (std::size_t RandomGemm::*size :
+           {&RandomGemm::batch, &RandomGemm::m, &RandomGemm::n, &RandomGemm::k}) {
+        RandomGemm smaller = c;
         smaller.*size /= 2;
         if (c.*size == 0) continue;
         const std::string of_smaller = fault_of(context, smaller, refused);

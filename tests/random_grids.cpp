@@ -28,8 +28,8 @@ using test::run_random;
 
 namespace {
 
-constexpr Boundary kBoundaries[] = {Boundary::reflect, Boundary::mirror,   Boundary::wrap, Boundary::clamp,
-                                    Boundary::zero,    Boundary::constant, Boundary::leave};
+constexpr Boundary kAnyBoundary[] = {Boundary::reflect, Boundary::mirror,   Boundary::wrap, Boundary::clamp,
+                                     Boundary::zero,    Boundary::constant, Boundary::leave};
 
 /// The place in a row of n that place i stands for; -1: a value does.
 long border_interpolate(Boundary boundary, long i, long n) {
@@ -93,21 +93,13 @@ double as_type(Scalar type, double v) {
   return type == Scalar::float32 ? static_cast<double>(static_cast<float>(v)) : v;
 }
 
-std::string unless_equal(double got, double expected) {
-  if (got == expected || (std::isnan(got) && std::isnan(expected))) return {};
-  return fmt::format("expected {}", expected);
-}
-std::string unless_near(double got, double expected, double error) {
-  if (!std::isfinite(expected)) return unless_equal(got, expected);
-  return std::abs(got - expected) <= error ? std::string() : fmt::format("expected {}", expected);
-}
 /// Integers: whether some number that near is rounded to `got`.
 std::string unless_rounded(Scalar type, double got, double expected, double error) {
   if (!smem::is_float(type)) {
     const bool right = got >= as_type(type, expected - error) && got <= as_type(type, expected + error);
     return right ? std::string() : fmt::format("expected {}", expected);
   }
-  return unless_near(got, expected, error + (type == Scalar::half ? std::abs(expected) * 0x1p-11 : 0));
+  return test::unless_near(got, expected, error + (type == Scalar::half ? std::abs(expected) * 0x1p-11 : 0));
 }
 
 /// Mostly smaller than a window, else around the sizes of vectors and tiles.
@@ -116,10 +108,6 @@ smem::GridSize some_size(Random& random, bool volume) {
     return random.chance(3) ? random.between(1, 3) : random.between(1, most);
   };
   return {side(random.chance(4) ? 70 : 12), side(random.chance(4) ? 37 : 9), volume ? side(6) : 1};
-}
-
-bool is_missing(const smem::Context& context, Scalar type) {
-  return type == Scalar::float64 && !context.device().fp64;
 }
 
 std::string text_of(const PlainGrid& in, std::string_view what) {
@@ -136,7 +124,7 @@ struct Filter {
   std::size_t channels = 1;
 };
 Filter some_filter(Random& random, const std::vector<std::string_view>& variants, bool slopes = false) {
-  constexpr std::pair<Scalar, Scalar> kTypes[] = {
+  constexpr std::pair<Scalar, Scalar> types[] = {
       {Scalar::uint8, Scalar::uint8},     {Scalar::uint8, Scalar::float32},
       {Scalar::float32, Scalar::float32}, {Scalar::uint16, Scalar::uint16},
       {Scalar::half, Scalar::half},       {Scalar::uint16, Scalar::float32},
@@ -144,8 +132,8 @@ Filter some_filter(Random& random, const std::vector<std::string_view>& variants
       {Scalar::uint8, Scalar::int16}};
   Filter f;
   f.variant = test::some_variant(random, variants);
-  std::tie(f.in, f.out) = kTypes[random.between(0, std::size(kTypes) - (slopes ? 1 : 2))];
-  f.boundary = test::one_of(random, kBoundaries);
+  std::tie(f.in, f.out) = types[random.between(0, std::size(types) - (slopes ? 1 : 2))];
+  f.boundary = test::one_of(random, kAnyBoundary);
   f.channels = random.chance(2) ? 1 : random.between(1, 4);
   return f;
 }
@@ -157,7 +145,7 @@ Outcome run_window(const smem::Context& context, Random& random, std::string& te
                    const std::function<cl::Event(const smem::Grid&, const smem::Grid&, double value)>& call,
                    const std::function<std::string(const Endless&, long x, long y, std::size_t plane,
                                                    std::size_t c, double got)>& wrong) {
-  if (is_missing(context, f.in)) return test::without_fp64();
+  if (test::is_missing(context, f.in)) return test::without_fp64();
   const smem::GridSize size = some_size(random, random.chance(4));
   const std::size_t batch = random.chance(3) ? random.between(1, 3) : 1;
   PlainGrid in(context, random, f.in, size, f.channels, batch),
@@ -198,18 +186,18 @@ std::pair<double, double> plain_sum(const Endless& cells, long x, long y, std::s
 TEST_CASE("random: stencils") {
   const smem::Context context;
   run_random("stencil", 101, [&](Random& random) -> RandomCase {
-    constexpr Scalar kTypes[] = {Scalar::float32, Scalar::uint8,  Scalar::half,
-                                 Scalar::float32, Scalar::uint16, Scalar::float64};
+    constexpr Scalar types[] = {Scalar::float32, Scalar::uint8,  Scalar::half,
+                                Scalar::float32, Scalar::uint16, Scalar::float64};
     const std::string variant = test::some_variant(random, smem::stencil_variants());
-    const Scalar type = test::one_of(random, kTypes);
-    const Boundary boundary = test::one_of(random, kBoundaries);
+    const Scalar type = test::one_of(random, types);
+    const Boundary boundary = test::one_of(random, kAnyBoundary);
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
     const bool star = random.chance(2);
     const bool volume = variant == "march" || variant == "planes" || random.chance(4);
     const smem::Radius radius{random.between(0, 3), random.between(0, 3),
                               volume ? random.between(star ? 1 : 0, 2) : 0};
     return [=, &context](Random& more, std::string& text) {
-      if (is_missing(context, type)) return test::without_fp64();
+      if (test::is_missing(context, type)) return test::without_fp64();
       const smem::GridSize size = some_size(more, volume);
       const std::size_t batch = more.chance(3) ? more.between(1, 3) : 1;
       PlainGrid in(context, more, type, size, channels, batch),
@@ -236,7 +224,7 @@ TEST_CASE("random: stencils") {
               if (!star || (i != 0) + (j != 0) + (k != 0) < 2)
                 sum += weights[n++] * cells.at(whole(x) + i, whole(y) + j, whole(plane % size.depth) + k,
                                                plane / size.depth, c);
-        return unless_equal(got, as_type(type, sum));
+        return test::unless_equal(got, as_type(type, sum));
       };
       const auto is_inside = [](std::size_t at, std::size_t r, std::size_t extent) {
         return at >= r && at + r < extent;
@@ -255,18 +243,18 @@ TEST_CASE("random: stencils") {
 TEST_CASE("random: convolutions of images") {
   const smem::Context context;
   run_random("convolve2d", 102, [&](Random& random) -> RandomCase {
-    constexpr Scalar kTypes[] = {Scalar::float32, Scalar::uint8, Scalar::half, Scalar::uint16,
-                                 Scalar::float64};
+    constexpr Scalar types[] = {Scalar::float32, Scalar::uint8, Scalar::half, Scalar::uint16,
+                                Scalar::float64};
     const std::string variant = test::some_variant(random, smem::stencil_variants());
-    const Scalar type = test::one_of(random, kTypes);
+    const Scalar type = test::one_of(random, types);
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
     smem::Convolution how;
-    how.edges.boundary = kBoundaries[random.between(0, 5)];
+    how.edges.boundary = kAnyBoundary[random.between(0, 5)];
     how.separable = smem::Separable::never;
     const std::size_t width = random.between(1, 5), height = random.between(1, 5);
     const bool plain = random.chance(2);
     return [=, &context](Random& more, std::string& text) mutable {
-      if (is_missing(context, type)) return test::without_fp64();
+      if (test::is_missing(context, type)) return test::without_fp64();
       how.edges.value = few_digits(more, type);
       how.turned = more.chance(2);
       if (!plain) {
@@ -314,7 +302,7 @@ TEST_CASE("random: convolutions of images") {
             sum += weights[how.turned ? (height - 1 - j) * width + width - 1 - i : j * width + i] *
                    cells.in_plane(whole(x * how.stride.x + i * how.dilation.x) - whole(left),
                                   whole(y * how.stride.y + j * how.dilation.y) - whole(top), plane, c);
-        return unless_equal(got, as_type(type, sum));
+        return test::unless_equal(got, as_type(type, sum));
       };
       return test::run_plain({&in}, out, check, [&] {
         smem::convolve2d(context, in.view, out.view, {width, height, weights}, how, {.variant = variant});
@@ -341,7 +329,7 @@ TEST_CASE("random: separable filters") {
           },
           [&](const Endless& cells, long x, long y, std::size_t plane, std::size_t c, double got) {
             const double sum = plain_sum(cells, x - whole(left), y - whole(up), plane, c, row, column).first;
-            return unless_equal(got, as_type(f.out, sum));
+            return test::unless_equal(got, as_type(f.out, sum));
           });
     };
   });
@@ -372,8 +360,8 @@ TEST_CASE("random: box blurs with infinities and NaN") {
                           std::vector<double>(2 * across + 1, 1), std::vector<double>(2 * down + 1, 1))
                     .first;
             const double mean = sum / static_cast<double>(area);
-            if (!smem::is_float(f.in)) return unless_equal(got, as_type(f.out, mean));
-            if (area == 1) return unless_equal(got, as_type(f.out, mean));
+            if (!smem::is_float(f.in)) return test::unless_equal(got, as_type(f.out, mean));
+            if (area == 1) return test::unless_equal(got, as_type(f.out, mean));
             const double error = f.in == Scalar::float64 ? 1e-13 : 2e-6;
             return unless_rounded(f.out, got, mean, error);
           });
@@ -412,7 +400,7 @@ TEST_CASE("random: Gaussian blurs and unsharp masks") {
           [&](const Endless& cells, long x, long y, std::size_t plane, std::size_t c, double got) {
             const auto [sum, magnitude] =
                 plain_sum(cells, x - whole(radius), y - whole(radius), plane, c, weights, weights);
-            if (bytes && f.out == Scalar::uint8) return unless_equal(got, std::floor(sum + 0.5));
+            if (bytes && f.out == Scalar::uint8) return test::unless_equal(got, std::floor(sum + 0.5));
             const double own = cells.in_plane(x, y, plane, c);
             const double expected = sharp ? own + amount * (own - sum) : sum;
             const double unit = f.in == Scalar::float64 ? 1e-14 : 3e-6;
@@ -451,7 +439,7 @@ TEST_CASE("random: medians and slopes") {
                 for (long i = -r; i <= r; ++i)
                   window.push_back(cells.in_plane(x + i, y + j, plane, c));
               std::sort(window.begin(), window.end());
-              return unless_equal(got, window[window.size() / 2]);
+              return test::unless_equal(got, window[window.size() / 2]);
             }
             const double across = plain_sum(cells, x - r, y - r, plane, c, slope, smooth).first,
                          down = plain_sum(cells, x - r, y - r, plane, c, smooth, slope).first;
@@ -459,7 +447,7 @@ TEST_CASE("random: medians and slopes") {
               const double magnitude = std::sqrt(across * across + down * down);
               return unless_rounded(f.out, got, magnitude, magnitude * 2e-6);
             }
-            return unless_equal(got, as_type(f.out, what == 1 ? across : down));
+            return test::unless_equal(got, as_type(f.out, what == 1 ? across : down));
           });
     };
   });

@@ -29,14 +29,10 @@ using test::run_random;
 
 namespace {
 
-constexpr std::pair<Scalar, Scalar> kTypes[] = {
+constexpr std::pair<Scalar, Scalar> kLayerTypes[] = {
     {Scalar::float32, Scalar::float32}, {Scalar::uint8, Scalar::uint8}, {Scalar::uint8, Scalar::float32},
     {Scalar::uint16, Scalar::uint16},   {Scalar::half, Scalar::half},   {Scalar::uint16, Scalar::float32},
     {Scalar::float64, Scalar::float64}, {Scalar::half, Scalar::float32}};
-
-bool is_missing(const smem::Context& context, Scalar type) {
-  return type == Scalar::float64 && !context.device().fp64;
-}
 
 /// Any integer; of floats numbers of few digits, of which sums are exact.
 double some_number(Random& random, Scalar type) {
@@ -45,24 +41,15 @@ double some_number(Random& random, Scalar type) {
   return (static_cast<double>(random.between(0, 32)) - 16) / 4;
 }
 
-std::string unless_equal(double got, double expected) {
-  if (got == expected || (std::isnan(got) && std::isnan(expected))) return {};
-  return fmt::format("expected {}", expected);
-}
-std::string unless_near(double got, double expected, double error) {
-  if (!std::isfinite(expected)) return unless_equal(got, expected);
-  return std::abs(got - expected) <= error ? std::string() : fmt::format("expected {}", expected);
-}
-
 /// A mean: of integers it is exact, as an integer rounded half to even.
 std::string unless_mean(Scalar in, Scalar out, double got, double sum, std::size_t count) {
   const auto mean = sum / static_cast<double>(count);
   if (smem::is_float(in)) {
     const double unit = out == Scalar::float64 ? 0x1p-50 : out == Scalar::half ? 0x1p-11 : 0x1p-21;
-    return unless_near(got, mean, unit * std::abs(mean) + (out == Scalar::float64 ? 0 : 1e-6));
+    return test::unless_near(got, mean, unit * std::abs(mean) + (out == Scalar::float64 ? 0 : 1e-6));
   }
-  if (smem::is_float(out)) return unless_equal(got, static_cast<double>(static_cast<float>(mean)));
-  return unless_equal(got, std::nearbyint(mean));
+  if (smem::is_float(out)) return test::unless_equal(got, static_cast<double>(static_cast<float>(mean)));
+  return test::unless_equal(got, std::nearbyint(mean));
 }
 
 /// A float that is not a number now and then.
@@ -87,7 +74,7 @@ std::string text_of(const PlainGrid& in, const PlainGrid& out, std::string_view 
 TEST_CASE("random: pools with NaN and the places of the greatest") {
   const smem::Context context;
   run_random("max_pool2d, avg_pool2d", 201, [&](Random& random) -> RandomCase {
-    const auto [in_type, out_type] = kTypes[random.between(0, std::size(kTypes) - 1)];
+    const auto [in_type, out_type] = kLayerTypes[random.between(0, std::size(kLayerTypes) - 1)];
     const bool max = random.chance(2), places = max && random.chance(2), count_padding = random.chance(2);
     const std::string variant = test::some_variant(random, smem::pool_variants());
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
@@ -96,7 +83,7 @@ TEST_CASE("random: pools with NaN and the places of the greatest") {
     windows.stride.x = random.between(1, 4), windows.stride.y = random.between(1, 4);
     windows.count_padding = count_padding;
     return [=, in_type = in_type, out_type = out_type, &context](Random& more, std::string& text) mutable {
-      if (is_missing(context, in_type)) return test::without_fp64();
+      if (test::is_missing(context, in_type)) return test::without_fp64();
       windows.padding.left = more.between(0, windows.window.width - 1);
       windows.padding.right = more.between(0, windows.window.width - 1);
       windows.padding.top = more.between(0, windows.window.height - 1);
@@ -152,7 +139,7 @@ TEST_CASE("random: pools with NaN and the places of the greatest") {
           const auto number = static_cast<std::uint32_t>(place);
           std::memcpy(expected_indices.data() + 4 * indices.index(x, y, plane, c), &number, sizeof number);
         }
-        return max ? unless_equal(got, greatest) : unless_mean(in_type, out_type, got, sum, count);
+        return max ? test::unless_equal(got, greatest) : unless_mean(in_type, out_type, got, sum, count);
       };
       const smem::CallOptions call{.variant = variant};
       Outcome outcome = test::run_plain({&in}, out, check, [&] {
@@ -174,11 +161,11 @@ TEST_CASE("random: pools with NaN and the places of the greatest") {
 TEST_CASE("random: pools of whole planes") {
   const smem::Context context;
   run_random("global_max_pool, global_avg_pool", 202, [&](Random& random) -> RandomCase {
-    const auto [in_type, out_type] = kTypes[random.between(0, std::size(kTypes) - 1)];
+    const auto [in_type, out_type] = kLayerTypes[random.between(0, std::size(kLayerTypes) - 1)];
     const bool max = random.chance(2);
     const std::size_t channels = random.chance(2) ? 1 : random.between(1, 4);
     return [=, in_type = in_type, out_type = out_type, &context](Random& more, std::string& text) {
-      if (is_missing(context, in_type)) return test::without_fp64();
+      if (test::is_missing(context, in_type)) return test::without_fp64();
       const smem::GridSize size{some_side(more, 300), some_side(more, 90),
                                 more.chance(4) ? more.between(1, 3) : 1};
       const std::size_t batch = more.chance(3) ? more.between(1, 3) : 1;
@@ -197,7 +184,7 @@ TEST_CASE("random: pools of whole planes") {
             if (std::isnan(v) || v > greatest) greatest = std::isnan(greatest) ? greatest : v;
           }
         }
-        if (max) return unless_equal(got, greatest);
+        if (max) return test::unless_equal(got, greatest);
         return unless_mean(in_type, out_type, got, sum, size.width * size.height);
       };
       return test::run_plain({&in}, out, check, [&] {
@@ -226,7 +213,7 @@ TEST_CASE("random: convolutions of many channels") {
     const bool bias = random.chance(2), rectified = random.chance(3);
     if (rectified) how.activation = smem::Activation::relu;
     return [=, &context](Random& more, std::string& text) mutable {
-      if (is_missing(context, type)) return test::without_fp64();
+      if (test::is_missing(context, type)) return test::without_fp64();
       how.padding = {more.between(0, 3), more.between(0, 3), more.between(0, 3), more.between(0, 3)};
       const smem::GridSize size{some_side(more, 20), some_side(more, 12), in_channels};
       const auto results = [](std::size_t extent, std::size_t window, std::size_t stride) {
@@ -289,7 +276,7 @@ TEST_CASE("random: convolutions of many channels") {
             type == Scalar::half
                 ? static_cast<double>(static_cast<float>(smem::half(static_cast<float>(sum))))
                 : sum;
-        return unless_equal(got, expected);
+        return test::unless_equal(got, expected);
       };
       return test::run_plain({&in}, out, check, [&] {
         smem::conv2d(context, in.view, filter_grid, out.view, call, {.variant = variant});
@@ -301,11 +288,11 @@ TEST_CASE("random: convolutions of many channels") {
 TEST_CASE("random: moving means with infinities and NaN") {
   const smem::Context context;
   run_random("moving_mean", 204, [&](Random& random) -> RandomCase {
-    const auto [in_type, out_type] = kTypes[random.between(0, std::size(kTypes) - 1)];
+    const auto [in_type, out_type] = kLayerTypes[random.between(0, std::size(kLayerTypes) - 1)];
     const std::string variant = test::some_variant(random, smem::moving_mean_variants());
     const std::size_t most = random.chance(2) ? 20 : random.chance(2) ? 600 : 5000;
     return [=, in_type = in_type, out_type = out_type, &context](Random& more, std::string& text) {
-      if (is_missing(context, in_type)) return test::without_fp64();
+      if (test::is_missing(context, in_type)) return test::without_fp64();
       const std::size_t window = more.between(1, most);
       const smem::GridSize size{some_side(more, more.chance(3) ? 3000 : 200), some_side(more, 4),
                                 more.chance(4) ? more.between(1, 3) : 1};
@@ -347,7 +334,7 @@ TEST_CASE("random: heat") {
     const auto mean = static_cast<smem::FaceMean>(random.between(0, 1));
     const std::size_t steps_per_pass = random.between(0, 4);
     return [=, &context](Random& more, std::string& text) {
-      if (is_missing(context, type)) return test::without_fp64();
+      if (test::is_missing(context, type)) return test::without_fp64();
       const smem::GridSize size{some_side(more, 90), dimensions > 1 ? some_side(more, 40) : 1,
                                 dimensions > 2 ? some_side(more, 20) : 1};
       const std::size_t batch = more.chance(3) ? more.between(1, 2) : 1;
@@ -425,7 +412,7 @@ TEST_CASE("random: heat") {
       PlainCheck check;
       check.wrong = [&](std::size_t x, std::size_t y, std::size_t plane, std::size_t, double got) {
         const double expected = u[cell_of({x, y, plane % size.depth}, plane / size.depth)];
-        return unless_near(got, expected, type == Scalar::float64 ? 1e-12 : 1e-4);
+        return test::unless_near(got, expected, type == Scalar::float64 ? 1e-12 : 1e-4);
       };
       return test::run_plain({&in}, out, check,
                              [&] { smem::heat(context, in.view, out.view, heat, {.variant = variant}); });

@@ -14,22 +14,6 @@ using test::Operation;
 
 namespace {
 
-test::Layout random_layout(test::Random& random, std::size_t rows, std::size_t cols, std::size_t batch) {
-  switch (random.between(0, 3)) {
-    case 0:
-      return test::packed(batch);
-    case 1:
-      return test::aligned(rows, cols, batch);
-    case 2:
-      return test::side_by_side(cols, batch);
-    default: {
-      const std::size_t pitch = cols + random.between(0, 9);
-      return {{random.between(0, 70), pitch, batch, rows * pitch + random.between(0, 9)},
-              random.between(0, 9)};
-    }
-  }
-}
-
 /// Up to 300, with a liking for multiples of 16 and their neighbours.
 std::size_t random_size(test::Random& random) {
   if (random.chance(3)) return random.between(0, 9);
@@ -46,8 +30,8 @@ test::Case random_case(test::Random& random) {
   c.rows = random_size(random);
   c.cols = c.operation == Operation::in_place ? c.rows : random_size(random);
   const std::size_t batch = random.chance(2) ? 1 : random.between(0, 5);
-  c.in = random_layout(random, c.rows, c.cols, batch);
-  c.out = random_layout(random, c.out_rows(), c.out_cols(), batch);
+  c.in = test::random_layout(random, c.rows, c.cols, batch);
+  c.out = test::random_layout(random, c.out_rows(), c.out_cols(), batch);
   return c;
 }
 

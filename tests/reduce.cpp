@@ -78,13 +78,13 @@ TEST_CASE("reduce: every variant and operation on float64") { every_vector(Scala
 namespace {
 
 /// The variants that do more than whole vectors.
-constexpr const char* kShaped[] = {"several", "shuffle", "cpu"};
+constexpr const char* kShapedReductions[] = {"several", "shuffle", "cpu"};
 
 void every_matrix(ReduceShape shape, ReduceOp op, Scalar type) {
   const smem::Context context;
   if (!test::fits(context.device(), op, type)) return;
   test::ReduceSweep sweep(context);
-  for (const char* variant : kShaped) {
+  for (const char* variant : kShapedReductions) {
     CAPTURE(variant);
     ReduceCase c;
     c.shape = shape;
@@ -133,7 +133,7 @@ TEST_CASE("reduce segments: operations on float32") {
 TEST_CASE("reduce segments: descending offsets and such beyond the end read nothing that is not there") {
   const smem::Context context;
   test::ReduceSweep sweep(context);
-  for (const char* variant : kShaped) {
+  for (const char* variant : kShapedReductions) {
     for (const Scalar bound : {Scalar::uint32, Scalar::uint64}) {
       ReduceCase c;
       c.shape = ReduceShape::segments;

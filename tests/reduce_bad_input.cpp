@@ -20,13 +20,13 @@ using test::failure_of;
 namespace {
 
 /// An input and an output of 100 floats, and a check that nothing was written.
-struct Buffers {
+struct ReduceBuffers {
   smem::Context context;
   std::vector<float> poison = std::vector<float>(100, -7.0F);
   smem::Array<float> in{context, std::vector<float>(100, 1.0F)};
   smem::Array<float> out{context, poison};
 
-  ~Buffers() { CHECK(out.to_host() == poison); }
+  ~ReduceBuffers() { CHECK(out.to_host() == poison); }
 
   smem::ErrorDetails fail(const Reduction& reduction, const smem::Vector& from, const smem::Vector& to,
                           const smem::CallOptions& options = {}) const {
@@ -38,7 +38,7 @@ struct Buffers {
 }  // namespace
 
 TEST_CASE("bad input of reduce: types that do not fit the operation") {
-  const Buffers b;
+  const ReduceBuffers b;
   auto error = b.fail(ReduceOp::bit_and, b.in.vector(), b.out.vector());
   CHECK(error.operation == "reduce");
   CHECK(error.argument == "in");
@@ -59,7 +59,7 @@ TEST_CASE("bad input of reduce: types that do not fit the operation") {
 }
 
 TEST_CASE("bad input of reduce: modes and operations that there are not") {
-  const Buffers b;
+  const ReduceBuffers b;
   for (const ReduceOp op : {ReduceOp::product, ReduceOp::norm}) {
     const auto error = b.fail({op, FloatMode::compensated}, b.in.vector(), b.out.vector());
     CHECK(error.argument == "mode");
@@ -71,7 +71,7 @@ TEST_CASE("bad input of reduce: modes and operations that there are not") {
 }
 
 TEST_CASE("bad input of reduce: places among nothing") {
-  const Buffers b;
+  const ReduceBuffers b;
   auto error = b.fail(ReduceOp::argmin, b.in.vector(0, 0), b.as(Scalar::uint64, 1));
   CHECK(error.argument == "in");
   CHECK(error.expected == "at least one element for argmin");
@@ -109,7 +109,7 @@ TEST_CASE("bad input of reduce: more results of a batch than 32 bits count") {
 }
 
 TEST_CASE("bad input of reduce: outputs that are too small, and views outside their buffers") {
-  const Buffers b;
+  const ReduceBuffers b;
   auto error = b.fail(ReduceOp::sum, b.in.vector(), b.out.vector(0, 0));
   CHECK(error.argument == "out");
   CHECK(error.expected == "at least 1 elements");
@@ -133,7 +133,7 @@ TEST_CASE("bad input of reduce: outputs that are too small, and views outside th
 }
 
 TEST_CASE("bad input of reduce: an output inside an input") {
-  const Buffers b;
+  const ReduceBuffers b;
   auto error = b.fail(ReduceOp::sum, b.out.vector(0, 50), b.out.vector(49, 1));
   CHECK(error.argument == "out");
   CHECK(contains(error.expected, "does not overlap"));
@@ -143,7 +143,7 @@ TEST_CASE("bad input of reduce: an output inside an input") {
 }
 
 TEST_CASE("bad input of reduce: dot products of vectors that do not match") {
-  const Buffers b;
+  const ReduceBuffers b;
   auto error =
       failure_of([&] { smem::dot(b.context, b.in.vector(0, 9), b.in.vector(0, 8), b.out.vector()); });
   CHECK(error.operation == "dot");
@@ -157,7 +157,7 @@ TEST_CASE("bad input of reduce: dot products of vectors that do not match") {
 }
 
 TEST_CASE("bad input of reduce: another context's buffers") {
-  const Buffers b;
+  const ReduceBuffers b;
   const smem::Context other;
   const smem::Array<float> theirs(other, smem::Count{100});
   CHECK(b.fail(ReduceOp::sum, theirs.vector(), b.out.vector()).argument == "in");
@@ -167,7 +167,7 @@ TEST_CASE("bad input of reduce: another context's buffers") {
 }
 
 TEST_CASE("bad input of reduce: segments without offsets, and offsets of a wrong type") {
-  const Buffers b;
+  const ReduceBuffers b;
   const smem::Array<std::uint32_t> offsets(b.context, smem::Count{4});
   auto error = failure_of([&] {
     smem::reduce_segments(b.context, b.in.vector(), offsets.vector(0, 0), b.out.vector(), ReduceOp::sum);
@@ -185,7 +185,7 @@ TEST_CASE("bad input of reduce: segments without offsets, and offsets of a wrong
 }
 
 TEST_CASE("bad input of reduce: variants that cannot run, and plans of others") {
-  const Buffers b;
+  const ReduceBuffers b;
   auto error = b.fail(ReduceOp::sum, b.in.vector(), b.out.vector(), {.variant = "nosuch"});
   CHECK(error.argument == "variant");
   CHECK(contains(error.expected, "interleaved, sequential"));
@@ -224,7 +224,7 @@ TEST_CASE("bad input of reduce: float64 on a device without it") {
 }
 
 TEST_CASE("bad input of reduce: an expression that does not compile") {
-  const Buffers b;
+  const ReduceBuffers b;
   auto error = b.fail(Reduction::custom("a +\n c", "0"), b.in.vector(), b.out.vector());
   CHECK(error.operation == "reduce");
   CHECK(error.argument == "expression");

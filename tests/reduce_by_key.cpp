@@ -5,6 +5,7 @@
 #include "support/failure.hpp"
 #include "support/large_buffer.hpp"
 #include "support/random.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,18 +25,6 @@ using smem::Vector;
 using test::failure_of;
 
 namespace {
-
-bool runs(const smem::Device& device, std::string_view variant) {
-  if (variant == "look_back") return device.forward_progress;
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
-std::vector<std::string> running_variants(const smem::Device& device) {
-  std::vector<std::string> variants;
-  for (const std::string_view variant : smem::reduce_by_key_variants())
-    if (runs(device, variant)) variants.emplace_back(variant);
-  return variants;
-}
 
 /// Keys and what their runs make.
 struct Runs {
@@ -90,7 +79,8 @@ bool is_right(const smem::Context& context, const Runs& in, const std::string& v
 
 TEST_CASE("reduce_by_key: every variant, runs of all lengths, sizes around tiles and parts") {
   const smem::Context context;
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant :
+       test::running_compactions(context.device(), smem::reduce_by_key_variants())) {
     CAPTURE(variant);
     for (const std::size_t length : {1, 2, 5, 100, 3000, 1 << 30}) {
       CAPTURE(length);
@@ -113,7 +103,8 @@ TEST_CASE("reduce_by_key: where nobody waits, groups compute what others make") 
   const test::Variable clamp("SMEM_CLAMP", "poll_limit=0");
   const smem::Context context;
   if (!context.device().forward_progress) return;
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant :
+       test::running_compactions(context.device(), smem::reduce_by_key_variants())) {
     CAPTURE(variant);
     for (const std::size_t length : {3, 100000}) {
       CAPTURE(length);
@@ -151,7 +142,8 @@ TEST_CASE("reduce_by_key: operations of floats, in their order, with the same bi
     got.resize(count);
     return got;
   };
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant :
+       test::running_compactions(context.device(), smem::reduce_by_key_variants())) {
     CAPTURE(variant);
     const std::vector<float> sums = call(variant, ReduceOp::sum), least = call(variant, ReduceOp::min),
                              lasts = call(variant, Reduction::custom("b == 0 ? a : b", "0"));
@@ -195,7 +187,8 @@ TEST_CASE("reduce_by_key: zeros of both signs are one key, and each NaN is a run
     const smem::Array<K> keys(context, made), unique_keys(context, smem::Count{made.size()});
     const smem::Array<std::uint16_t> in(context, std::vector<std::uint16_t>(made.size(), 1)),
         out(context, smem::Count{made.size()});
-    for (const std::string& variant : running_variants(context.device())) {
+    for (const std::string& variant :
+         test::running_compactions(context.device(), smem::reduce_by_key_variants())) {
       CAPTURE(variant);
       CHECK(smem::reduce_by_key(context, keys.vector(), in.vector(), unique_keys.vector(), out.vector(), {},
                                 {.variant = variant}) == 6);
@@ -213,7 +206,8 @@ TEST_CASE("reduce_by_key: zeros of both signs are one key, and each NaN is a run
 
 TEST_CASE("unique_by_key: the first element of each run, bit by bit") {
   const smem::Context context;
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant :
+       test::running_compactions(context.device(), smem::reduce_by_key_variants())) {
     CAPTURE(variant);
     for (const std::size_t length : {1, 3, 5000}) {
       const Runs in = runs_of(150001, length);
@@ -347,7 +341,8 @@ TEST_CASE("large: reduce_by_key and unique_by_key of more than 2^31 elements") {
     return element;
   });
   using Bytes = smem::VectorView<std::uint8_t>;
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant :
+       test::running_compactions(context.device(), smem::reduce_by_key_variants())) {
     // Work-groups are loops on a CPU: there, one of the variants for GPUs is enough.
     if (context.device().type == smem::DeviceType::cpu && variant == "reduce_then_scan") continue;
     CAPTURE(variant);

@@ -23,12 +23,12 @@ using smem::Reduction;
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
 /// Of all variants that run there with as many elements as these tests have. sub_group has sums only, and no
 /// compensated ones, and short takes few elements: they are left to other tests.
 template <class Work>
-void for_variants(const smem::Context& context, const Work& work) {
+void for_reductions(const smem::Context& context, const Work& work) {
   smem::ReduceProblem problem;
   problem.reduction = {ReduceOp::sum, FloatMode::compensated};
   problem.cols = 1000003;
@@ -48,27 +48,19 @@ void for_variants(const smem::Context& context, const Work& work) {
 
 bool is_cpu(const smem::Context& context) { return context.device().type == smem::DeviceType::cpu; }
 
-std::vector<float> random_floats(std::size_t size) {
-  test::Random random(11);
-  std::vector<float> values(size);
-  for (float& value : values)
-    value = static_cast<float>(static_cast<double>(static_cast<std::int64_t>(random.next())) * 0x1p-63);
-  return values;
-}
-
 }  // namespace
 
 TEST_CASE(
     "reduce numbers: the error of a sum is within its bound, and a compensated one is as good as exact") {
   const smem::Context context;
-  const std::vector<float> values = random_floats(1000003);
+  const std::vector<float> values = test::random_floats(1000003, 11);
   double sum = 0, magnitude = 0;
   for (const float value : values) {
     sum += value;
     magnitude += std::abs(static_cast<double>(value));
   }
   const smem::Array<float> in(context, values);
-  for_variants(context, [&](const smem::CallOptions& options) {
+  for_reductions(context, [&](const smem::CallOptions& options) {
     // A tree over at least eight accumulators: no element goes through more than n / 8 + 64 additions.
     const double bound = (1000003.0 / 8 + 64) * 0x1p-24 * magnitude;
     CHECK(std::abs(smem::sum(context, in, FloatMode::reproducible, options) - sum) <= bound);
@@ -90,7 +82,7 @@ TEST_CASE("reduce numbers: a compensated sum keeps what a plain one loses") {
   }
   const double sum = (100000 - 1000) * 0.25;
   const smem::Array<float> in(context, values);
-  for_variants(context, [&](const smem::CallOptions& options) {
+  for_reductions(context, [&](const smem::CallOptions& options) {
     CHECK(smem::sum(context, in, FloatMode::compensated, options) == sum);
     CHECK(smem::mean(context, in, FloatMode::compensated, options) ==
           doctest::Approx(sum / 100000).epsilon(1e-6));
@@ -101,8 +93,8 @@ TEST_CASE("reduce numbers: a compensated sum keeps what a plain one loses") {
 TEST_CASE("reduce numbers: the same bits in every run") {
   const smem::Context context;
   // Sixteen parts on a CPU of two cores, some hundred on a GPU.
-  const smem::Array<float> in(context, random_floats(is_cpu(context) ? 300007 : 2000003));
-  for_variants(context, [&](const smem::CallOptions& options) {
+  const smem::Array<float> in(context, test::random_floats(is_cpu(context) ? 300007 : 2000003, 11));
+  for_reductions(context, [&](const smem::CallOptions& options) {
     for (const FloatMode mode : {FloatMode::reproducible, FloatMode::compensated}) {
       const auto first = std::bit_cast<std::uint32_t>(smem::sum(context, in, mode, options));
       std::size_t different = 0;
@@ -119,7 +111,7 @@ TEST_CASE("reduce numbers: work-groups that hand over do so in every run") {
   const smem::Context context;
   test::Random random(12);
   const int runs = is_cpu(context) ? 60 : 200;  // few of its groups run at once
-  for_variants(context, [&](const smem::CallOptions& options) {
+  for_reductions(context, [&](const smem::CallOptions& options) {
     std::size_t wrong = 0;
     for (int run = 0; run < runs; ++run) {
       // The least is in any part, twice in the same or in another; what was left by the run before is wrong.
@@ -142,24 +134,24 @@ TEST_CASE("reduce numbers: NaNs are left out of min and max, and infinities are 
   std::vector<float> values(5000, kNan);
   const smem::Array<float> nothing(context, values);
   values[4000] = 2;
-  values[4100] = -kInfinity;
-  values[4200] = -kInfinity;
+  values[4100] = -kFloatInfinity;
+  values[4200] = -kFloatInfinity;
   values[4900] = 2;
   const smem::Array<float> some(context, values);
-  for_variants(context, [&](const smem::CallOptions& options) {
+  for_reductions(context, [&](const smem::CallOptions& options) {
     CHECK(std::isnan(smem::min(context, nothing, options)));
     CHECK(std::isnan(smem::max(context, nothing, options)));
     CHECK(std::isnan(smem::minmax(context, nothing, options).second));
     CHECK(smem::argmin(context, nothing, options) == 0);
-    CHECK(smem::min(context, some, options) == -kInfinity);
+    CHECK(smem::min(context, some, options) == -kFloatInfinity);
     CHECK(smem::max(context, some, options) == 2);
     CHECK(smem::argmin(context, some, options) == 4100);
     CHECK(smem::argmax(context, some, options) == 4000);
     CHECK(std::isnan(smem::sum(context, some, FloatMode::compensated, options)));
   });
-  const smem::Array<float> infinite(context, {1, kInfinity, 2});
-  CHECK(smem::sum(context, infinite, FloatMode::compensated) == kInfinity);
-  CHECK(smem::norm(context, infinite) == kInfinity);
+  const smem::Array<float> infinite(context, {1, kFloatInfinity, 2});
+  CHECK(smem::sum(context, infinite, FloatMode::compensated) == kFloatInfinity);
+  CHECK(smem::norm(context, infinite) == kFloatInfinity);
   CHECK(smem::argmax(context, infinite) == 1);
 }
 
@@ -201,7 +193,7 @@ TEST_CASE("reduce numbers: dot products") {
     const Places places = size > 4097 ? Places{{0, 0}, {1, 5}, {3, 2}} : Places{{1, 5}};
     const smem::Array<int> ints_a(context, a), ints_b(context, b);
     const smem::Array<float> floats_x(context, x), floats_y(context, y);
-    for_variants(context, [&](const smem::CallOptions& options) {
+    for_reductions(context, [&](const smem::CallOptions& options) {
       for (const auto& [first_a, first_b] : places) {
         std::uint64_t integer = 0;
         double real = 0;
@@ -241,7 +233,7 @@ TEST_CASE("reduce numbers: a caller's own operation") {
   const Reduction exclusive_or = Reduction::commutative("a ^ b", "0");
   const Reduction magnitude =
       Reduction::commutative("(int)max(abs(a), abs(b)) < 0 ? 0 :\n  (int)max(abs(a), abs(b))", "0");
-  for_variants(context, [&](const smem::CallOptions& options) {
+  for_reductions(context, [&](const smem::CallOptions& options) {
     CHECK(smem::reduce(context, in, exclusive_or, options) == static_cast<int>(parity));
     if (largest != std::numeric_limits<int>::min()) CHECK(smem::reduce(context, in, magnitude, options) >= 0);
   });
@@ -351,5 +343,5 @@ TEST_CASE("reduce numbers: half results are rounded once") {
   CHECK(static_cast<float>(smem::sum<smem::half>(context, in)) == 2048.0F);
   CHECK(smem::sum(context, in) == 2049.0F);
   CHECK(static_cast<float>(smem::sum<smem::half>(context, smem::Array<float>(context, {40000, 40000}))) ==
-        kInfinity);
+        kFloatInfinity);
 }

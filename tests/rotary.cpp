@@ -7,6 +7,7 @@
 #include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -62,12 +63,12 @@ std::size_t place_of(const smem::ConstMatrix& view, std::size_t row, std::size_t
 }
 
 /// The results of a head, in double.
-struct Wanted {
+struct Rotated {
   double value, tolerance;
 };
-std::vector<Wanted> rotated_head(const RotaryCase& c, const std::vector<double>& head, double position) {
+std::vector<Rotated> rotated_head(const RotaryCase& c, const std::vector<double>& head, double position) {
   const std::size_t rotated = c.rotated == 0 ? c.head_size : c.rotated;
-  std::vector<Wanted> results;
+  std::vector<Rotated> results;
   for (const double v : head)
     results.push_back({v, 0});
   const double rounding = c.type == Scalar::half ? 0x1p-11 : c.type == Scalar::bfloat16 ? 0x1p-8 : 0;
@@ -145,7 +146,7 @@ test::Outcome run(const smem::Context& context, const RotaryCase& c, test::Rando
       std::vector<double> head;
       for (std::size_t i = 0; i < c.head_size; ++i)
         head.push_back(a.from.number(place_of(a.in, r, h * c.head_size + i)));
-      const std::vector<Wanted> wanted = rotated_head(c, head, a.position(c, r));
+      const std::vector<Rotated> wanted = rotated_head(c, head, a.position(c, r));
       for (std::size_t i = 0; i < c.head_size; ++i) {
         const std::size_t at = place_of(a.out, r, h * c.head_size + i);
         is_result[at] = true;
@@ -165,11 +166,6 @@ test::Outcome run(const smem::Context& context, const RotaryCase& c, test::Rando
 
 using RotarySweep = test::CaseSweep<RotaryCase>;
 
-bool runs_here(const smem::Context& context, std::string_view variant) {
-  const smem::Device& device = context.device();
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
 }  // namespace
 
 TEST_CASE("small: rotary" * doctest::test_suite("small")) {
@@ -186,7 +182,7 @@ TEST_CASE("small: rotary" * doctest::test_suite("small")) {
     c.rotated = 16;
     c.gaps = true;
     sweep.run(c);
-    CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+    CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? 1 : 0));
   }
 }
 
@@ -219,7 +215,7 @@ TEST_CASE("rotary: every variant, type and pairing, in place and not") {
         }
       }
     }
-    CHECK(sweep.ran() == (runs_here(context, variant) ? turn : 0));
+    CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? turn : 0));
   }
 }
 
@@ -242,7 +238,7 @@ TEST_CASE("rotary: heads of odd sizes, and one of two elements") {
       sweep.run(c);
     }
   }
-  CHECK(sweep.ran() == (runs_here(context, "cpu") ? 12 : 8));
+  CHECK(sweep.ran() == (test::always_runs(context.device(), "cpu") ? 12 : 8));
 }
 
 TEST_CASE("rotary: angles are right at large positions, with other bases and scales") {
@@ -263,7 +259,7 @@ TEST_CASE("rotary: angles are right at large positions, with other bases and sca
       }
     }
   }
-  CHECK(sweep.ran() == (runs_here(context, "cpu") ? 45 : 30));
+  CHECK(sweep.ran() == (test::always_runs(context.device(), "cpu") ? 45 : 30));
 }
 
 TEST_CASE("random: rotary") {

@@ -139,14 +139,14 @@ TEST_CASE("scan: an operation that is not commutative, and an initial value past
 namespace {
 
 /// The variants that do more than whole vectors.
-constexpr const char* kShaped[] = {"reduce_then_scan", "look_back", "cpu"};
+constexpr const char* kShapedScans[] = {"reduce_then_scan", "look_back", "cpu"};
 
 /// `few`: shapes; each length of rows is a program.
 void matrices(ScanShape shape, ReduceOp op, Scalar type, bool exclusive, bool few = false) {
   const smem::Context context;
   if (!test::fits(context.device(), op, type)) return;
   test::ScanSweep sweep(context);
-  for (const char* variant : kShaped) {
+  for (const char* variant : kShapedScans) {
     CAPTURE(variant);
     ScanCase c = vector_case(op, type, variant);
     c.shape = shape;
@@ -182,7 +182,7 @@ void segments(ScanShape shape, ReduceOp op, Scalar type, Scalar mark, bool exclu
   const smem::Context context;
   if (!test::fits(context.device(), op, type)) return;
   test::ScanSweep sweep(context);
-  for (const char* variant : kShaped) {
+  for (const char* variant : kShapedScans) {
     CAPTURE(variant);
     ScanCase c = vector_case(op, type, variant);
     c.shape = shape;

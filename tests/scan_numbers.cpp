@@ -22,16 +22,8 @@ using test::failure_of;
 
 namespace {
 
-std::vector<float> random_floats(std::size_t size) {
-  test::Random random(21);
-  std::vector<float> values(size);
-  for (float& value : values)
-    value = static_cast<float>(static_cast<double>(static_cast<std::int64_t>(random.next())) * 0x1p-63);
-  return values;
-}
-
 template <class Work>
-void for_variants(const smem::Context& context, const Work& work) {
+void for_scans(const smem::Context& context, const Work& work) {
   smem::ScanProblem problem;
   problem.cols = 1000;
   for (const std::string_view variant : smem::scan_variants()) {
@@ -61,12 +53,12 @@ void check_sums(const std::vector<float>& in, const std::vector<float>& out) {
 }  // namespace
 
 TEST_CASE("scan numbers: the same bits in every run, within the error of a sum") {
-  const std::vector<float> values = random_floats(700001);
+  const std::vector<float> values = test::random_floats(700001, 21);
   for (const char* clamp_text : {"", "forward_progress=0"}) {
     const test::Variable clamp("SMEM_CLAMP", clamp_text);
     const smem::Context context;
     const smem::Array<float> in(context, values), out(context, smem::Count{values.size()});
-    for_variants(context, [&](const smem::CallOptions& options) {
+    for_scans(context, [&](const smem::CallOptions& options) {
       if (*clamp_text != 0 && options.variant != "cpu") return;
       smem::inclusive_scan(context, in.vector(), out.vector(), ReduceOp::sum, options);
       const std::vector<float> first = out.to_host();
@@ -109,7 +101,7 @@ TEST_CASE("scan numbers: NaNs spread in sums, and are left out of minima") {
   values[70000] = std::numeric_limits<float>::quiet_NaN();
   values[80000] = -2.0F;
   const smem::Array<float> in(context, values), out(context, smem::Count{values.size()});
-  for_variants(context, [&](const smem::CallOptions& options) {
+  for_scans(context, [&](const smem::CallOptions& options) {
     smem::inclusive_scan(context, in.vector(), out.vector(), ReduceOp::sum, options);
     std::vector<float> got = out.to_host();
     CHECK(got[69999] == 70000.0F);
@@ -186,13 +178,13 @@ TEST_CASE("scan numbers: many threads at once") {
 namespace {
 
 /// An input and an output of 100 floats, and a check that nothing was written.
-struct Buffers {
+struct ScanBuffers {
   smem::Context context;
   std::vector<float> poison = std::vector<float>(100, -7.0F);
   smem::Array<float> in{context, std::vector<float>(100, 1.0F)};
   smem::Array<float> out{context, poison};
 
-  ~Buffers() { CHECK(out.to_host() == poison); }
+  ~ScanBuffers() { CHECK(out.to_host() == poison); }
 
   smem::ErrorDetails fail(const Reduction& operation, const smem::Vector& from, const smem::Vector& to,
                           const smem::CallOptions& options = {}) const {
@@ -204,7 +196,7 @@ struct Buffers {
 }  // namespace
 
 TEST_CASE("bad input of scan: operations and types") {
-  const Buffers b;
+  const ScanBuffers b;
   auto error = b.fail(ReduceOp::argmin, b.in.vector(), b.out.vector());
   CHECK(error.operation == "inclusive_scan");
   CHECK(error.argument == "operation");
@@ -227,7 +219,7 @@ TEST_CASE("bad input of scan: operations and types") {
 }
 
 TEST_CASE("bad input of scan: views") {
-  const Buffers b;
+  const ScanBuffers b;
   auto error = b.fail(ReduceOp::sum, b.in.vector(), b.out.vector(0, 99));
   CHECK(error.argument == "out");
   CHECK(error.expected == "100 elements, as in has");
@@ -253,7 +245,7 @@ TEST_CASE("bad input of scan: views") {
 }
 
 TEST_CASE("bad input of scan: keys and offsets") {
-  const Buffers b;
+  const ScanBuffers b;
   const smem::Array<std::uint32_t> marks(b.context, smem::Count{100});
   auto error = failure_of(
       [&] { smem::inclusive_scan_by_key(b.context, marks.vector(0, 99), b.in.vector(), b.out.vector()); });
@@ -274,7 +266,7 @@ TEST_CASE("bad input of scan: keys and offsets") {
 }
 
 TEST_CASE("bad input of scan: variants, overrides, plans and expressions") {
-  const Buffers b;
+  const ScanBuffers b;
   auto error = b.fail(ReduceOp::sum, b.in.vector(), b.out.vector(), {.variant = "nosuch"});
   CHECK(error.argument == "variant");
   CHECK(test::contains(error.expected, "hillis_steele, blelloch"));

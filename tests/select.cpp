@@ -5,6 +5,7 @@
 #include "support/failure.hpp"
 #include "support/large_buffer.hpp"
 #include "support/selects.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -25,20 +26,6 @@ using test::SelectCase;
 namespace {
 
 constexpr Scalar kFlagTypes[] = {Scalar::uint8, Scalar::int16, Scalar::uint32, Scalar::int64};
-
-bool must_run(const smem::Device& device, std::string_view variant) {
-  if (variant == "look_back") return device.forward_progress;
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
-/// The variants that select on the device.
-std::vector<std::string> running_variants(const smem::Device& device) {
-  std::vector<std::string> variants;
-  for (const std::string_view variant : smem::select_variants()) {
-    if (must_run(device, variant)) variants.emplace_back(variant);
-  }
-  return variants;
-}
 
 }  // namespace
 
@@ -63,14 +50,14 @@ TEST_CASE("select: every variant, every operation, every type") {
   }
   for (std::size_t v = 0; v < variants.size(); ++v) {
     CAPTURE(variants[v]);
-    CHECK((ran[v] > 0 || !must_run(context.device(), variants[v])));
+    CHECK((ran[v] > 0 || !test::runs_compaction(context.device(), variants[v])));
   }
 }
 
 TEST_CASE("select: every operation, by every variant") {
   const smem::Context context;
   test::SelectSweep sweep(context);
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant : test::running_compactions(context.device(), smem::select_variants())) {
     for (const SelectOp op : test::kSelectOps) {
       SelectCase c;
       c.op = op;
@@ -105,7 +92,7 @@ TEST_CASE("select: runs longer than tiles and parts, and one alone") {
   values.back() = 5;
   const smem::Array<std::int32_t> in(context, values), out(context, smem::Count{values.size()});
   const smem::Array<std::uint64_t> lengths(context, smem::Count{values.size()});
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant : test::running_compactions(context.device(), smem::select_variants())) {
     CAPTURE(variant);
     const std::size_t count =
         smem::run_length_encode(context, in.vector(), out.vector(), lengths.vector(), {.variant = variant});
@@ -152,7 +139,7 @@ TEST_CASE("select: zeros of both signs are equal, and each NaN is a run of its o
   const smem::Array<float> in(context, {-0.0F, 0.0F, -0.0F, nan, nan, 1.0F, 1.0F}),
       out(context, smem::Count{7});
   const smem::Array<std::uint32_t> lengths(context, smem::Count{7});
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant : test::running_compactions(context.device(), smem::select_variants())) {
     CAPTURE(variant);
     CHECK(smem::run_length_encode(context, in.vector(), out.vector(), lengths.vector(),
                                   {.variant = variant}) == 4);
@@ -178,7 +165,7 @@ TEST_CASE("select: the same result in every run, by many threads at once") {
     if (value % 3 == 0) expected.push_back(value);
   }
   const smem::Array<std::uint32_t> in(context, values);
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant : test::running_compactions(context.device(), smem::select_variants())) {
     CAPTURE(variant);
     std::atomic<int> wrong = 0;
     const auto run = [&] {
@@ -282,7 +269,7 @@ TEST_CASE("large: a selection among more than 2^31 elements") {
   // Every element is a run, and its place in the output that in the input.
   CHECK(smem::unique(context, smem::VectorView<std::uint8_t>(in, size),
                      smem::VectorView<std::uint8_t>(out, size)) == size);
-  for (const std::string& variant : running_variants(context.device())) {
+  for (const std::string& variant : test::running_compactions(context.device(), smem::select_variants())) {
     // Work-groups are loops on a CPU: there, one of the variants for GPUs is enough.
     if (context.device().type == smem::DeviceType::cpu && variant == "count_then_place") continue;
     CAPTURE(variant);

@@ -16,7 +16,7 @@ using test::failure_of;
 namespace {
 
 /// An input, an output and a count, and a check that nothing was written.
-struct Buffers {
+struct SelectBuffers {
   smem::Context context;
   std::vector<float> poison = std::vector<float>(100, -7.0F);
   smem::Array<float> in{context, std::vector<float>(100, 1.0F)};
@@ -24,7 +24,7 @@ struct Buffers {
   smem::Array<std::uint32_t> count{context, {77, 77}};
   smem::Array<std::uint32_t> lengths{context, std::vector<std::uint32_t>(100, 77)};
 
-  ~Buffers() {
+  ~SelectBuffers() {
     CHECK(out.to_host() == poison);
     CHECK(count.to_host() == std::vector<std::uint32_t>(2, 77));
     CHECK(lengths.to_host() == std::vector<std::uint32_t>(100, 77));
@@ -39,7 +39,7 @@ struct Buffers {
 }  // namespace
 
 TEST_CASE("bad input of select: types") {
-  const Buffers b;
+  const SelectBuffers b;
   auto error = b.fail(b.in.vector(), Vector(b.out.buffer()(), Scalar::int32, 100), b.one());
   CHECK(error.operation == "copy_if");
   CHECK(error.argument == "out");
@@ -84,7 +84,7 @@ TEST_CASE("bad input of select: no fp64") {
 }
 
 TEST_CASE("bad input of select: sizes and views") {
-  const Buffers b;
+  const SelectBuffers b;
   auto error = b.fail(b.in.vector(), b.out.vector(0, 99), b.one());
   CHECK(error.argument == "out");
   CHECK(error.expected == "at least 100 elements, as in has");
@@ -113,7 +113,7 @@ TEST_CASE("bad input of select: sizes and views") {
 }
 
 TEST_CASE("bad input of select: views that overlap") {
-  const Buffers b;
+  const SelectBuffers b;
   const auto overlap = [](const smem::ErrorDetails& error, const char* argument, const char* with) {
     CHECK(error.argument == argument);
     CHECK(error.expected == std::string("a view that does not overlap ") + with);
@@ -137,7 +137,7 @@ TEST_CASE("bad input of select: views that overlap") {
 }
 
 TEST_CASE("bad input of select: predicates, variants, overrides and plans") {
-  const Buffers b;
+  const SelectBuffers b;
   auto error = b.fail(b.in.vector(), b.out.vector(), b.one(), "x >\n y");
   CHECK(error.operation == "copy_if");
   CHECK(error.argument == "predicate");

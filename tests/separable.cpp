@@ -20,7 +20,7 @@ using test::SeparableCase;
 namespace {
 
 /// "packed" runs Gaussian blurs of bytes alone: tests/blur.cpp.
-bool always_runs(const smem::Device& device, std::string_view variant) {
+bool runs_separable(const smem::Device& device, std::string_view variant) {
   return variant != "packed" && (variant != "cpu" || test::has_cpu_variant(device));
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("separable: every variant and boundary, smaller and larger than window
         ++expected;
         sweep.run(c);
       }
-      CHECK((sweep.ran() == expected) == always_runs(context.device(), variant));
+      CHECK((sweep.ran() == expected) == runs_separable(context.device(), variant));
     }
   }
 }
@@ -104,7 +104,7 @@ TEST_CASE("separable: every type, channels, planes and batches") {
       sweep.run(c);
       ++turn;
     }
-    CHECK((sweep.ran() >= 6) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() >= 6) == runs_separable(context.device(), variant));
   }
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("separable: windows of every size and origin") {
       c.column_origin = c.column_taps - 1;
       sweep.run(c);
     }
-    if (always_runs(context.device(), variant)) CHECK(sweep.ran() >= 7);
+    if (runs_separable(context.device(), variant)) CHECK(sweep.ran() >= 7);
   }
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("separable: infinity and NaN stay in their windows") {
   const smem::Array<float> in(context, host);
   const std::vector<double> weights{0.25, 0.5, 0.25};
   for (const std::string_view variant : smem::separable_variants()) {
-    if (!always_runs(context.device(), variant)) continue;
+    if (!runs_separable(context.device(), variant)) continue;
     const smem::Array<float> out(context, smem::Count{n * n});
     smem::separable(context, in.grid({n, n}), out.grid({n, n}), {weights, weights},
                     {.boundary = Boundary::mirror}, {.variant = variant});

@@ -6,6 +6,7 @@
 #include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -215,12 +216,6 @@ test::Outcome run(const smem::Context& context, const SoftmaxCase& c, test::Rand
 
 using SoftmaxSweep = test::CaseSweep<SoftmaxCase>;
 
-bool runs_here(const smem::Context& context, std::string_view variant) {
-  const smem::Device& device = context.device();
-  if (variant == "shuffle") return device.vendor == smem::Vendor::nvidia;
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
 }  // namespace
 
 TEST_CASE("small: softmax" * doctest::test_suite("small")) {
@@ -234,7 +229,7 @@ TEST_CASE("small: softmax" * doctest::test_suite("small")) {
     c.cols = 300;
     c.gaps = true;
     sweep.run(c);
-    CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+    CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? 1 : 0));
   }
 }
 
@@ -257,7 +252,7 @@ TEST_CASE("softmax: every variant, also of rows with infinities and NaNs") {
         ++turn;
       }
     }
-    CHECK(sweep.ran() == (runs_here(context, variant) ? turn : 0));
+    CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? turn : 0));
   }
 }
 
@@ -372,7 +367,7 @@ TEST_CASE("softmax_columns: every variant, also of columns with infinities and N
         ++turn;
       }
     }
-    CHECK(sweep.ran() == (runs_here(context, variant) ? turn : 0));
+    CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? turn : 0));
   }
 }
 

@@ -271,7 +271,7 @@ TEST_CASE("random: sorts") {
       test::Outcome outcome;
       test::with_key_type(type, [&](auto key) {
         using K = decltype(key);
-        using Place = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
+        using Wide = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
         const Keys kind = test::one_of(more, test::kKeys);
         const SortCall call{.variant = variant,
                             .order = test::random_order(more, 8 * sizeof(K)),
@@ -288,7 +288,7 @@ TEST_CASE("random: sorts") {
                            values_in_place ? ", values in place" : "", call.offset, variant);
         outcome.refused = payload == SortPayload::values
                               ? !test::sorts_pairs(context, keys, bytes, call, values_in_place)
-                          : payload == SortPayload::places ? !test::argsorts<K, Place>(context, keys, call)
+                          : payload == SortPayload::places ? !test::argsorts<K, Wide>(context, keys, call)
                                                            : !test::sorts(context, keys, call);
       });
       return outcome;

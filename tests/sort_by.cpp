@@ -3,6 +3,7 @@
 #include "support/failure.hpp"
 #include "support/level.hpp"
 #include "support/sorts.hpp"
+#include "support/variants.hpp"
 
 #include <smem/smem.hpp>
 
@@ -21,10 +22,6 @@ using smem::Scalar;
 using test::Keys;
 
 namespace {
-
-bool must_run(const smem::Device& device, std::string_view variant) {
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
 
 /// sort_by(), with nobody else's elements touched.
 template <class T>
@@ -56,7 +53,7 @@ TEST_CASE("small: sort by a comparison" * doctest::test_suite("small")) {
   const smem::Context context;
   for (const std::string_view variant :
        test::tested_variants(context.device(), "sort_by", smem::sort_by_variants())) {
-    if (!must_run(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     CAPTURE(variant);
     const std::vector<std::uint32_t> keys = test::make_keys<std::uint32_t>(Keys::small, 5003, 1);
     std::vector<std::uint32_t> wanted = keys;
@@ -69,7 +66,7 @@ TEST_CASE("sort_by: every variant, numbers and vectors, equal elements in their 
   const smem::Context context;
   std::size_t turn = 0;
   for (const std::string_view variant : smem::sort_by_variants()) {
-    if (!must_run(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     CAPTURE(variant);
     for (const std::size_t size : kSizes) {
       CAPTURE(size);
@@ -170,7 +167,7 @@ TEST_CASE("random: sorts by a comparison") {
 TEST_CASE("sort_by: comparisons that are no order end, and stay inside of the views") {
   const smem::Context context;
   for (const std::string_view variant : smem::sort_by_variants()) {
-    if (!must_run(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     CAPTURE(variant);
     for (const char* comparison : {"1", "a * 2654435761u < b * 40503u + a", "(a ^ b) & 1"}) {
       CAPTURE(comparison);

@@ -5,6 +5,7 @@
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/targets.hpp"
+#include "support/variants.hpp"
 
 #include <smem/smem.hpp>
 
@@ -24,7 +25,7 @@ using test::Keys;
 
 namespace {
 
-struct Call {
+struct SegmentsCall {
   std::string_view variant;
   SortPayload payload = SortPayload::none;
   std::size_t value_bytes = 0;
@@ -43,7 +44,7 @@ std::vector<Offset> offsets_of(const std::vector<std::size_t>& lengths) {
 
 template <class K, class Offset>
 bool sorts_segments(const smem::Context& context, const std::vector<K>& keys,
-                    const std::vector<Offset>& offsets, const Call& call) {
+                    const std::vector<Offset>& offsets, const SegmentsCall& call) {
   const std::size_t size = keys.size(), bytes = call.value_bytes;
   const bool pairs = call.payload == SortPayload::values, places = call.payload == SortPayload::places;
   test::Random random(size);
@@ -97,19 +98,15 @@ bool sorts_segments(const smem::Context& context, const std::vector<K>& keys,
   return true;
 }
 
-bool must_run(const smem::Device& device, std::string_view variant) {
-  return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
-}
-
 template <class K, class Offset = std::uint32_t>
 void check(const smem::Context& context, Keys kind, const std::vector<std::size_t>& lengths,
-           const Call& call) {
+           const SegmentsCall& call) {
   CAPTURE(call.variant);
   CAPTURE(static_cast<int>(kind));
   const std::vector<Offset> offsets = offsets_of<Offset>(lengths);
   const bool ran =
       sorts_segments(context, test::make_keys<K>(kind, offsets.back() + 4, lengths.size()), offsets, call);
-  CHECK((ran || !must_run(context.device(), call.variant)));
+  CHECK((ran || !test::always_runs(context.device(), call.variant)));
 }
 
 /// Empty ones, first and last too; lengths around those of the classes; and long ones.
@@ -166,7 +163,7 @@ TEST_CASE("sort_pairs_segments and argsort_segments: equal keys in their order")
 TEST_CASE("sort_segments: where offsets descend or leave the keys, nothing is written") {
   const smem::Context context;
   for (const std::string_view variant : smem::sort_segments_variants()) {
-    if (!must_run(context.device(), variant)) continue;
+    if (!test::always_runs(context.device(), variant)) continue;
     CAPTURE(variant);
     for (const std::vector<std::uint32_t>& offsets :
          {std::vector<std::uint32_t>{0, 9000, 3, 20000}, {0, 5, 20001}, {4000000000u, 5}}) {
@@ -197,11 +194,11 @@ TEST_CASE("random: sorts of segments") {
         const std::size_t most = 60000 / (lengths.size() + 1);
         for (std::size_t& length : lengths)
           length = more.chance(4) ? 0 : std::min(test::random_length(more), more.chance(20) ? 20000 : most);
-        const Call call{.variant = variant,
-                        .payload = payload,
-                        .value_bytes = bytes,
-                        .order = test::random_order(more, 8 * sizeof(K)),
-                        .in_place = payload != SortPayload::places && more.chance(2)};
+        const SegmentsCall call{.variant = variant,
+                                .payload = payload,
+                                .value_bytes = bytes,
+                                .order = test::random_order(more, 8 * sizeof(K)),
+                                .in_place = payload != SortPayload::places && more.chance(2)};
         const Keys kind = test::one_of(more, test::kKeys);
         const std::vector<Offset> offsets = offsets_of<Offset>(lengths);
         text =

@@ -22,9 +22,10 @@ using test::StencilCase;
 
 namespace {
 
-constexpr Scalar kTypes[] = {Scalar::float32, Scalar::uint8, Scalar::half, Scalar::uint16, Scalar::float64};
+constexpr Scalar kStencilTypes[] = {Scalar::float32, Scalar::uint8, Scalar::half, Scalar::uint16,
+                                    Scalar::float64};
 
-bool always_runs(const smem::Device& device, std::string_view variant) {
+bool runs_stencil(const smem::Device& device, std::string_view variant) {
   return variant == "naive" || variant == "tiled" || variant == "rows" ||
          (variant == "cpu" && test::has_cpu_variant(device));
 }
@@ -108,7 +109,7 @@ TEST_CASE("stencil: every variant, boundary and shape") {
         on_grids(sweep, c, kDeep);
       }
     }
-    CHECK((sweep.ran() > 300) == always_runs(context.device(), variant));
+    CHECK((sweep.ran() > 300) == runs_stencil(context.device(), variant));
   }
 }
 
@@ -124,7 +125,7 @@ TEST_CASE("stencil: blocks, every boundary and type") {
     constexpr smem::Radius kRadii[] = {{1, 1}, {3, 2}, {0, 4}, {7, 0}, {6, 5}};
     c.radius = kRadii[turn % 5];
     on_grids(sweep, c, {{130, 35}, {67, 33}, {4, 40}, {1, 1}});
-    c.type = kTypes[turn % 5];
+    c.type = kStencilTypes[turn % 5];
     c.in.channels = c.out.channels = 1 + turn % 4;
     c.radius = {2, 3};
     on_grids(sweep, c, {{70, 37, 2}, {5, 3}}, false);
@@ -228,7 +229,7 @@ void every_type(
       on_grids(sweep, c, {{50, 21, 2}, {131, 9, 3}, {3, 3, 1}, {35, 6, 5}},
                type == Scalar::uint8 || c.variant == "cpu");
     }
-    const bool runs = goes_along_z(variant) || always_runs(context.device(), variant);
+    const bool runs = goes_along_z(variant) || runs_stencil(context.device(), variant);
     CHECK((sweep.ran() > 0) == runs);
   }
 }
@@ -283,7 +284,7 @@ TEST_CASE("stencil: a caller's own expression") {
       c.in.channels = c.out.channels = 3;
       if (radius.z == 0 && (variant == "rows" || variant == "cpu")) on_grids(sweep, c, kFlat, false);
     }
-    CHECK((sweep.ran() > 0) == (goes_along_z(variant) || always_runs(context.device(), variant)));
+    CHECK((sweep.ran() > 0) == (goes_along_z(variant) || runs_stencil(context.device(), variant)));
   }
 }
 

@@ -30,7 +30,7 @@ struct Grids {
   }
 };
 
-const std::vector<double> kNine(9, 0.1);
+const std::vector<double> kNineWeights(9, 0.1);
 
 }  // namespace
 
@@ -61,7 +61,7 @@ TEST_CASE("bad input of stencil: expressions") {
     CHECK_MESSAGE(error.build_log.starts_with(std::string("expression.cl:1: ") + text + "\n"),
                   error.build_log);
   }
-  Stencil both = Stencil::box({1, 1}, kNine);
+  Stencil both = Stencil::box({1, 1}, kNineWeights);
   both.expression = "C";
   CHECK(g.fail(both).argument == "expression");
   both.shape = smem::StencilShape::expression;
@@ -70,7 +70,7 @@ TEST_CASE("bad input of stencil: expressions") {
 
 TEST_CASE("bad input of stencil: grids and options") {
   const Grids g;
-  const Stencil mean = Stencil::box({1, 1}, kNine);
+  const Stencil mean = Stencil::box({1, 1}, kNineWeights);
   const auto fail = [&](const smem::Grid& in, const smem::Grid& out) {
     return failure_of([&] { smem::stencil(g.context, in, out, mean); });
   };

@@ -214,7 +214,7 @@ TEST_CASE("random: the greatest and the least of rows") {
       test::Outcome outcome;
       test::with_key_type(type, [&](auto key) {
         using K = decltype(key);
-        using Place = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
+        using Wide = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
         const Keys kind = test::one_of(more, test::kKeys);
         TopKCall call{.variant = variant, .cols = test::random_length(more), .which = which};
         if (one) {
@@ -240,7 +240,7 @@ TEST_CASE("random: the greatest and the least of rows") {
                            call.rows, call.cols, smem::name_of(smem::scalar_of<K>), static_cast<int>(kind),
                            which.total_order ? " in totalOrder" : "", call.gap, variant);
         const auto keys = test::make_keys<K>(kind, call.rows * call.batch * call.cols, more.next());
-        outcome.refused = !test::selects<K, Place>(context, keys, call);
+        outcome.refused = !test::selects<K, Wide>(context, keys, call);
       });
       return outcome;
     };

@@ -15,13 +15,13 @@ using test::failure_of;
 namespace {
 
 /// An input and an output of 6 x 4 floats, and a check that nothing was written.
-struct Buffers {
+struct TransposeBuffers {
   smem::Context context;
   std::vector<float> poison = std::vector<float>(100, -7.0F);
   smem::Array<float> in{context, std::vector<float>(100, 1.0F)};
   smem::Array<float> out{context, poison};
 
-  ~Buffers() {
+  ~TransposeBuffers() {
     CHECK(out.to_host() == poison);
     CHECK(in.to_host() == std::vector<float>(100, 1.0F));
     CHECK(context.cache_statistics().built_from_source == 0);
@@ -29,12 +29,12 @@ struct Buffers {
   }
 };
 
-constexpr std::size_t kHuge = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kLargest = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
 TEST_CASE("bad input: shapes that do not match") {
-  Buffers b;
+  TransposeBuffers b;
   auto error = failure_of([&] { smem::transpose(b.context, b.in.matrix(6, 4), b.out.matrix(6, 4)); });
   CHECK(error.operation == "transpose");
   CHECK(error.argument == "out");
@@ -60,7 +60,7 @@ TEST_CASE("bad input: shapes that do not match") {
 }
 
 TEST_CASE("bad input: batches that do not match") {
-  Buffers b;
+  TransposeBuffers b;
   const auto error = failure_of(
       [&] { smem::transpose(b.context, b.in.matrix(6, 4, {.batch = 3}), b.out.matrix(4, 6, {.batch = 2})); });
   CHECK(error.operation == "transpose");
@@ -70,7 +70,7 @@ TEST_CASE("bad input: batches that do not match") {
 }
 
 TEST_CASE("bad input: a view outside its buffer") {
-  Buffers b;
+  TransposeBuffers b;
   const auto bad_in = [&](const smem::Extent& extent) {
     return failure_of([&] { smem::transpose(b.context, b.in.matrix(6, 4, extent), b.out.matrix(4, 6)); });
   };
@@ -98,12 +98,12 @@ TEST_CASE("bad input: a view outside its buffer") {
 }
 
 TEST_CASE("bad input: a view whose end exceeds 64 bits") {
-  Buffers b;
-  for (const smem::Extent extent : {smem::Extent{.offset = kHuge},
-                                    {.offset = kHuge / 4},
-                                    {.pitch = kHuge / 2},
-                                    {.pitch = kHuge},
-                                    {.offset = kHuge - 20}}) {
+  TransposeBuffers b;
+  for (const smem::Extent extent : {smem::Extent{.offset = kLargest},
+                                    {.offset = kLargest / 4},
+                                    {.pitch = kLargest / 2},
+                                    {.pitch = kLargest},
+                                    {.offset = kLargest - 20}}) {
     CAPTURE(extent.offset);
     CAPTURE(extent.pitch);
     const auto error =
@@ -111,22 +111,22 @@ TEST_CASE("bad input: a view whose end exceeds 64 bits") {
     CHECK(error.argument == "in");
     CHECK(contains(error.got, "64 bits"));
   }
-  const std::size_t rows = kHuge / 2 + 2;  // rows * 2 wraps to 2
+  const std::size_t rows = kLargest / 2 + 2;  // rows * 2 wraps to 2
   CHECK(failure_of([&] {
           smem::transpose(b.context, b.in.matrix(rows, 2), b.out.matrix(2, rows));
         }).argument == "in");
   CHECK(failure_of([&] {
-          smem::transpose(b.context, b.in.matrix(6, 4, {.batch = 3, .batch_stride = kHuge / 2 + 1}),
+          smem::transpose(b.context, b.in.matrix(6, 4, {.batch = 3, .batch_stride = kLargest / 2 + 1}),
                           b.out.matrix(4, 6, {.batch = 3}));
         }).argument == "in");
   CHECK(failure_of([&] {
-          smem::transpose(b.context, b.in.matrix(2, 3, {.batch = kHuge}),
-                          b.out.matrix(3, 2, {.batch = kHuge}));
+          smem::transpose(b.context, b.in.matrix(2, 3, {.batch = kLargest}),
+                          b.out.matrix(3, 2, {.batch = kLargest}));
         }).argument == "in");
 }
 
 TEST_CASE("bad input: output matrices that share elements") {
-  Buffers b;
+  TransposeBuffers b;
   const auto error = failure_of([&] {
     smem::transpose(b.context, b.in.matrix(3, 2, {.batch = 2}),
                     b.out.matrix(2, 3, {.pitch = 10, .batch = 2, .batch_stride = 2}));
@@ -184,7 +184,7 @@ TEST_CASE("bad input: overlap of sub-buffers of one buffer") {
 }
 
 TEST_CASE("bad input: a buffer of another context") {
-  Buffers b;
+  TransposeBuffers b;
   const smem::Context other;
   const smem::Array<float> foreign(other, smem::Count{100});
   auto error = failure_of([&] { smem::transpose(b.context, foreign.matrix(6, 4), b.out.matrix(4, 6)); });
@@ -200,7 +200,7 @@ TEST_CASE("bad input: a buffer of another context") {
 }
 
 TEST_CASE("bad input: an empty handle") {
-  Buffers b;
+  TransposeBuffers b;
   const smem::MatrixView<float> nothing(cl::Buffer(), 4, 6);
   const auto error = failure_of([&] { smem::transpose(b.context, b.in.matrix(6, 4), nothing); });
   CHECK(error.argument == "out");
@@ -208,7 +208,7 @@ TEST_CASE("bad input: an empty handle") {
 }
 
 TEST_CASE("bad input: element sizes that differ or are not supported") {
-  Buffers b;
+  TransposeBuffers b;
   const auto matrix = [](const smem::Array<float>& array, std::size_t bytes, std::size_t rows,
                          std::size_t cols) {
     return smem::Matrix(array.buffer()(), smem::ElementType::of_bytes(bytes), rows, cols);
@@ -236,7 +236,7 @@ TEST_CASE("bad input: element sizes that differ or are not supported") {
 }
 
 TEST_CASE("bad input: in place but not square") {
-  Buffers b;
+  TransposeBuffers b;
   auto error = failure_of([&] { smem::transpose_in_place(b.context, b.out.matrix(4, 5)); });
   CHECK(error.operation == "transpose_in_place");
   CHECK(error.argument == "matrix");
@@ -247,7 +247,7 @@ TEST_CASE("bad input: in place but not square") {
 }
 
 TEST_CASE("bad input: an unknown variant") {
-  Buffers b;
+  TransposeBuffers b;
   smem::CallOptions options;
   options.variant = "fastest";
   auto error =
@@ -263,7 +263,7 @@ TEST_CASE("bad input: an unknown variant") {
 }
 
 TEST_CASE("bad input: a rotation that is none") {
-  Buffers b;
+  TransposeBuffers b;
   const auto error = failure_of([&] {
     smem::rotate(b.context, b.in.matrix(6, 4), b.out.matrix(4, 6), static_cast<smem::Rotation>(45));
   });
@@ -284,7 +284,7 @@ TEST_CASE("bad input: more host elements than the array has") {
 
 TEST_CASE("bad input: a buffer larger than the device has") {
   const smem::Context context;
-  const auto error = failure_of([&] { smem::make_buffer(context, kHuge / 2); });
+  const auto error = failure_of([&] { smem::make_buffer(context, kLargest / 2); });
   CHECK(error.operation == "make_buffer");
   CHECK(error.argument == "bytes");
 }

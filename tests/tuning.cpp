@@ -6,6 +6,7 @@
 #include "support/folder.hpp"
 #include "support/others.hpp"
 #include "support/targets.hpp"
+#include "support/transposed.hpp"
 #include "support/tuning_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -22,12 +23,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kRows = 70, kCols = 130;
+constexpr std::size_t kTunedRows = 70, kTunedCols = 130;
+
+bool transposes_right(const smem::Context& context, const smem::CallOptions& options = {}) {
+  return test::transposes(context, kTunedRows, kTunedCols, options);
+}
 
 smem::TransposeProblem problem() {
   return {.element_bytes = 4,
-          .rows = kRows,
-          .cols = kCols,
+          .rows = kTunedRows,
+          .cols = kTunedCols,
           .in_alignment = 8,
           .out_alignment = 8,
           .in_packed = true,
@@ -36,21 +41,6 @@ smem::TransposeProblem problem() {
 
 smem::TuningEntry entry_of(smem::PlanOverrides overrides) {
   return {smem::tuning_class(problem()), std::move(overrides), 1.25, 1e-4, "cpu", "2026-11-22"};
-}
-
-/// Whether a transpose that fixes nothing, or what the options say, is right.
-bool runs_right(const smem::Context& context, const smem::CallOptions& options = {}) {
-  std::vector<std::uint32_t> input(kRows * kCols);
-  for (std::size_t i = 0; i < input.size(); ++i)
-    input[i] = static_cast<std::uint32_t>(i);
-  const smem::Array<std::uint32_t> in(context, input);
-  smem::Array<std::uint32_t> out(context, std::vector<std::uint32_t>(input.size(), ~0U));
-  smem::transpose(context, in.matrix(kRows, kCols), out.matrix(kCols, kRows), options);
-  const std::vector<std::uint32_t> got = out.to_host();
-  for (std::size_t row = 0; row < kRows; ++row)
-    for (std::size_t col = 0; col < kCols; ++col)
-      if (got[col * kRows + row] != input[row * kCols + col]) return false;
-  return true;
 }
 
 smem::Plan plan_of(const smem::Context& context) {
@@ -62,9 +52,9 @@ smem::Plan plan_of(const smem::Context& context) {
 /// The program that a call builds, as the trace of a fresh context tells: whether calls use the variant.
 bool call_uses(const smem::Context& context, const char* variant) {
   const std::size_t before = context.cache_statistics().built_from_source;
-  CHECK(runs_right(context));
+  CHECK(transposes_right(context));
   CHECK(context.cache_statistics().built_from_source == before + 1);
-  CHECK(runs_right(context, {.variant = variant}));  // builds nothing if it was this one
+  CHECK(transposes_right(context, {.variant = variant}));  // builds nothing if it was this one
   return context.cache_statistics().built_from_source == before + 1;
 }
 
@@ -84,17 +74,17 @@ TEST_CASE("tuning: calls that fix nothing use the entry, and others what they fi
   CHECK(plan.variant == "padded");
   CHECK(plan.tile_rows == 16);
   CHECK(test::contains(plan.evidence, "1.25 times the shipped plan"));
-  CHECK(runs_right(context, {.plan = &plan}));
+  CHECK(transposes_right(context, {.plan = &plan}));
   const std::size_t built = context.cache_statistics().built_from_source;
-  CHECK(runs_right(context));
+  CHECK(transposes_right(context));
   CHECK(context.cache_statistics().built_from_source == built);  // the very same program
 
   const smem::Context second;
   CHECK(call_uses(second, "padded") == false);  // its tile is another one than the variant's own
   const smem::Context third;
   const smem::PlanOverrides fixed{.variant = "tiled"};
-  CHECK(runs_right(third, {.overrides = &fixed}));
-  CHECK(runs_right(third, {.variant = "tiled"}));
+  CHECK(transposes_right(third, {.overrides = &fixed}));
+  CHECK(transposes_right(third, {.variant = "tiled"}));
   CHECK(third.cache_statistics().built_from_source == 1);
 }
 
@@ -153,7 +143,7 @@ TEST_CASE("tuning: files of another driver, version or device, and broken ones, 
     CHECK(smem::tuning_entries(device).empty());
     CHECK(plan_of(smem::Context()).variant != "padded");
   }
-  CHECK(runs_right(smem::Context()));
+  CHECK(transposes_right(smem::Context()));
   // A folder in its place, and then the file again.
   std::filesystem::remove(file);
   std::filesystem::create_directory(file);

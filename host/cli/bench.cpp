@@ -23,14 +23,14 @@ namespace smem::cli {
 
 namespace {
 
-struct Options {
+struct BenchCommandOptions {
   std::string json, report, device;
   bool markdown = false;
   Lists lists;
   std::vector<std::string> files;
 };
 
-int compare_files(const Options& options) {
+int compare_files(const BenchCommandOptions& options) {
   const Results before = read_results("--compare", options.files.at(0));
   const Results after = read_results("--compare", options.files.at(1));
   if (before.device != after.device || before.driver != after.driver) {
@@ -76,7 +76,7 @@ int compare_files(const Options& options) {
   return compared == 0 || slower > 0 || wrong > 0 ? kFailure : kGood;
 }
 
-void write_results(const Options& options, const Results& all) {
+void write_results(const BenchCommandOptions& options, const Results& all) {
   if (!options.json.empty()) write_text("--json", options.json, to_json(all));
   if (!options.report.empty()) write_text("--report", options.report, to_markdown(all));
 }
@@ -108,7 +108,7 @@ void add_bench(CLI::App* root, int& exit_code) {
   CLI::App* const bench = root->add_subcommand(
       "bench", "Measure operations, calls and first calls, one after the other; compare results");
   bench->require_subcommand(0, 0);  // any number
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchCommandOptions>();
   add_output_option(bench, "--json", options->json, "Write the rows to this file, as JSON");
   bench->add_flag("--markdown", options->markdown, "Also print the rows as tables in Markdown");
   add_output_option(bench, "--report", options->report, "Write the tables in Markdown to this file");

@@ -26,17 +26,17 @@ using measure::banks::Pattern;
 constexpr double kTolerance = 0.15;  // of the strides of words
 constexpr double kRankNoise = 0.05;  // measured slowdowns closer than this count as equal
 
-struct Result {
+struct PatternResult {
   const Pattern* pattern;
   double predicted = 1;
   double measured = 1;
 };
 
 /// Pairs of patterns of one width that the prediction puts in an order which the device contradicts.
-std::size_t wrong_order(const std::vector<Result>& results) {
+std::size_t wrong_order(const std::vector<PatternResult>& results) {
   std::size_t wrong = 0;
-  for (const Result& a : results) {
-    for (const Result& b : results) {
+  for (const PatternResult& a : results) {
+    for (const PatternResult& b : results) {
       if (a.pattern->bytes != b.pattern->bytes || a.predicted >= b.predicted) continue;
       if (a.measured > b.measured * (1 + kRankNoise)) ++wrong;
     }
@@ -65,7 +65,7 @@ int run(const std::string& device_name) {
              "measured", "off");
   const std::vector<Pattern> all = measure::banks::patterns(device);
   measure::banks::Meter meter(context);
-  std::vector<Result> results;
+  std::vector<PatternResult> results;
   double unit = 0, unit_predicted = 1, worst = 0;
   std::size_t width = 0;
   for (const Pattern& pattern : all) {
@@ -76,7 +76,8 @@ int run(const std::string& device_name) {
       unit = seconds;
       unit_predicted = static_cast<double>(conflicts.cycles);
     }
-    const Result result{&pattern, static_cast<double>(conflicts.cycles) / unit_predicted, seconds / unit};
+    const PatternResult result{&pattern, static_cast<double>(conflicts.cycles) / unit_predicted,
+                               seconds / unit};
     results.push_back(result);
     const double off = result.measured / result.predicted - 1;
     if (pattern.stride_of_words) worst = std::max(worst, std::abs(off));

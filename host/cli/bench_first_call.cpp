@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct FirstCallOptions {
   std::string device;
   std::size_t repetitions = 5;
   std::string
@@ -37,7 +37,7 @@ struct Options {
 
 /// One first call, in this process. Prints: the call and its end, the same until the context is closed (both
 /// ms), and what the program cache did.
-int run_in_child(const Options& options) {
+int run_in_child(const FirstCallOptions& options) {
   auto context = std::make_unique<Context>(ContextOptions{.device = options.device});
   if (options.child == "device") {
     const Device& device = context->device();
@@ -57,7 +57,7 @@ struct Times {
 
 class Runner {
  public:
-  explicit Runner(const Options& options) : options_(options) {}
+  explicit Runner(const FirstCallOptions& options) : options_(options) {}
 
   void empty_all() {
     fs::remove_all(smem_folder());
@@ -107,11 +107,11 @@ class Runner {
   fs::path smem_folder() const { return folder_.path() / "smem"; }
   fs::path driver_folder() const { return folder_.path() / "driver"; }
 
-  Options options_;
+  FirstCallOptions options_;
   TemporaryFolder folder_;
 };
 
-int run(const Options& options) {
+int run(const FirstCallOptions& options) {
   // This process opens no device itself: on the NVIDIA machine that was measured, a child of a process that
   // had done so did not see the GPU, and took the CPU instead.
   Runner runner(options);
@@ -169,7 +169,7 @@ int run(const Options& options) {
 void add_bench_first_call(CLI::App* bench, Measurements& measurements, int& exit_code) {
   CLI::App* const command =
       bench->add_subcommand("first-call", "The first call of a new process, with cold and warm caches");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FirstCallOptions>();
   add_device_option(command, options->device);
   command->add_option("--repetitions", options->repetitions, "Number of new processes of each kind")
       ->capture_default_str()

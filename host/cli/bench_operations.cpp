@@ -23,7 +23,7 @@ namespace {
 using operations::Case;
 using operations::Operation;
 
-struct Options : BenchOptions {
+struct OperationOptions : BenchOptions {
   ShapeOptions shapes;
   std::uint64_t seed = 0;
   WordValues words;
@@ -33,7 +33,7 @@ struct Options : BenchOptions {
 
 /// A variant, and the tile that was asked for: among all variants, where it has that choice.
 PlanOverrides fixed_for(const Case& c, const Device& device, const std::string& variant,
-                        const Options& options) {
+                        const OperationOptions& options) {
   PlanOverrides fixed{.variant = variant};
   if (options.tile.empty()) return fixed;
   const Shape tile = *parse_shape(options.tile);
@@ -49,7 +49,7 @@ PlanOverrides fixed_for(const Case& c, const Device& device, const std::string& 
 }
 
 void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::string>& variants,
-              const Options& options = {}) {
+              const OperationOptions& options = {}) {
   const CaseData data(c.one);
   auto buffers = table.buffers(c.one.text, data.bytes(), 2);
   if (!buffers) return;
@@ -79,7 +79,7 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
   }
 }
 
-int run(const Operation& operation, Options options) {
+int run(const Operation& operation, OperationOptions options) {
   options.group = operation.name;
   if (options.lists.quick) options.seconds = kQuickSeconds;
   if (options.lists.weak && operation.samples.weak.empty() && operation.samples.weak_usual.empty())
@@ -104,7 +104,7 @@ int run(const Operation& operation, Options options) {
 
 /// Plans what was asked for, since plans refuse what is no problem; a variant that does not run on the device
 /// has a row that says so. \throws Error naming an argument.
-void check_cases(const Operation& operation, const Options& options) {
+void check_cases(const Operation& operation, const OperationOptions& options) {
   if (options.is_list()) return;
   const Device device = Context({.device = options.device}).device();
   std::vector<std::string> variants = options.variants;
@@ -121,7 +121,7 @@ void check_cases(const Operation& operation, const Options& options) {
 }
 
 /// --random and what belongs to it, of operations that draw problems; and --model.
-CLI::Option* add_shape_options(CLI::App* command, const Operation& operation, Options& options) {
+CLI::Option* add_shape_options(CLI::App* command, const Operation& operation, OperationOptions& options) {
   CLI::Option* const random =
       command->add_option("--random", options.seed, "Measure random problems, the same for each seed");
   const auto add = [&](const char* name, auto& to, const char* help) {
@@ -155,7 +155,7 @@ bool is_asked_elsewhere(const CLI::App* command, const char* flag) {
 void add_operation(CLI::App* bench, const Operation& operation, Measurements& measurements, int& exit_code) {
   CLI::App* const command =
       bench->add_subcommand(std::string(operation.name), std::string(operation.summary));
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OperationOptions>();
   const std::vector<CLI::Option*> words = add_words(command, operation.words, options->words);
   command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
       ->check(shape_validator());
@@ -220,7 +220,7 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
 
 std::vector<Result> measure_variants(const Operation& operation, const std::string& device, bool small) {
   const std::size_t before = recorded().rows.size();
-  Options options;
+  OperationOptions options;
   options.device = device;
   options.quiet = true;
   options.group = operation.name;
@@ -238,7 +238,7 @@ std::vector<Result> measure_variants(const Operation& operation, const std::stri
 
 void measure_choices(const std::vector<std::string>& asked, const std::string& device, bool small,
                      const std::function<void(const Result&)>& each) {
-  Options options;
+  OperationOptions options;
   options.device = device;
   options.quiet = true;
   options.seconds = kQuickSeconds;
@@ -257,7 +257,7 @@ void measure_choices(const std::vector<std::string>& asked, const std::string& d
 int run_all_lists(const std::string& device, const Lists& lists) {
   int worst = kGood;
   for (const Operation& operation : operations::all()) {
-    Options options;
+    OperationOptions options;
     options.device = device;
     options.lists = lists;
     worst = std::max(worst, run(operation, options));

@@ -32,7 +32,7 @@ using operations::Operation;
 /// Plans that a text names of those that a model chooses among; JSON has all of them.
 constexpr std::size_t kMostPredicted = 8;
 
-struct Options {
+struct ExplainOptions {
   WordValues words;
   std::string variant, tile, layout, device, like;
   std::size_t work_items = 0;
@@ -115,7 +115,7 @@ double seconds_of(const Case& c, const Context& context, const Plan& plan) {
 }
 
 /// What the operation's model chooses among, where it has one and nothing but a variant of its own is fixed.
-std::vector<Candidate> candidates_of(const Case& c, const Device& device, const Options& options) {
+std::vector<Candidate> candidates_of(const Case& c, const Device& device, const ExplainOptions& options) {
   if (!c.candidates || options.fixed() != PlanOverrides{.variant = options.variant}) return {};
   std::vector<Candidate> all = c.candidates(device, options.variant);
   const bool is_other = !options.variant.empty() && !all.empty() && all[0].plan.variant != options.variant;
@@ -140,7 +140,7 @@ std::string with_candidates(const std::string& plan, const std::vector<Candidate
   return json.dump(2) + "\n";
 }
 
-void explain_case(const Operation& operation, const Case& c, const Options& options) {
+void explain_case(const Operation& operation, const Case& c, const ExplainOptions& options) {
   std::optional<Context> context;
   if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
   const Device device = context ? context->device() : read_facts(options.like);
@@ -163,7 +163,7 @@ void explain_case(const Operation& operation, const Case& c, const Options& opti
 void add_operation(CLI::App* explain, const Operation& operation) {
   CLI::App* const command =
       explain->add_subcommand(std::string(operation.name), std::string(operation.summary));
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   const std::vector<CLI::Option*> words = add_words(command, operation.words, options->words);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const operations::WordRule& rule = operation.words[i];

@@ -29,7 +29,7 @@ namespace smem::cli {
 
 namespace {
 
-struct Options {
+struct LadderOptions {
   std::string device, operation, plot, json;
   std::vector<std::string> operations;
   bool small = false, all_variants = false;
@@ -84,7 +84,7 @@ double fastest_of(const std::vector<Result>& rows) {
   return fastest;
 }
 
-void write_ladder(const Options& options, const Results& all) {
+void write_ladder(const LadderOptions& options, const Results& all) {
   const operations::Operation& operation = *operations::find(options.operation);
   const double fastest = fastest_of(all.rows);
   const Result& first = all.rows.front();
@@ -105,7 +105,7 @@ void write_ladder(const Options& options, const Results& all) {
   if (!options.json.empty()) write_text("--json", options.json, to_json(all));
 }
 
-int ladder(const Options& options) {
+int ladder(const LadderOptions& options) {
   if (options.operation.empty()) return list_steps();
   const OnInterrupt at_interrupt(
       kept([&options](const Results& results) { write_ladder(options, results); }));
@@ -160,7 +160,7 @@ Row fastest_in(Row begin, Row end) {
 }
 
 /// The roof over each operation, and bars of those that do no arithmetic.
-void write_roofline(const Options& options, const Rates& rates, const Results& all) {
+void write_roofline(const LadderOptions& options, const Rates& rates, const Results& all) {
   std::vector<RoofPoint> points;
   std::vector<Bar> bars;
   for (auto row = all.rows.begin(); row != all.rows.end();) {
@@ -193,7 +193,7 @@ void write_roofline(const Options& options, const Rates& rates, const Results& a
   if (!options.json.empty()) write_text("--json", options.json, to_json(all));
 }
 
-int roofline_plot(const Options& options) {
+int roofline_plot(const LadderOptions& options) {
   const Rates rates = measure_rates(Context({.device = options.device}));
   const OnInterrupt at_interrupt(
       kept([&](const Results& results) { write_roofline(options, rates, results); }));
@@ -238,7 +238,7 @@ int roofline_plot(const Options& options) {
   return kGood;
 }
 
-std::array<CLI::Option*, 4> add_options(CLI::App* command, Options& options) {
+std::array<CLI::Option*, 4> add_options(CLI::App* command, LadderOptions& options) {
   return {add_device_option(command, options.device),
           command->add_flag("--small", options.small, "Small sizes, for a quick look"),
           add_output_option(command, "--plot", options.plot, "Write a picture to this file: SVG"),
@@ -250,7 +250,7 @@ std::array<CLI::Option*, 4> add_options(CLI::App* command, Options& options) {
 void add_ladder(CLI::App* root, int& exit_code) {
   CLI::App* const command = root->add_subcommand(
       "ladder", "The optimisation steps of an operation: every variant, what changed and what it gained");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LadderOptions>();
   CLI::Option* const operation =
       command
           ->add_option("operation", options->operation,
@@ -264,7 +264,7 @@ void add_ladder(CLI::App* root, int& exit_code) {
 void add_roofline(CLI::App* root, int& exit_code) {
   CLI::App* const command =
       root->add_subcommand("roofline", "All operations, as planned for the device, under its measured roof");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LadderOptions>();
   command->add_option("operations", options->operations, "Only these operations")
       ->check(CLI::IsMember(operation_names()));
   add_options(command, *options);

@@ -111,10 +111,12 @@ void stop(pid_t child, Clock::duration patience) {
   ::kill(-child, SIGKILL);
 }
 
+}  // namespace
+
 /// Output of which the beginning and the end are kept.
-class Kept {
+class KeptOutput {
  public:
-  explicit Kept(std::size_t most) : most_(most) {}
+  explicit KeptOutput(std::size_t most) : most_(most) {}
   void add(std::string_view text) {
     if (most_ == 0 || head_.size() < most_ / 2) {
       const std::size_t taken = most_ == 0 ? text.size() : std::min(text.size(), most_ / 2 - head_.size());
@@ -136,8 +138,10 @@ class Kept {
   std::string head_, tail_;
 };
 
+namespace {
+
 /// Reads what is there, waiting at most `milliseconds` for it. \returns whether more can come.
-bool read_some(int from, int milliseconds, Kept& output) {
+bool read_some(int from, int milliseconds, KeptOutput& output) {
   pollfd ready{from, POLLIN, 0};
   if (::poll(&ready, 1, milliseconds) <= 0) return true;
   std::array<char, 65536> part{};
@@ -200,7 +204,7 @@ struct Worker::State {
   }
 
   std::size_t most_output;
-  Kept output;
+  KeptOutput output;
   int from = -1, socket = -1;
   pid_t child = 0;
   std::optional<OnInterrupt> end_child;
@@ -215,7 +219,7 @@ Worker::~Worker() { stop(); }
 
 void Worker::ask(const std::string& line) {
   state_->read_rest();
-  state_->output = Kept(state_->most_output);
+  state_->output = KeptOutput(state_->most_output);
   state_->answer.clear();
   const std::string text = line + "\n";
   for (std::string_view rest = text; !rest.empty();) {

@@ -30,7 +30,6 @@ namespace smem::cli {
 
 namespace {
 
-using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 /// After so many processes of one test case that were lost, the rest is not run: each may have taken the
@@ -86,7 +85,7 @@ class CaseLog {
 
   /// \returns whether a case began or ended.
   bool take(const std::string& text) {
-    const Json line = Json::parse(text, nullptr, false);
+    const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
     if (!line.is_object()) return false;
     if (line.contains("device")) {
       device_ = line.value("device", "");

@@ -15,11 +15,7 @@ namespace {
 
 using namespace detail;
 
-constexpr const char* kOperation = "distributed::attention";
-
-std::string shape_of(const Rows& rows) {
-  return std::to_string(rows.rows()) + " x " + std::to_string(rows.row_elements());
-}
+constexpr const char* kAttention = "distributed::attention";
 
 /// All rows of all ranks, on this one, where it has queries. Every rank calls it.
 Temporary gathered(State& state, const Rows& rows, const Rows& queries) {
@@ -48,54 +44,56 @@ void attention(const Rows& q, const Rows& k, const Rows& v, Rows& out, const Seq
   const auto check = [&](Signature& signature) {
     signature.add(heads).add(key_heads).add(how.scale).add(how.causal).add(how.left).add(how.sinks);
     signature.add(how.soft_cap);
-    check_input(kOperation, "q", state, q, signature);
-    check_input(kOperation, "k", state, k, signature);
-    check_input(kOperation, "v", state, v, signature);
-    check_output(kOperation, "out", state, out, signature);
+    check_input(kAttention, "q", state, q, signature);
+    check_input(kAttention, "k", state, k, signature);
+    check_input(kAttention, "v", state, v, signature);
+    check_output(kAttention, "out", state, out, signature);
     if (&out == &q || &out == &k || &out == &v)
-      refuse(kOperation, "out", "other data than inputs", "one of them");
+      refuse(kAttention, "out", "other data than inputs", "one of them");
     if (heads == 0 || heads % key_heads != 0) {
-      refuse(kOperation, "how.heads", "a multiple of how.key_heads",
+      refuse(kAttention, "how.heads", "a multiple of how.key_heads",
              std::to_string(heads) + " and " + std::to_string(key_heads));
     }
     if (!q.type().scalar || !(k.type() == q.type()) || !(v.type() == q.type())) {
-      refuse(kOperation, "k", "numbers of the type of q, as v", "others");
+      refuse(kAttention, "k", "numbers of the type of q, as v", "others");
     }
     if (!(out.type() == q.type()) && !(out.type() == ElementType(Scalar::float32))) {
-      refuse(kOperation, "out", "the type of q, or float32", "another type");
+      refuse(kAttention, "out", "the type of q, or float32", "another type");
     }
     const std::size_t size = q.row_elements() / heads;
     if (size == 0 || q.row_elements() % heads != 0) {
-      refuse(kOperation, "q", "rows of " + std::to_string(heads) + " heads", shape_of(q));
+      refuse(kAttention, "q", "rows of " + std::to_string(heads) + " heads", detail::shape_of(q));
     }
     if (k.row_elements() != key_heads * size) {
-      refuse(kOperation, "k", "rows of " + std::to_string(key_heads * size) + " elements", shape_of(k));
+      refuse(kAttention, "k", "rows of " + std::to_string(key_heads * size) + " elements",
+             detail::shape_of(k));
     }
     if (v.rows() != k.rows() || v.row_elements() == 0 || v.row_elements() % key_heads != 0) {
-      refuse(kOperation, "v", std::to_string(k.rows()) + " rows of " + std::to_string(key_heads) + " heads",
-             shape_of(v));
+      refuse(kAttention, "v", std::to_string(k.rows()) + " rows of " + std::to_string(key_heads) + " heads",
+             detail::shape_of(v));
     }
     if (out.layout().rows != q.layout().rows || out.row_elements() != v.row_elements() / key_heads * heads) {
-      refuse(kOperation, "out",
+      refuse(kAttention, "out",
              std::to_string(q.rows()) + " rows of " + std::to_string(v.row_elements() / key_heads * heads) +
                  " elements, in the layout of q",
-             shape_of(out));
+             detail::shape_of(out));
     }
     if (how.causal && q.rows() != k.rows()) {
-      refuse(kOperation, "how.causal", "as many queries as keys", shape_of(q) + " and " + shape_of(k));
+      refuse(kAttention, "how.causal", "as many queries as keys",
+             detail::shape_of(q) + " and " + detail::shape_of(k));
     }
     if (!how.causal && (how.left != AttentionWindow::kAll || how.sinks != 0)) {
-      refuse(kOperation, "how.left", "a window of causal attention", "one without causal");
+      refuse(kAttention, "how.left", "a window of causal attention", "one without causal");
     }
     const std::size_t bytes = (k.elements() + v.elements()) * q.type().bytes;
     if (bytes > state.device_bytes() / 2 || std::max(k.elements(), v.elements()) > UINT32_MAX) {
-      refuse(kOperation, "k",
+      refuse(kAttention, "k",
              "keys and values of at most " + std::to_string(state.device_bytes() / 2) +
                  " bytes, half of a device",
              std::to_string(bytes) + " bytes");
     }
   };
-  state.collective(kOperation, check, [&] {
+  state.collective(kAttention, check, [&] {
     const ElementType type = q.type(), result = out.type();
     const std::size_t size = q.row_elements() / heads, value_size = v.row_elements() / key_heads;
     const Temporary keys = gathered(state, k, q), values = gathered(state, v, q);

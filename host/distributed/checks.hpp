@@ -14,6 +14,10 @@ namespace smem::distributed::detail {
   throw Error({.operation = operation, .argument = argument, .expected = expected, .got = got});
 }
 
+inline std::string shape_of(const Rows& rows) {
+  return std::to_string(rows.rows()) + " x " + std::to_string(rows.row_elements());
+}
+
 /// \throws Error unless data of this session was written; signs it.
 inline void check_input(const char* operation, const char* argument, const State& state, const Rows& rows,
                         Signature& signature) {

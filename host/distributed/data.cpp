@@ -13,7 +13,7 @@ namespace smem::distributed {
 
 namespace {
 
-constexpr const char* kOperation = "distributed::Rows";
+constexpr const char* kRowsClass = "distributed::Rows";
 
 using smem::detail::size_product;
 using smem::detail::size_sum;
@@ -21,20 +21,20 @@ using smem::detail::size_sum;
 void check_rows(const detail::State& state, const ElementType& type, std::size_t rows,
                 std::size_t row_elements, const Layout& layout) {
   if (type.bytes == 0 || type.bytes > 16) {
-    throw Error({.operation = kOperation,
+    throw Error({.operation = kRowsClass,
                  .argument = "type",
                  .expected = "elements of 1 to 16 bytes",
                  .got = std::to_string(type.bytes) + " bytes"});
   }
   if (size_product(rows, row_elements, type.bytes) == SIZE_MAX) {
-    throw Error({.operation = kOperation,
+    throw Error({.operation = kRowsClass,
                  .argument = "rows",
                  .expected = "less than 2^64 bytes",
                  .got = std::to_string(rows) + " rows of " + std::to_string(row_elements) + " elements"});
   }
   const std::size_t most = state.block_elements(type.bytes);
   if (row_elements > most) {
-    throw Error({.operation = kOperation,
+    throw Error({.operation = kRowsClass,
                  .argument = "row_elements",
                  .expected = "at most " + std::to_string(most) +
                              " elements in a row (SessionOptions::block_elements, or the devices' memory)",
@@ -45,7 +45,7 @@ void check_rows(const detail::State& state, const ElementType& type, std::size_t
   for (const std::size_t count : layout.rows)
     sum = size_sum(sum, count);
   if (layout.rows.size() != static_cast<std::size_t>(state.ranks()) || sum != rows) {
-    throw Error({.operation = kOperation,
+    throw Error({.operation = kRowsClass,
                  .argument = "layout",
                  .expected = std::to_string(state.ranks()) + " numbers, one a rank, with the sum " +
                              std::to_string(rows),
@@ -55,7 +55,7 @@ void check_rows(const detail::State& state, const ElementType& type, std::size_t
 
 void check_count(const char* argument, std::size_t count, std::size_t wanted, const char* of_what) {
   if (count == wanted) return;
-  throw Error({.operation = kOperation,
+  throw Error({.operation = kRowsClass,
                .argument = argument,
                .expected = std::to_string(wanted) + " elements, " + of_what,
                .got = std::to_string(count)});
@@ -63,7 +63,7 @@ void check_count(const char* argument, std::size_t count, std::size_t wanted, co
 
 void require_values(const Rows& rows) {
   if (rows.has_values()) return;
-  throw Error({.operation = kOperation, .expected = "data that was written", .got = "data without values"});
+  throw Error({.operation = kRowsClass, .expected = "data that was written", .got = "data without values"});
 }
 
 /// Calls `each(block, bytes before the block among those of this rank)` for the blocks of this rank.
@@ -90,7 +90,7 @@ Rows::Rows(const Session& session, const ElementType& type, std::size_t rows, st
     }
     signature.add(*this);
   };
-  state.collective(kOperation, check, [] {});
+  state.collective(kRowsClass, check, [] {});
 
   std::size_t first = 0;
   for (int rank = 0; rank < state.ranks(); ++rank) {

@@ -18,7 +18,6 @@ namespace smem::distributed::detail {
 
 namespace {
 
-constexpr const char* kSession = "distributed::Session";
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 // Of a device's memory StarPU has so much; the rest is for work areas of kernels, which it does not count.
 constexpr double kStarpuShare = 0.75;

@@ -14,13 +14,9 @@ namespace smem::distributed {
 
 namespace {
 
-constexpr const char* kOperation = "distributed::gemm";
+constexpr const char* kGemm = "distributed::gemm";
 constexpr std::size_t kPanelsUnderWay = 3;  // one multiplied, one there, one on its way
 constexpr std::size_t kPanelRows = 1024;    // long enough sums for a device, short enough to begin soon
-
-std::string shape_of(const Rows& matrix) {
-  return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.row_elements());
-}
 
 Scalar sum_type(Scalar factor) {
   return factor == Scalar::int8      ? Scalar::int32
@@ -42,32 +38,32 @@ void gemm(const Rows& a, const Rows& b, Rows& c, const Product& product) {
   State& state = a.session().state();
   const auto check = [&](Signature& signature) {
     signature.add(product.alpha).add(product.beta).add(product.tf32).add(product.panel);
-    check_input(kOperation, "a", state, a, signature);
-    check_input(kOperation, "b", state, b, signature);
+    check_input(kGemm, "a", state, a, signature);
+    check_input(kGemm, "b", state, b, signature);
     if (product.beta != 0) {
-      check_input(kOperation, "c", state, c, signature);
+      check_input(kGemm, "c", state, c, signature);
     } else {
-      check_output(kOperation, "c", state, c, signature);
+      check_output(kGemm, "c", state, c, signature);
     }
-    if (&c == &a || &c == &b) refuse(kOperation, "c", "other data than a and b", "one of them");
+    if (&c == &a || &c == &b) refuse(kGemm, "c", "other data than a and b", "one of them");
     if (!a.type().scalar || !(b.type() == a.type())) {
-      refuse(kOperation, "b", "numbers of the type of a", "others");
+      refuse(kGemm, "b", "numbers of the type of a", "others");
     }
     if (!(c.type() == ElementType(sum_type(*a.type().scalar)))) {
-      refuse(kOperation, "c", std::string(name_of(sum_type(*a.type().scalar))) + ", the type of sums",
+      refuse(kGemm, "c", std::string(name_of(sum_type(*a.type().scalar))) + ", the type of sums",
              c.type().scalar ? std::string(name_of(*c.type().scalar)) : "opaque elements");
     }
     if (b.rows() != a.row_elements()) {
-      refuse(kOperation, "b", std::to_string(a.row_elements()) + " rows, as a has columns", shape_of(b));
+      refuse(kGemm, "b", std::to_string(a.row_elements()) + " rows, as a has columns", detail::shape_of(b));
     }
     if (c.row_elements() != b.row_elements()) {
-      refuse(kOperation, "c", std::to_string(b.row_elements()) + " columns, as b has", shape_of(c));
+      refuse(kGemm, "c", std::to_string(b.row_elements()) + " columns, as b has", detail::shape_of(c));
     }
     if (c.layout().rows != a.layout().rows) {
-      refuse(kOperation, "c", std::to_string(a.rows()) + " rows in the layout of a", shape_of(c));
+      refuse(kGemm, "c", std::to_string(a.rows()) + " rows in the layout of a", detail::shape_of(c));
     }
   };
-  state.collective(kOperation, check, [&] {
+  state.collective(kGemm, check, [&] {
     const ElementType type = a.type(), sums = c.type();
     const std::size_t depth = b.rows(), cols = b.row_elements();
     const int ranks = state.ranks(), rank = state.rank();

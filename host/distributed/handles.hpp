@@ -42,4 +42,12 @@ void read_handle(State& state, Handle handle, void* to, std::size_t offset, std:
 /// The same as bytes.
 Bytes bytes_of(State& state, Handle handle, std::size_t bytes);
 
+/// The elements of a vector from `first` on.
+template <class View>
+View part(View view, std::size_t first, std::size_t count) {
+  view.offset += first;
+  view.size = count;
+  return view;
+}
+
 }  // namespace smem::distributed::detail

@@ -16,7 +16,7 @@ using detail::Signature;
 using detail::State;
 using detail::Temporary;
 
-constexpr const char* kOperation = "distributed::histogram";
+constexpr const char* kHistogram = "distributed::histogram";
 
 /// \throws Error unless the edges ascend: as check_edges(), which waits for a device.
 void check_ascending(const detail::Bytes& edges, Scalar type) {
@@ -35,7 +35,7 @@ void check_ascending(const detail::Bytes& edges, Scalar type) {
       const auto edge = at(i), before = at(i == 0 ? 0 : i - 1);
       if (!(before <= edge)) {
         detail::refuse(
-            kOperation, "edges", "ascending numbers",
+            kHistogram, "edges", "ascending numbers",
             std::to_string(edge) + " after " + std::to_string(before) + " at index " + std::to_string(i));
       }
     }
@@ -80,15 +80,15 @@ std::vector<std::uint64_t> histogram(const Rows& in, const Bins& bins) {
   std::vector<std::uint64_t> counts;
   const auto check = [&](Signature& signature) {
     signature.add(bins.count).add(bins.low).add(bins.high).add(static_cast<int>(bins.outside));
-    detail::check_input(kOperation, "in", state, in, signature);
+    detail::check_input(kHistogram, "in", state, in, signature);
     if (bins.edges.buffer != nullptr || bins.channels != 1) {
-      detail::refuse(kOperation, "bins", "even bins of one channel",
+      detail::refuse(kHistogram, "bins", "even bins of one channel",
                      "edges on a device, or several channels");
     }
-    if (!in.type().scalar) detail::refuse(kOperation, "in", "numbers", "opaque elements");
+    if (!in.type().scalar) detail::refuse(kHistogram, "in", "numbers", "opaque elements");
     static_cast<void>(even_bins(*in.type().scalar, bins.count, bins.low, bins.high));
   };
-  state.collective(kOperation, check, [&] { counts = counts_of(state, in, bins, {}); });
+  state.collective(kHistogram, check, [&] { counts = counts_of(state, in, bins, {}); });
   return counts;
 }
 
@@ -103,14 +103,14 @@ std::vector<std::uint64_t> histogram_between(const Rows& in, const void* edges, 
   const Bytes all(first, first + bytes);
   const auto check = [&](Signature& signature) {
     signature.add(std::string_view(static_cast<const char*>(edges), bytes)).add(static_cast<int>(outside));
-    check_input(kOperation, "in", state, in, signature);
+    check_input(kHistogram, "in", state, in, signature);
     if (count < 2 || count > kMaxBins + 1) {
-      refuse(kOperation, "edges", "2 to 2^20 + 1 edges", std::to_string(count));
+      refuse(kHistogram, "edges", "2 to 2^20 + 1 edges", std::to_string(count));
     }
-    if (!in.type().scalar) refuse(kOperation, "in", "numbers", "opaque elements");
+    if (!in.type().scalar) refuse(kHistogram, "in", "numbers", "opaque elements");
     check_ascending(all, *in.type().scalar);
   };
-  state.collective(kOperation, check,
+  state.collective(kHistogram, check,
                    [&] { counts = counts_of(state, in, Bins{.count = count - 1, .outside = outside}, all); });
   return counts;
 }

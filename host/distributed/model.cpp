@@ -11,10 +11,10 @@ namespace smem::distributed {
 
 namespace {
 
-constexpr const char* kOperation = "distributed::plan";
+constexpr const char* kPlan = "distributed::plan";
 constexpr double kSamplesOfBlock = 64;  // as sort takes them, for each block
 constexpr double kAgreements = 3;       // collectives of a few bytes that every call makes
-constexpr double kPanelRows = 1024;     // of B that go round the ring of gemm at a time
+constexpr double kRingRows = 1024;      // of B that go round the ring of gemm at a time
 
 /// Computes phases.
 class Model {
@@ -87,7 +87,7 @@ class Model {
   void gemm(std::vector<PlanPhase>& all) const {
     const double m = static_cast<double>(p_.rows), n = static_cast<double>(p_.cols),
                  k = static_cast<double>(p_.depth), b_bytes = k * n * static_cast<double>(p_.element_bytes);
-    const double panels = std::max(ranks_, std::ceil(k / kPanelRows));
+    const double panels = std::max(ranks_, std::ceil(k / kRingRows));
     // The first panel goes round before the last rank can begin.
     if (ranks_ > 1) {
       PlanPhase first{"the first panel of B goes round"};
@@ -147,7 +147,7 @@ double seconds_of(const std::vector<PlanPhase>& phases) {
 
 void require_positive(const char* argument, double value) {
   if (value > 0 && std::isfinite(value)) return;
-  throw Error({.operation = kOperation,
+  throw Error({.operation = kPlan,
                .argument = argument,
                .expected = "a positive number",
                .got = std::to_string(value)});
@@ -192,8 +192,7 @@ DistributedPlan plan(const PlanProblem& problem, std::size_t ranks, const Machin
     std::string known;
     for (const std::string_view name : names)
       known += (known.empty() ? "" : ", ") + std::string(name);
-    throw Error(
-        {.operation = kOperation, .argument = "operation", .expected = known, .got = problem.operation});
+    throw Error({.operation = kPlan, .argument = "operation", .expected = known, .got = problem.operation});
   }
   for (const auto& [name, size] : {std::pair{"rows", problem.rows},
                                    {"cols", problem.cols},

@@ -13,6 +13,7 @@ namespace smem::distributed {
 namespace {
 
 using detail::Bytes;
+using detail::part;
 using detail::Signature;
 using detail::State;
 using detail::Temporary;
@@ -50,14 +51,6 @@ Initial initial_of(const std::byte* bytes, Scalar type) {
       return get(double{});
   }
   return {};
-}
-
-/// The first `count` elements of a vector from `first` on.
-template <class View>
-View part(View view, std::size_t first, std::size_t count) {
-  view.offset += first;
-  view.size = count;
-  return view;
 }
 
 }  // namespace

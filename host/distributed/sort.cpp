@@ -18,7 +18,7 @@ namespace {
 
 using namespace detail;
 
-constexpr const char* kOperation = "distributed::sort";
+constexpr const char* kSort = "distributed::sort";
 
 /// An element of a sorted block, by which elements are divided.
 struct Splitter {
@@ -29,13 +29,6 @@ struct Splitter {
 /// Where a sample of a block lies: `count` of them divide it into equal parts.
 std::size_t sample_place(std::size_t elements, std::size_t count, std::size_t sample) {
   return (elements * sample + elements / 2) / count;
-}
-
-template <class View>
-View part(View view, std::size_t first, std::size_t count) {
-  view.offset += first;
-  view.size = count;
-  return view;
 }
 
 /// One sort, in its steps.
@@ -155,7 +148,7 @@ class Sort {
                     });
       read_handle(state_, to_ids.handle(), ids.data(), 0, count * sizeof(std::uint64_t));
     }
-    state_.agree(kOperation);
+    state_.agree(kSort);
     // Weighted by the elements that a sample stands for, the samples divide all elements.
     std::vector<std::uint64_t> chosen(blocks());  // their number, then the samples
     double passed = 0;
@@ -209,7 +202,7 @@ class Sort {
         }
       }
     }
-    state_.agree(kOperation);  // from here on the numbers are used as sizes
+    state_.agree(kSort);  // from here on the numbers are used as sizes
     const std::vector<Bytes> all = state_.allgather(mine.data(), mine.size() * sizeof(std::uint64_t));
     cuts_.assign(blocks(), std::vector<std::size_t>(parts + 1));
     std::vector<std::size_t> taken(all.size());
@@ -338,17 +331,17 @@ void sort(const Rows& keys, Rows& out, const SortOrder& order) {
   const auto check = [&](Signature& signature) {
     signature.add(order.descending).add(order.total_order).add(order.begin_bit);
     signature.add(order.end_bit ? *order.end_bit : SIZE_MAX);
-    check_input(kOperation, "keys", state, keys, signature);
-    check_output(kOperation, "out", state, out, signature);
-    if (&keys == &out) refuse(kOperation, "out", "other data than keys", "keys themselves");
-    if (!keys.type().scalar) refuse(kOperation, "keys", "numbers", "opaque elements");
-    if (!(out.type() == keys.type())) refuse(kOperation, "out", "the type of keys", "another type");
+    check_input(kSort, "keys", state, keys, signature);
+    check_output(kSort, "out", state, out, signature);
+    if (&keys == &out) refuse(kSort, "out", "other data than keys", "keys themselves");
+    if (!keys.type().scalar) refuse(kSort, "keys", "numbers", "opaque elements");
+    if (!(out.type() == keys.type())) refuse(kSort, "out", "the type of keys", "another type");
     if (out.elements() != keys.elements()) {
-      refuse(kOperation, "out", std::to_string(keys.elements()) + " elements, as keys has",
+      refuse(kSort, "out", std::to_string(keys.elements()) + " elements, as keys has",
              std::to_string(out.elements()));
     }
   };
-  state.collective(kOperation, check, [&] {
+  state.collective(kSort, check, [&] {
     if (keys.elements() != 0) Sort(state, keys, out, order).run();
     out.set_has_values();
   });

@@ -13,7 +13,6 @@ namespace smem::distributed::detail {
 
 namespace {
 
-constexpr const char* kSession = "distributed::Session";
 constexpr std::size_t kMostElements = std::size_t{1} << 30;  // of a block; StarPU counts with 32 bits
 // A task uses three or four blocks, and one or two more tasks are made ready meanwhile.
 constexpr std::size_t kBlocksOfDevice = 12;

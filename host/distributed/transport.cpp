@@ -15,7 +15,6 @@ namespace smem::distributed::detail {
 
 namespace {
 
-constexpr const char* kSession = "distributed::Session";
 constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes of a message of MPI, whose counts are int
 
 std::atomic<bool> short_of_cores = false;

@@ -17,6 +17,8 @@ namespace smem::distributed::detail {
 using Bytes = std::vector<std::byte>;
 using Handle = starpu_data_handle_t;
 
+inline constexpr const char* kSession = "distributed::Session";  // in errors
+
 /// Waits between polls: yields at first, then sleeps, so that a core is left to those who have work.
 class Pause {
  public:

@@ -1,4 +1,5 @@
-// append_to_cache, described.
+// append_to_cache, described_append.
+#include "operations/heads.hpp"
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
 
@@ -17,10 +18,10 @@ namespace smem::operations {
 namespace {
 
 /// Numbers from -8 to 8 that all types hold.
-double number_of(std::uint64_t random) { return static_cast<double>(random >> 56) * 0x1p-4 - 8; }
+double cached_number(std::uint64_t random) { return static_cast<double>(random >> 56) * 0x1p-4 - 8; }
 
 /// A call in words.
-struct Described {
+struct DescribedAppend {
   AppendToCacheProblem p;
   std::size_t tokens = 0, capacity = 0;  ///< of a sequence
   std::size_t page = 0;                  ///< keys of a page; 0: none
@@ -54,20 +55,16 @@ struct Described {
   }
 };
 
-std::size_t elements_of(const HeadsShape& shape) {
-  return detail::size_product(shape.batch, shape.heads, shape.tokens, shape.size);
-}
-
 /// The place of the first element of a vector in its packed array.
-std::size_t place_in(const Described& of, const HeadsShape& shape, std::size_t b, std::size_t h,
+std::size_t place_in(const DescribedAppend& of, const HeadsShape& shape, std::size_t b, std::size_t h,
                      std::size_t t) {
   const ConstHeads view(nullptr, Scalar::float32, shape, of.layout(shape, 0));
   return b * view.batch_stride + h * view.head_stride + t * view.token_stride;
 }
 
 /// A key, of the elements from `from` on, to those from `to` on.
-void rotate_key(const Described& of, double position, const HostArray& k, std::size_t from, HostArray& cache,
-                std::size_t to) {
+void rotate_key(const DescribedAppend& of, double position, const HostArray& k, std::size_t from,
+                HostArray& cache, std::size_t to) {
   const AppendToCacheProblem& p = of.p;
   for (std::size_t d = p.rotated; d < p.head_size; ++d)
     cache.set(to + d, k.number(from + d));
@@ -82,7 +79,7 @@ void rotate_key(const Described& of, double position, const HostArray& k, std::s
   }
 }
 
-void append_sequence(const Described& of, std::size_t s, const HostArrays& arrays) {
+void append_sequence(const DescribedAppend& of, std::size_t s, const HostArrays& arrays) {
   const AppendToCacheProblem& p = of.p;
   const std::size_t begin = p.ragged ? of.begin_of(s) : 0;
   const std::size_t count = p.ragged ? of.begin_of(s + 1) - begin : of.tokens;
@@ -104,9 +101,9 @@ void append_sequence(const Described& of, std::size_t s, const HostArrays& array
   }
 }
 
-Described described(const Words& words) {
+DescribedAppend described_append(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
-  Described of;
+  DescribedAppend of;
   AppendToCacheProblem& p = of.p;
   p.type = words.scalar("type");
   p.batch = shape[0];
@@ -135,9 +132,9 @@ Described described(const Words& words) {
   return of;
 }
 
-std::vector<ArrayRule> inputs_of(const Described& of) {
+std::vector<ArrayRule> inputs_of(const DescribedAppend& of) {
   const AppendToCacheProblem& p = of.p;
-  const Fill numbers{.number = number_of};
+  const Fill numbers{.number = cached_number};
   const auto list = [](const char* name, std::size_t elements,
                        const std::function<std::size_t(std::size_t)>& at) -> ArrayRule {
     return {
@@ -155,7 +152,7 @@ std::vector<ArrayRule> inputs_of(const Described& of) {
   return in;
 }
 
-cl::Event call(const Described& of, const Context& context, const CallArrays& arrays,
+cl::Event call(const DescribedAppend& of, const Context& context, const CallArrays& arrays,
                const CallOptions& options) {
   const AppendToCacheProblem& p = of.p;
   const auto input = [&](std::size_t i, std::size_t size) -> ConstHeads {
@@ -174,8 +171,8 @@ cl::Event call(const Described& of, const Context& context, const CallArrays& ar
                          cache(1, p.value_size), how, options);
 }
 
-Case read(const Words& words) {
-  const Described of = described(words);
+Case read_append_to_cache(const Words& words) {
+  const DescribedAppend of = described_append(words);
   const AppendToCacheProblem& p = of.p;
   std::string text = formatted("{} x {} heads of {} tokens to {}, {}/{} {}", p.batch, p.heads, of.tokens,
                                of.capacity, p.head_size, p.value_size, name_of(p.type));
@@ -185,7 +182,7 @@ Case read(const Words& words) {
     if (words.flag(flag)) text += formatted(", {}", flag);
   Case made = case_of(text, p, plan_append_to_cache);
   made.in = inputs_of(of);
-  const Fill numbers{.number = number_of};
+  const Fill numbers{.number = cached_number};
   made.in_out = {{"key_cache", p.type, elements_of(of.cache(p.head_size)), numbers},
                  {"value_cache", p.type, elements_of(of.cache(p.value_size)), numbers}};
   made.bytes = 2 * static_cast<double>(made.in[0].bytes() + made.in[1].bytes());
@@ -229,7 +226,7 @@ Operation append_to_cache_operation() {
            flag_rule("ragged", "Ragged batch: different numbers of new tokens, packed"),
            option("page", "Keys of a page of the cache; 0: no pages"),
            flag_rule("tokens-first", "Arrays are [batch, tokens, heads, size]")},
-      .read = read,
+      .read = read_append_to_cache,
       .samples = {.edges = {"1x1x1x1", "3x2x5x33 --capacity 90", "2x3x7x64 half --capacity 64 --rotary",
                             "3x2x6x40 bfloat16 --capacity 50 --rotary --rotated 16 --value-size 24",
                             "3x2x6x40 --capacity 50 --rotary --pairs neighbours --tokens-first",

@@ -1,4 +1,5 @@
-// attention, described.
+// attention, described_attention.
+#include "operations/heads.hpp"
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
 #include "operations/peers.hpp"
@@ -19,10 +20,10 @@ namespace smem::operations {
 namespace {
 
 /// Numbers from -2 to 2 that all types hold.
-double number_of(std::uint64_t random) { return static_cast<double>(random >> 57) * 0x1p-5 - 2; }
+double attention_number(std::uint64_t random) { return static_cast<double>(random >> 57) * 0x1p-5 - 2; }
 
 /// A call in words.
-struct Described {
+struct DescribedAttention {
   AttentionProblem p;
   std::size_t sequences = 1, queries = 0, keys = 0;  ///< the longest of a sequence
   std::size_t page = 0;                              ///< keys of a page; 0: none
@@ -55,18 +56,14 @@ struct Described {
   }
 };
 
-std::size_t elements_of(const HeadsShape& shape) {
-  return detail::size_product(shape.batch, shape.heads, shape.tokens, shape.size);
-}
-
-ConstHeads view_of(const Described& of, const PlacedArray& array, const HeadsShape& shape) {
+ConstHeads view_of(const DescribedAttention& of, const PlacedArray& array, const HeadsShape& shape) {
   HeadsLayout layout = of.layout(shape);
   layout.offset = array.first;
   return {array.buffer, array.type, shape, layout};
 }
 
 /// The place of the first element of a vector in its packed array.
-std::size_t place_in(const Described& of, const HeadsShape& shape, std::size_t b, std::size_t h,
+std::size_t place_in(const DescribedAttention& of, const HeadsShape& shape, std::size_t b, std::size_t h,
                      std::size_t t) {
   const ConstHeads view(nullptr, Scalar::float32, shape, of.layout(shape));
   return b * view.batch_stride + h * view.head_stride + t * view.token_stride;
@@ -84,18 +81,20 @@ const HostArray* find(const Case& of, const HostArrays& arrays, std::string_view
   return nullptr;
 }
 
-void compute_query(const Described& of, const Case& c, const HostArrays& arrays, const Query& at) {
+void compute_query(const DescribedAttention& of, const Case& c, const HostArrays& arrays, const Query& at) {
   const AttentionProblem& p = of.p;
-  const std::size_t begin_q = p.ragged ? Described::begin_of(at.s, of.queries, of.sequences) : 0;
-  const std::size_t begin_k = p.ragged && of.page == 0 ? Described::begin_of(at.s, of.keys, of.sequences) : 0;
+  const std::size_t begin_q = p.ragged ? DescribedAttention::begin_of(at.s, of.queries, of.sequences) : 0;
+  const std::size_t begin_k =
+      p.ragged && of.page == 0 ? DescribedAttention::begin_of(at.s, of.keys, of.sequences) : 0;
   std::size_t queries = of.queries, keys = of.keys;
-  if (p.ragged) queries = Described::begin_of(at.s + 1, of.queries, of.sequences) - begin_q;
-  if (p.ragged && of.page == 0) keys = Described::begin_of(at.s + 1, of.keys, of.sequences) - begin_k;
+  if (p.ragged) queries = DescribedAttention::begin_of(at.s + 1, of.queries, of.sequences) - begin_q;
+  if (p.ragged && of.page == 0)
+    keys = DescribedAttention::begin_of(at.s + 1, of.keys, of.sequences) - begin_k;
   if (p.key_lengths) keys = std::min(keys, of.length_of(at.s));
   if (at.i >= queries) return;
   const std::size_t batch = p.ragged ? 0 : at.s, shared = p.heads / p.kv_heads;
   const auto place_of_key = [&](std::size_t j, std::size_t size) {
-    const HeadsShape shape = Described::with(of.k(), size);
+    const HeadsShape shape = DescribedAttention::with(of.k(), size);
     if (of.page == 0) return place_in(of, shape, batch, at.h / shared, begin_k + j);
     const HostArray& table = *find(c, arrays, "table");
     const auto page = static_cast<std::size_t>(table.number(at.s * of.pages_of_sequence() + j / of.page));
@@ -137,7 +136,8 @@ void compute_query(const Described& of, const Case& c, const HostArrays& arrays,
     for (std::size_t d = 0; d < p.value_size; ++d)
       result[d] += weight * v.number(place_of_key(j, p.value_size) + d);
   }
-  const std::size_t to = place_in(of, Described::with(of.q(), p.value_size), batch, at.h, begin_q + at.i);
+  const std::size_t to =
+      place_in(of, DescribedAttention::with(of.q(), p.value_size), batch, at.h, begin_q + at.i);
   for (std::size_t d = 0; d < p.value_size; ++d)
     arrays.out[0].set(to + d, sum == 0 ? 0 : result[d] / sum);
   if (p.lse)
@@ -145,12 +145,12 @@ void compute_query(const Described& of, const Case& c, const HostArrays& arrays,
                       sum == 0 ? kHidden : shift + std::log(sum));
 }
 
-Described described(const Words& words) {
+DescribedAttention described_attention(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   const auto or_else = [&](const char* name, std::size_t otherwise) {
     return words.number(name) != 0 ? words.number(name) : otherwise;
   };
-  Described of;
+  DescribedAttention of;
   AttentionProblem& p = of.p;
   p.in = words.scalar("type");
   p.out = words.flag("float-out") ? Scalar::float32 : p.in;
@@ -191,12 +191,13 @@ Described described(const Words& words) {
   return of;
 }
 
-std::vector<ArrayRule> inputs_of(const Described& of) {
+std::vector<ArrayRule> inputs_of(const DescribedAttention& of) {
   const AttentionProblem& p = of.p;
-  const Fill numbers{.number = number_of};
-  std::vector<ArrayRule> in{{"q", p.in, elements_of(of.q()), numbers},
-                            {"k", p.in, elements_of(of.k()), numbers},
-                            {"v", p.in, elements_of(Described::with(of.k(), p.value_size)), numbers}};
+  const Fill numbers{.number = attention_number};
+  std::vector<ArrayRule> in{
+      {"q", p.in, elements_of(of.q()), numbers},
+      {"k", p.in, elements_of(of.k()), numbers},
+      {"v", p.in, elements_of(DescribedAttention::with(of.k(), p.value_size)), numbers}};
   const auto add = [&](bool there, const char* name, Scalar type, std::size_t elements, const Fill& fill) {
     if (there) in.push_back({name, type, elements, fill});
   };
@@ -212,9 +213,9 @@ std::vector<ArrayRule> inputs_of(const Described& of) {
   const std::size_t sequences = of.sequences, queries = of.queries, keys = of.keys;
   list(p.key_lengths, "lengths", sequences, [=](std::size_t s) { return of.length_of(s); });
   list(p.ragged, "query_offsets", sequences + 1,
-       [=](std::size_t s) { return Described::begin_of(s, queries, sequences); });
+       [=](std::size_t s) { return DescribedAttention::begin_of(s, queries, sequences); });
   list(p.ragged && !p.paged, "key_offsets", sequences + 1,
-       [=](std::size_t s) { return Described::begin_of(s, keys, sequences); });
+       [=](std::size_t s) { return DescribedAttention::begin_of(s, keys, sequences); });
   if (p.paged) {
     const std::size_t pages = sequences * of.pages_of_sequence();
     list(true, "table", pages, [=](std::size_t i) { return pages - 1 - i; });
@@ -222,7 +223,8 @@ std::vector<ArrayRule> inputs_of(const Described& of) {
   return in;
 }
 
-Attention options_of(const Described& of, const std::vector<ArrayRule>& in, const CallArrays& arrays) {
+Attention options_of(const DescribedAttention& of, const std::vector<ArrayRule>& in,
+                     const CallArrays& arrays) {
   Attention how{.causal = of.causal, .window = of.window, .soft_cap = of.soft_cap};
   const auto find = [&](const char* name) -> const PlacedArray* {
     for (std::size_t i = 0; i < in.size(); ++i)
@@ -244,7 +246,7 @@ Attention options_of(const Described& of, const std::vector<ArrayRule>& in, cons
   return how;
 }
 
-std::string text_of(const Described& of, const Words& words) {
+std::string attention_text(const DescribedAttention& of, const Words& words) {
   const AttentionProblem& p = of.p;
   std::string text = formatted("{} x {}", of.sequences, p.heads);
   if (p.kv_heads != p.heads) text += formatted("/{}", p.kv_heads);
@@ -260,7 +262,7 @@ std::string text_of(const Described& of, const Words& words) {
 }
 
 /// Of keys and values behind the lengths of their sequences, which are not read.
-double unused_bytes(const Described& of) {
+double unused_bytes(const DescribedAttention& of) {
   const std::size_t room = of.p.keys;
   double keys = 0;
   for (std::size_t s = 0; s < of.sequences; ++s)
@@ -268,12 +270,12 @@ double unused_bytes(const Described& of) {
   return keys * static_cast<double>(of.p.kv_heads * (of.p.head_size + of.p.value_size) * size_of(of.p.in));
 }
 
-Case read(const Words& words) {
-  const Described of = described(words);
+Case read_attention(const Words& words) {
+  const DescribedAttention of = described_attention(words);
   const AttentionProblem& p = of.p;
-  Case made = case_of(text_of(of, words), p, plan_attention);
+  Case made = case_of(attention_text(of, words), p, plan_attention);
   made.in = inputs_of(of);
-  made.out = {{"out", p.out, elements_of(Described::with(of.q(), p.value_size))}};
+  made.out = {{"out", p.out, elements_of(DescribedAttention::with(of.q(), p.value_size))}};
   if (p.lse)
     made.out.push_back({"lse", Scalar::float32, detail::size_product(elements_of(of.q()) / p.head_size, 1)});
   // One query or few: all time goes into reading keys and values.
@@ -294,8 +296,8 @@ Case read(const Words& words) {
   made.relative = unit(p.out);
   made.call = [=, in = made.in](const Context& context, const CallArrays& arrays,
                                 const CallOptions& options) {
-    const HeadsShape values = Described::with(of.k(), p.value_size);
-    const HeadsShape results = Described::with(of.q(), p.value_size);
+    const HeadsShape values = DescribedAttention::with(of.k(), p.value_size);
+    const HeadsShape results = DescribedAttention::with(of.q(), p.value_size);
     const ConstHeads at = view_of(of, arrays.out[0], results);
     const Heads out(at.buffer, at.type, results,
                     {at.offset, at.token_stride, at.head_stride, at.batch_stride});
@@ -356,7 +358,7 @@ Operation attention_operation() {
            option("page", "Keys of a page of the cache; 0: no pages"),
            flag_rule("tokens-first", "Arrays are [batch, tokens, heads, size]"),
            flag_rule("float-out", "Write float results")},
-      .read = read,
+      .read = read_attention,
       .samples =
           {.edges =
                {"1x1x1x1", "2x3x37x40 --causal --lse",

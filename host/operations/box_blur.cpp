@@ -8,7 +8,7 @@ namespace smem::operations {
 
 namespace {
 
-Case read(const Words& words) {
+Case read_box_blur(const Words& words) {
   const PackedGrids packed = packed_grids(words);
   const auto radius = pair_of(words, "radius");
   const BoxProblem problem = BoxProblem::of(blurred_grids(words), {radius[0], radius[1]});
@@ -48,7 +48,7 @@ Operation box_blur_operation() {
                 or_zero(sizes_rule("radius", "Radius of the box: one number, or ACROSSxDOWN", "ACROSSxDOWN",
                                    {1, 2}, "1")),
                 channels_rule(), boundary_rule("mirror")},
-      .read = read,
+      .read = read_box_blur,
       // CPUs: the time of OpenCV's box 3 x 3 with two threads, 29 ms of floats, 23.7 ms of bytes at half its
       // speed, as shares of a memcpy of 24.9 GB/s.
       .samples = {.edges = {"1x1 float", "131x67 float --radius 3x1",

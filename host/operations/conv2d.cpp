@@ -72,7 +72,7 @@ void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
 // a number through both transforms, beside those of the sums.
 constexpr double kWinogradGrowth = 564, kWinogradSteps = 30;
 
-Case read(const Words& words) {
+Case read_conv2d(const Words& words) {
   Conv2dProblem p;
   p.type = words.scalar("type");
   const GridSize plane = plane_of(words);
@@ -153,7 +153,7 @@ Case read(const Words& words) {
   return made;
 }
 
-std::vector<Programs> programs() {
+std::vector<Programs> conv2d_programs() {
   const std::vector<std::string> generic{"naive", "direct", "implicit", "gemm"};
   const std::string layer = "56x56 float --channels 64 --batch 8",
                     halves = "56x56 half --channels 64 --batch 8";
@@ -220,7 +220,7 @@ Operation conv2d_operation() {
                 activation_rule("Activation of the sum and its bias"),
                 choice_rule("winograd", "Largest tiles of Winograd's minimal filtering that are allowed",
                             names_to(Winograd::f4x4))},
-      .read = read,
+      .read = read_conv2d,
       // Layers of ResNet-50 and MobileNet; the first for the ladder, with all variants.
       .samples =
           {.edges =
@@ -270,7 +270,7 @@ Operation conv2d_operation() {
                      "112x112 half --channels 16 --filters 16 --batch 64",
                      "112x112 half --channels 32 --filters 32 --groups 32 --batch 64",
                      "14x14 half --channels 256 --filters 256 --window 5 --groups 256 --batch 64"}},
-      .programs = programs(),
+      .programs = conv2d_programs(),
   };
 }
 

@@ -15,7 +15,7 @@ WordRule pair_rule(std::string name, std::string help, std::string usual) {
   return sizes_rule(std::move(name), std::move(help), "WIDTHxHEIGHT", {2, 2}, std::move(usual));
 }
 
-Case read(const Words& words) {
+Case read_convolve2d(const Words& words) {
   const PackedGrids packed = packed_grids(words);
   const std::vector<std::size_t> taps = words.sizes("kernel"), stride = words.sizes("stride"),
                                  dilation = words.sizes("dilation");
@@ -97,7 +97,7 @@ Operation convolve2d_operation() {
                 pair_rule("dilation", "Distance from one weight to the next", "1x1"), channels_rule(),
                 boundary_rule("zero"),
                 flag_rule("turned", "Convolve: turn the kernel by 180 degrees; default: correlate")},
-      .read = read,
+      .read = read_convolve2d,
       .samples = {.edges = {"1x1 float", "37x29 float --kernel 5x5",
                             "64x33 uchar --kernel 4x3 --turned --channels 3",
                             "131x40 float --stride 2x2 --boundary mirror",

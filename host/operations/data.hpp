@@ -30,6 +30,9 @@ struct Fill {
   bool repeats() const { return offsets_of == 0 && !at; }
 };
 
+/// Numbers from -8 to 8, of which float32 holds also sums and differences of two. For Fill::number.
+inline double rounded_number(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-16 - 8; }
+
 /// A packed array of a call.
 struct ArrayRule {
   std::string name;  ///< as the call's argument: "in"

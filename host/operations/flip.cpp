@@ -12,7 +12,7 @@ namespace smem::operations {
 
 namespace {
 
-Case read(const Words& words) {
+Case read_flip(const Words& words) {
   const std::size_t bytes = words.element_bytes("type"), batch = words.number("batch");
   const std::size_t rows = words.sizes("shape")[0], cols = words.sizes("shape")[1];
   const bool vertical = words.flag("vertical");
@@ -48,7 +48,7 @@ Operation flip_operation() {
                 {"vector", "vectors are reversed in registers"}},
       .words = {shape_rule("Of the matrices"), element_rule(), batch_rule(),
                 flag_rule("vertical", "Reverse the rows; default: the columns")},
-      .read = read,
+      .read = read_flip,
       .samples = {.edges = {"1x1 uchar", "37x131 uchar --batch 3", "65x33 ushort --vertical", "5x258 float",
                             "67x35 float4"},
                   .small = {"512x512 float", "512x512 float --vertical"},

@@ -11,7 +11,7 @@ namespace smem::operations {
 
 namespace {
 
-Case read(const Words& words) {
+Case read_gather(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   const std::size_t rows = shape[0], cols = shape[1], bytes = words.element_bytes("type");
   const bool sorted = words.flag("ascending");
@@ -61,7 +61,7 @@ Operation gather_operation() {
       .words = {shape_rule("Rows, and elements of each"), element_rule(),
                 choice_rule("op", "The call", names_to(GatherOp::scatter)),
                 flag_rule("ascending", "Ascending places, not shuffled ones")},
-      .read = read,
+      .read = read_gather,
       .samples = {.edges = {"1x1", "1009x1 uchar", "70001x1 --op scatter", "1009x7 ushort", "333x64 float4",
                             "501x33 double --op scatter"},
                   .small = {"1048576x1", "65536x64"},

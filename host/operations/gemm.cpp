@@ -149,7 +149,7 @@ void set_problem(Product& of) {
   p.c_alignment = alignment(p.m, p.n, p.out);
 }
 
-std::string text_of(const Product& of, const Words& words) {
+std::string product_text(const Product& of, const Words& words) {
   const GemmProblem& p = of.p;
   std::string text = formatted("{}{}x{}x{} {}{}", batch_text(p.batch), of.m, of.n, of.k, name_of(p.in),
                                p.out == p.in ? "" : formatted(" to {}", name_of(p.out)));
@@ -178,7 +178,7 @@ void set_tolerance(Case& made, const GemmProblem& p) {
   made.absolute = p.out == Scalar::half ? 0x1p-24 : 0x1p-126;
 }
 
-Case read(const Words& words) {
+Case read_gemm(const Words& words) {
   Product of;
   const auto sizes = words.sizes("shape");
   of.m = sizes[0], of.n = sizes[1], of.k = sizes[2];
@@ -203,7 +203,7 @@ Case read(const Words& words) {
   const double products = static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k);
   const bool repeats = products > 0x1p31 && !of.how.transpose_a && p.batch == 1 && !p.turned;
   of.rows = repeats ? kRows : std::max<std::size_t>(of.m, 1);
-  Case made = case_of(text_of(of, words), p, plan_gemm);
+  Case made = case_of(product_text(of, words), p, plan_gemm);
   made.operations = 2 * products * static_cast<double>(p.batch);
   set_tolerance(made, p);
   const std::size_t results = detail::size_product(of.m, of.n, p.batch);
@@ -335,7 +335,7 @@ Operation gemm_operation() {
                 {.name = "scale", .kind = WordKind::real, .help = "Factor of each result", .usual = "1"},
                 choice_rule("residual", "Add a residual matrix: one for each product, or one for all",
                             {"none", "each", "one"})},
-      .read = read,
+      .read = read_gemm,
       .samples =
           {.edges =
                {"1x1x1 float", "67x35x131 float",

@@ -68,7 +68,7 @@ struct Plain {
   }
 };
 
-Case read(const Words& words) {
+Case read_heat(const Words& words) {
   HeatProblem problem;
   const GridSize size = grid_size(words);
   problem.type = words.scalar("type");
@@ -144,7 +144,7 @@ Operation heat_operation() {
                 choice_rule("mean", "Mean of the conductivities of two cells", {"harmonic", "arithmetic"}),
                 flag_rule("source", "Read a source for each cell; bytes do not count it"),
                 flag_rule("in-place", "The result replaces the input")},
-      .read = read,
+      .read = read_heat,
       // GPUs: a step at 0.88 of the copy bandwidth, and of several steps each 1.8 times as fast. CPUs: 0.95
       // of C++ with two threads for one step, and 1.5 times its rate for ten, as shares of memcpy (0.80 and
       // 0.75).

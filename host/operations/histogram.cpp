@@ -44,7 +44,7 @@ Spread spread_of(const Words& words) {
   return s;
 }
 
-ArrayRule elements_of(const Spread& s) {
+ArrayRule spread_elements(const Spread& s) {
   ArrayRule rule{"in", s.type, s.elements(), {}};
   const double low = s.low, range = s.high - s.low, bins = static_cast<double>(s.bins);
   const bool zipf = s.kind == "zipf", equal = s.kind == "equal";
@@ -95,7 +95,7 @@ HistogramProblem problem_of(const Spread& s) {
   return problem;
 }
 
-std::string text_of(const Spread& s) {
+std::string spread_text(const Spread& s) {
   return formatted("{}{} {} {}, {}{} bins", batch_text(s.batch), s.size, s.kind, name_of(s.type),
                    s.channels == 1 ? "" : formatted("{} x ", s.channels), s.bins);
 }
@@ -111,13 +111,13 @@ void each_element(const Spread& s, const HostArrays& arrays, const Visit& visit)
   }
 }
 
-Case read(const Words& words) {
+Case read_histogram(const Words& words) {
   Spread s = spread_of(words);
   s.channels = words.number("channels");
   s.edges = words.flag("edges");
   const HistogramProblem problem = problem_of(s);
-  Case made = case_of(text_of(s) + (s.edges ? " between edges" : ""), problem, plan_histogram);
-  made.in = {elements_of(s)};
+  Case made = case_of(spread_text(s) + (s.edges ? " between edges" : ""), problem, plan_histogram);
+  made.in = {spread_elements(s)};
   if (s.edges)  // up to a number that every type has
     made.in.push_back({"edges", s.type, s.bins + 1, {.offsets_of = static_cast<std::size_t>(s.high) - 1}});
   made.out = {{"out", Scalar::uint32, s.results()}};
@@ -144,10 +144,11 @@ Case read_weighted(const Words& words) {
   problem.out = is_float(problem.weights)
                     ? (problem.weights == Scalar::float64 ? Scalar::float64 : Scalar::float32)
                     : (is_signed(problem.weights) ? Scalar::int64 : Scalar::uint64);
-  Case made = case_of(formatted("{}, weights {}", text_of(s), name_of(problem.weights)), problem,
+  Case made = case_of(formatted("{}, weights {}", spread_text(s), name_of(problem.weights)), problem,
                       plan_histogram_weighted);
   const bool negative = is_float(problem.weights) || is_signed(problem.weights);
-  made.in = {elements_of(s), {"weights", problem.weights, s.elements(), {.most = 100, .negative = negative}}};
+  made.in = {spread_elements(s),
+             {"weights", problem.weights, s.elements(), {.most = 100, .negative = negative}}};
   made.out = {{"out", problem.out, s.results()}};
   made.relative = is_float(problem.out) ? 1e-7 : 0;  // sums are exact, and rounded once
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
@@ -178,7 +179,7 @@ std::vector<WordRule> spread_rules(const std::vector<WordRule>& more) {
 }
 
 /// The rules, types and sizes in which kernels differ, in the variant that is chosen.
-std::vector<Programs> programs() {
+std::vector<Programs> histogram_programs() {
   std::vector<Programs> all{{"16777216"}};
   const auto add = [&](const char* words, BinRule rule, const char* more = "") {
     all.push_back({words, {""}, formatted("rule={} {}", static_cast<int>(rule), more)});
@@ -210,7 +211,7 @@ Operation histogram_operation() {
                 {"cpu", "a table for each thread"}},
       .words = spread_rules({number_rule("channels", "Interleaved channels, 1 to 4", "1"),
                              flag_rule("edges", "Bins of different widths, between given edges")}),
-      .read = read,
+      .read = read_histogram,
       // GPUs: 0.95 of what CUB does with floats on an H200, and 1.5 times its rate with bytes, as shares of
       // the copy bandwidth measured beside it (CUB 3873, 4214, 2194 GB/s; copy 4252). CPUs: 0.9 of C++ with
       // two threads and four tables each, as shares of memcpy (0.28 and 0.23).
@@ -234,7 +235,7 @@ Operation histogram_operation() {
                      "268435456 --bins 4096 --spread equal", "268435456 --bins 4096 --spread zipf",
                      "268435456 --bins 65536 --spread zipf", "268435456 --bins 1048576",
                      "268435456 --bins 1048576 --spread equal", "268435456 --bins 1048576 --spread zipf"}},
-      .programs = programs(),
+      .programs = histogram_programs(),
   };
 }
 

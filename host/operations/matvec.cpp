@@ -11,7 +11,7 @@ namespace smem::operations {
 namespace {
 
 /// y = a x, or y = x a.
-Case read(const Words& words, bool by_rows) {
+Case read_matvec(const Words& words, bool by_rows) {
   const std::size_t rows = words.sizes("shape")[0], cols = words.sizes("shape")[1];
   const std::size_t batch = words.number("batch");
   const FloatMode mode = words.flag("compensated") ? FloatMode::compensated : FloatMode::reproducible;
@@ -62,7 +62,7 @@ Operation product(std::string_view name, std::string_view summary, bool by_rows)
       .steps = reduction_steps(),
       .words = {shape_rule("Of the matrix"), scalar_rule(), batch_rule(),
                 flag_rule("compensated", "Compensated summation: carries rounding errors along")},
-      .read = [by_rows](const Words& words) { return read(words, by_rows); },
+      .read = [by_rows](const Words& words) { return read_matvec(words, by_rows); },
       .samples = {.edges = {"1x1", "37x131 --batch 3", "131x37", "67x300 int --compensated"},
                   .small = {"512x512", "501x1003"},
                   .usual = {"4096x4096", "4096x4096 half"},

@@ -17,7 +17,7 @@ double median_of(const std::vector<double>& window, std::size_t /*edge*/) {
   return *middle;
 }
 
-Case read(const Words& words) {
+Case read_median_blur(const Words& words) {
   return window_case(words, {WindowOp::median, "median", median_of, median_blur});
 }
 
@@ -31,7 +31,7 @@ Operation median_blur_operation() {
                 {"columns", "of 5 x 5: columns sorted once for all windows that have them"},
                 {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
-      .read = read,
+      .read = read_median_blur,
       .samples = {.edges = {"1x1 float", "131x37 float --window 5",
                             "67x20 uchar --channels 3 --batch 2 --boundary clamp",
                             "33x9x2 half --boundary zero"},

@@ -34,7 +34,7 @@ void means(const MovingMeanProblem& p, MeanEnds ends, const HostArray& in, HostA
   }
 }
 
-Case read(const Words& words) {
+Case read_moving_mean(const Words& words) {
   const GridSize plane = plane_of(words);
   const std::size_t rows = detail::size_product(plane.height, words.number("batch"));
   const MovingMeanProblem p{words.scalar("type"), results_of(words), plane.width, rows,
@@ -84,7 +84,7 @@ Operation moving_mean_operation() {
                             "Windows that leave the row: the mean of the elements inside, or with zeros",
                             {"shrink", "zero"}),
                 number_rule("batch", "Number of planes", "1")},
-      .read = read,
+      .read = read_moving_mean,
       // Windows for each way to sum: in a tile, in several, and in blocks through global memory.
       .samples = {.edges = {"1 uchar --window 1", "37x3 uchar --window 5",
                             "1000x3 ushort --window 8 --out float32", "4099x2 half --window 101 --batch 2",

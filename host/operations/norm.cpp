@@ -34,7 +34,7 @@ void compute_row(const NormProblem& p, double epsilon, std::size_t row, const Ho
   }
 }
 
-Case read(const Words& words) {
+Case read_norm(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   NormProblem p{.op = words.enumerator<NormOp>("op"),
                 .in = words.scalar("type"),
@@ -56,10 +56,10 @@ Case read(const Words& words) {
   Case made = case_of(formatted("{} of {}{} x {} {}{}", name_of(p.op), batch_text(p.batch), p.rows, p.cols,
                                 name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
                       p, plan_norm);
-  made.in = {{"in", p.in, elements, {.number = norm_number}}};
+  made.in = {{"in", p.in, elements, {.number = rounded_number}}};
   if (p.weight) made.in.push_back({"weight", p.weights, p.cols, {.number = norm_weight}});
   if (p.bias) made.in.push_back({"bias", p.weights, p.cols, {.number = norm_weight}});
-  if (p.residual) made.in.push_back({"residual", p.in, elements, {.number = norm_number}});
+  if (p.residual) made.in.push_back({"residual", p.in, elements, {.number = rounded_number}});
   made.out = {{"out", p.out, elements}};
   if (p.sum) made.out.push_back({"sum", p.out, elements});
   for (const std::vector<ArrayRule>* rules : {&made.in, &made.out})
@@ -119,7 +119,7 @@ Operation norm_operation() {
                  .usual = "1e-5"},
                 results_rule(),
                 batch_rule()},
-      .read = read,
+      .read = read_norm,
       .samples = {.edges = {"1x1 --op rms_norm", "37x131 --batch 3 --weight --bias",
                             "5x4099 --op rms_norm --weight", "300x7 half --weight --bias --sum",
                             "3x40001 half --out float32 --weight --weights float32",

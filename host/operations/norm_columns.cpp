@@ -38,7 +38,7 @@ void compute_column(const NormColumnsProblem& p, double epsilon, std::size_t num
   }
 }
 
-Case read(const Words& words) {
+Case read_norm_columns(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   NormColumnsProblem p{.op = words.enumerator<NormOp>("op"),
                        .in = words.scalar("type"),
@@ -60,10 +60,10 @@ Case read(const Words& words) {
       case_of(formatted("{} of columns of {}{} x {} {}{}", name_of(p.op), batch_text(p.batch), p.rows, p.cols,
                         name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
               p, plan_norm_columns);
-  made.in = {{"in", p.in, elements, {.number = norm_number}}};
+  made.in = {{"in", p.in, elements, {.number = rounded_number}}};
   if (p.weight) made.in.push_back({"weight", p.weights, p.rows, {.number = norm_weight}});
   if (p.bias) made.in.push_back({"bias", p.weights, p.rows, {.number = norm_weight}});
-  if (p.residual) made.in.push_back({"residual", p.in, elements, {.number = norm_number}});
+  if (p.residual) made.in.push_back({"residual", p.in, elements, {.number = rounded_number}});
   made.out = {{"out", p.out, elements}};
   if (p.sum) made.out.push_back({"sum", p.out, elements});
   for (const std::vector<ArrayRule>* rules : {&made.in, &made.out})
@@ -121,7 +121,7 @@ Operation norm_columns_operation() {
                  .usual = "1e-5"},
                 results_rule(),
                 batch_rule()},
-      .read = read,
+      .read = read_norm_columns,
       .samples = {.edges = {"1x1 --op rms_norm", "37x131 --batch 3 --weight --bias",
                             "4099x5 --op rms_norm --weight", "7x300 half --weight --bias --sum",
                             "40001x3 half --out float32 --weight --weights float32",

@@ -11,8 +11,6 @@
 
 namespace smem::operations {
 
-/// Numbers from -8 to 8, of which float32 holds also the sum of two.
-inline double norm_number(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-16 - 8; }
 /// Numbers from 0.5 to 1.5.
 inline double norm_weight(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-20 + 0.5; }
 

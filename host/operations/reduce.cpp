@@ -102,7 +102,7 @@ void check_shape(const Words& words, const Extents& extents, bool by_columns, bo
   if (by_segments && extents.is_matrix) refuse("reduce", "segments", "a vector", words.text("shape"));
 }
 
-Case read(const Words& words) {
+Case read_reduce(const Words& words) {
   const Extents extents = extents_of("reduce", words);
   const ReduceOp op = words.enumerator<ReduceOp>("op");
   const bool compensated = words.flag("compensated"), by_columns = words.flag("columns");
@@ -171,7 +171,7 @@ Case read(const Words& words) {
 }
 
 /// Every operation on floats, and every type with the sum: the rest is made of the same parts.
-std::vector<Programs> programs() {
+std::vector<Programs> reduce_programs() {
   constexpr std::string_view kVector = "16777216";
   std::vector<Programs> all;
   const auto add = [&](std::string_view extents, ReduceOp op, Scalar in, const char* more = "",
@@ -220,7 +220,7 @@ Operation reduce_operation() {
            number_rule("segments", "Number of segments of the vector, reduced separately; 0: no segments",
                        "0"),
            flag_rule("compensated", "Compensated summation: carries rounding errors along")}),
-      .read = read,
+      .read = read_reduce,
       // Shares of the copy bandwidth, which counts reads and writes: a reduction only reads. Of 2^20 floats:
       // 1.5 times the 8.0 us that CUB takes on an H200 in a queue of many, beside a copy kernel's 6.9 us.
       .samples = {.edges = {"1", "1009", "70001", "70001 --compensated", "70001 uchar --op minmax",
@@ -241,7 +241,7 @@ Operation reduce_operation() {
                                  goal("134217728 half", 0.80),
                                  goal("268435456 int8", 0.48)},  // twice the elements of float
                   .weak = {"1000", "30000", "1000000", "5000000"}},
-      .programs = programs(),
+      .programs = reduce_programs(),
   };
 }
 

@@ -42,7 +42,7 @@ void reduce_plainly(const ReduceByKeyProblem& p, const HostArrays& arrays) {
   arrays.out[2].set(0, static_cast<double>(runs));
 }
 
-Case read(const Words& words) {
+Case read_reduce_by_key(const Words& words) {
   const double run = words.real("run-length");
   if (!(run >= 1 && run <= 1e12))
     refuse("reduce_by_key", "run-length", "1 to 10^12", words.text("run-length"));
@@ -100,7 +100,7 @@ Operation reduce_by_key_operation() {
                 reduction_rule(ReduceOp::all),
                 flag_rule("unique", "Keep the first element of each run, do not reduce (unique_by_key)"),
                 {"run-length", WordKind::real, "Elements of a run, in the mean", "8"}},
-      .read = read,
+      .read = read_reduce_by_key,
       .samples = {.edges = {"1", "1009", "300007", "300007 --run-length 1 --unique",
                             "70001 uchar --op max --keys ulong",
                             "70001 half --op min --keys half --run-length 100",

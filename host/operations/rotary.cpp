@@ -13,8 +13,6 @@ namespace smem::operations {
 
 namespace {
 
-/// Numbers from -8 to 8.
-double number_of(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-16 - 8; }
 /// Positions, from 0 to 2^20.
 double position_of(std::uint64_t random) { return static_cast<double>(random >> 44); }
 
@@ -35,7 +33,7 @@ void rotate_head(const RotaryProblem& p, double base, double position, std::size
   }
 }
 
-Case read(const Words& words) {
+Case read_rotary(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   RotaryProblem p{.type = words.scalar("type"),
                   .pairs = words.enumerator<RotaryPairs>("pairs"),
@@ -55,7 +53,7 @@ Case read(const Words& words) {
       formatted("{}{} x {} x {} {}", batch_text(p.batch), p.rows, p.heads, p.head_size, name_of(p.type)), p,
       plan_rotary);
   const std::size_t elements = detail::size_product(rows, cols);
-  made.in = {{"in", p.type, elements, {.number = number_of}}};
+  made.in = {{"in", p.type, elements, {.number = rounded_number}}};
   if (given) made.in.push_back({"positions", Scalar::int32, rows, {.number = position_of}});
   made.out = {{"out", p.type, elements}};
   for (const std::vector<ArrayRule>* rules : {&made.in, &made.out})
@@ -99,7 +97,7 @@ Operation rotary_operation() {
                 flag_rule("positions", "Read positions from a vector: random numbers from 0 to 2^20"),
                 {.name = "base", .kind = WordKind::real, .help = "Base of the angles", .usual = "10000"},
                 batch_rule()},
-      .read = read,
+      .read = read_rotary,
       .samples = {.edges = {"1x1x2", "37x3x10 --batch 3 --rotated 6 --positions", "5x7x64 half --positions",
                             "19x2x80 bfloat16 --pairs neighbours --rotated 32",
                             "300x1x128 --pairs neighbours", "33x5x24 half --pairs neighbours --batch 2",

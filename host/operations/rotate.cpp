@@ -28,7 +28,7 @@ Case planned(const std::string& text, const FlipProblem& matrices, Rotation rota
   return case_of(text, problem, plan_transpose);
 }
 
-Case read(const Words& words) {
+Case read_rotate(const Words& words) {
   const std::size_t bytes = words.element_bytes("type"), batch = words.number("batch");
   const std::size_t rows = words.sizes("shape")[0], cols = words.sizes("shape")[1];
   const std::string& degrees = words.text("degrees");
@@ -76,7 +76,7 @@ Operation rotate_operation() {
       .steps = steps,
       .words = {shape_rule("Of the input"), element_rule(), batch_rule(),
                 choice_rule("degrees", "By so many degrees", {"90", "180", "270"})},
-      .read = read,
+      .read = read_rotate,
       .samples = {.edges = {"1x1 uchar", "37x131 uchar --batch 3", "65x33 ushort --degrees 180",
                             "129x258 float --degrees 270", "67x35 float4", "1x300 double --degrees 270"},
                   .small = {"512x512 float", "512x512 float --degrees 180", "1001x999 float --degrees 270"},

@@ -106,7 +106,7 @@ void scan_plainly(const ScanProblem& p, const HostArray& in, const std::vector<H
   });
 }
 
-Case read(const Words& words) {
+Case read_scan(const Words& words) {
   const Extents extents = extents_of("scan", words);
   const ReduceOp op = words.enumerator<ReduceOp>("op");
   const bool in_place = words.flag("in-place");
@@ -165,7 +165,7 @@ Case read(const Words& words) {
   return made;
 }
 
-std::vector<Programs> programs() {
+std::vector<Programs> scan_programs() {
   const std::vector<std::string> usual{"reduce_then_scan", "look_back", "cpu"};
   return {{"268435456"},
           {"268435456 uint64 --exclusive", usual},
@@ -195,7 +195,7 @@ Operation scan_operation() {
            number_rule("segments", "Number of segments of the vector, scanned separately; 0: no segments",
                        "0"),
            flag_rule("in-place", "Scan in place")}),
-      .read = read,
+      .read = read_scan,
       // CUB's inclusive scan of 2^28 elements has 0.74 of an H200's copy bandwidth; smem aims at 0.90.
       .samples = {.edges = {"1", "1009", "300007", "70001 uchar --op max --exclusive",
                             "70001 --op min --exclusive", "37x131 --batch 3",
@@ -210,7 +210,7 @@ Operation scan_operation() {
                             "16384x16384 --columns", "268435456 --by-key", "268435456 --in-place"},
                   .weak_usual = {goal("16777216", 0.75)},
                   .weak = {"1000", "30000", "1000000", "5000000"}},
-      .programs = programs(),
+      .programs = scan_programs(),
   };
 }
 

@@ -79,7 +79,7 @@ cl::Event call_select(const Context& context, const SelectProblem& p, const Call
   }
 }
 
-Case read(const Words& words) {
+Case read_select(const Words& words) {
   const double per_cent = words.real("per-cent");
   if (!(per_cent >= 0 && per_cent <= 100)) refuse("select", "per-cent", "0 to 100", words.text("per-cent"));
   SelectProblem problem;
@@ -123,7 +123,7 @@ Operation select_operation() {
                 scalar_rule(),
                 choice_rule("op", "The call", names_to(SelectOp::run_length_encode)),
                 {"per-cent", WordKind::real, "Share of the elements that are selected", "50"}},
-      .read = read,
+      .read = read_select,
       // CUB's DeviceSelect::If takes 0.608 ms on an H200 for 2^28 floats of which half are selected: 0.62 of
       // the copy bandwidth, by the bytes that must be moved.
       .samples = {.edges = {"1", "1009", "300007", "70001 uchar --per-cent 99",

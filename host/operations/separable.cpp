@@ -23,7 +23,7 @@ void set_tolerance(Filter filter, Scalar type, Case& made) {
     made.absolute = type == Scalar::float64 ? 0x1p-30 : is_float(type) ? 0x1p-8 : made.absolute;
 }
 
-Case read(const Words& words) {
+Case read_separable(const Words& words) {
   const PackedGrids packed = packed_grids(words);
   auto taps = pair_of(words, "window");
   check_weights("separable", "window", {detail::size_sum(taps[0], taps[1])});
@@ -93,7 +93,7 @@ Operation separable_operation() {
                            "5"),
                 choice_rule("filter", "The weights", {"gaussian", "unsharp", "weights"}), channels_rule(),
                 boundary_rule("mirror")},
-      .read = read,
+      .read = read_separable,
       // GPUs: what fused passes should leave of the copy bandwidth. CPUs: the time of OpenCV's filters with
       // two threads (floats: Gaussian 5 x 5 15 ms, 15 x 15 45 ms; bytes: at half their speed 7.2 and 22.6 ms)
       // as shares of a memcpy of 24.9 GB/s.

@@ -26,7 +26,7 @@ cl::Event magnitude(const Context& context, const ConstGrid& in, const Grid& out
   return sobel(context, in, out, {Gradient::magnitude, edge}, edges, options);
 }
 
-Case read(const Words& words) {
+Case read_sobel(const Words& words) {
   Case made = window_case(words, {WindowOp::gradient, "gradient", magnitude_of, magnitude});
   // Of a root, which no half-way case of integers is.
   const Scalar type = made.in[0].type;
@@ -45,7 +45,7 @@ Operation sobel_operation() {
                 {"columns", "columns sorted once: medians only"},
                 {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
-      .read = read,
+      .read = read_sobel,
       .samples = {.edges = {"1x1 float", "131x37 float --window 5",
                             "67x20 uchar --channels 3 --batch 2 --boundary clamp",
                             "33x9x2 half --boundary zero"},

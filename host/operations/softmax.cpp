@@ -2,6 +2,7 @@
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
 #include "operations/planes.hpp"
+#include "operations/softmaxes.hpp"
 
 #include "formatted.hpp"
 
@@ -14,18 +15,6 @@
 namespace smem::operations {
 
 namespace {
-
-/// Numbers from -8 to 8, whose differences float32 holds.
-double number_of(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-16 - 8; }
-
-/// What a result may differ by, of its size: a unit in the last place of its type, since both results are
-/// rounded, the rounding of an exponential (3 units), and of a sum of `cols` positive numbers, which err at
-/// random.
-double relative_tolerance(Scalar in, Scalar out, std::size_t cols) {
-  const double unit = in == Scalar::float64 ? 0x1p-53 : 0x1p-24;
-  const double computed = unit * (16 + 4 * std::sqrt(static_cast<double>(cols)));
-  return computed + (out == Scalar::half ? 0x1p-10 : out == Scalar::bfloat16 ? 0x1p-7 : 0);
-}
 
 void compute_row(SoftmaxOp op, std::size_t row, std::size_t cols, const HostArray& in, HostArray& out) {
   const std::size_t first = row * cols;
@@ -41,7 +30,7 @@ void compute_row(SoftmaxOp op, std::size_t row, std::size_t cols, const HostArra
   }
 }
 
-Case read(const Words& words) {
+Case read_softmax(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   SoftmaxProblem p{words.enumerator<SoftmaxOp>("op"),
                    words.scalar("type"),
@@ -56,15 +45,15 @@ Case read(const Words& words) {
                                 name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
                       p, plan_softmax);
   const bool one_a_row = p.op == SoftmaxOp::logsumexp;
-  made.in = {{"in", p.in, elements, {.number = number_of}}};
+  made.in = {{"in", p.in, elements, {.number = rounded_number}}};
   made.out = {{"out", p.out, one_a_row ? rows : elements}};
   made.bytes = static_cast<double>(made.in[0].bytes() + made.out[0].bytes());
   if (p.cols > 4096) made.slow = {"naive"};
-  made.relative = relative_tolerance(p.in, p.out, p.cols);
+  made.relative = softmax_tolerance(p.in, p.out, p.cols);
   // Halves below 2^-14 are 2^-24 apart, and so may be those of both sides. Logarithms have absolute errors
   // too, which are differences of numbers up to 32.
   made.absolute = p.op == SoftmaxOp::softmax ? (p.out == Scalar::half ? 0x1p-24 : 0)
-                                             : 32 * relative_tolerance(p.in, Scalar::float64, p.cols);
+                                             : 32 * softmax_tolerance(p.in, Scalar::float64, p.cols);
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const Matrix in = arrays.in[0].matrix(p.rows, p.cols, p.batch);
     if (one_a_row) return logsumexp(context, in, arrays.out[0].vector(), options);
@@ -95,7 +84,7 @@ Operation softmax_operation() {
                 {"cpu", "one thread a row, in its cache"}},
       .words = {shape_rule("Rows, and elements of each"), scalar_rule(),
                 choice_rule("op", "The call", names_to(SoftmaxOp::logsumexp)), results_rule(), batch_rule()},
-      .read = read,
+      .read = read_softmax,
       .samples = {.edges = {"1x1", "37x131 --batch 3", "5x4099 --op log_softmax", "300x7 half",
                             "3x40001 half --out float32", "33x1000 bfloat16 --op log_softmax",
                             "19x257 double --op logsumexp", "2x70001 --op logsumexp"},

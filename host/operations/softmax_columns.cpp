@@ -2,6 +2,7 @@
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
 #include "operations/planes.hpp"
+#include "operations/softmaxes.hpp"
 
 #include "formatted.hpp"
 
@@ -14,17 +15,6 @@
 namespace smem::operations {
 
 namespace {
-
-/// Numbers from -8 to 8, whose differences float32 holds.
-double number_of(std::uint64_t random) { return static_cast<double>(random >> 44) * 0x1p-16 - 8; }
-
-/// As of softmax: a unit in the last place of the result's type, the rounding of an exponential (3 units),
-/// and of a sum of `rows` positive numbers, which err at random.
-double relative_tolerance(Scalar in, Scalar out, std::size_t rows) {
-  const double unit = in == Scalar::float64 ? 0x1p-53 : 0x1p-24;
-  const double computed = unit * (16 + 4 * std::sqrt(static_cast<double>(rows)));
-  return computed + (out == Scalar::half ? 0x1p-10 : out == Scalar::bfloat16 ? 0x1p-7 : 0);
-}
 
 /// `number`: of the column in the batch.
 void compute_column(const SoftmaxColumnsProblem& p, std::size_t number, const HostArray& in, HostArray& out) {
@@ -41,7 +31,7 @@ void compute_column(const SoftmaxColumnsProblem& p, std::size_t number, const Ho
   }
 }
 
-Case read(const Words& words) {
+Case read_softmax_columns(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   const SoftmaxColumnsProblem p{words.enumerator<SoftmaxOp>("op"),
                                 words.scalar("type"),
@@ -56,15 +46,15 @@ Case read(const Words& words) {
                         name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
               p, plan_softmax_columns);
   const bool one_a_column = p.op == SoftmaxOp::logsumexp;
-  made.in = {{"in", p.in, elements, {.number = number_of}}};
+  made.in = {{"in", p.in, elements, {.number = rounded_number}}};
   made.out = {{"out", p.out, one_a_column ? columns : elements}};
   made.bytes = static_cast<double>(made.in[0].bytes() + made.out[0].bytes());
   if (p.cols < 4096) made.slow = {"naive"};
-  made.relative = relative_tolerance(p.in, p.out, p.rows);
+  made.relative = softmax_tolerance(p.in, p.out, p.rows);
   // Halves below 2^-14 are 2^-24 apart, and so may be those of both sides. Logarithms have absolute errors
   // too, which are differences of numbers up to 32.
   made.absolute = p.op == SoftmaxOp::softmax ? (p.out == Scalar::half ? 0x1p-24 : 0)
-                                             : 32 * relative_tolerance(p.in, Scalar::float64, p.rows);
+                                             : 32 * softmax_tolerance(p.in, Scalar::float64, p.rows);
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const Matrix in = arrays.in[0].matrix(p.rows, p.cols, p.batch);
     if (one_a_column) return logsumexp_columns(context, in, arrays.out[0].vector(), options);
@@ -96,7 +86,7 @@ Operation softmax_columns_operation() {
       .words = {shape_rule("Rows, and elements of each"), scalar_rule(),
                 choice_rule("op", "Result of each column", names_to(SoftmaxOp::logsumexp)), results_rule(),
                 batch_rule()},
-      .read = read,
+      .read = read_softmax_columns,
       .samples = {.edges = {"1x1", "37x131 --batch 3", "2049x7 --op log_softmax", "7x300 half",
                             "40001x3 half --out float32", "1000x33 bfloat16 --op log_softmax",
                             "257x19 double --op logsumexp", "70001x2 --op logsumexp"},

@@ -26,7 +26,7 @@ void sort_plainly(const SortProblem& p, const HostArrays& arrays) {
   }
 }
 
-Case read(const Words& words) {
+Case read_sort(const Words& words) {
   SortProblem problem;
   problem.keys = words.scalar("type");
   problem.size = words.number("size");
@@ -109,7 +109,7 @@ Operation sort_operation() {
                     number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
                 flag_rule("descending", "Sort in descending order"),
                 flag_rule("in-place", "Sort in place")},
-      .read = read,
+      .read = read_sort,
       // CUB sorts 48.8 * 10^9 uint32 keys a second on an H200, and 30.7 * 10^9 pairs: 0.092 and 0.116 of its
       // copy bandwidth, by the bytes that go in and come out. smem aims at 0.95 of that.
       .samples = {.edges = {"1", "1009", "70001", "300007 float", "9001 uchar --descending",

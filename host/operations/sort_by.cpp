@@ -15,7 +15,7 @@ namespace smem::operations {
 
 namespace {
 
-Case read(const Words& words) {
+Case read_sort_by(const Words& words) {
   const Scalar number = words.scalar("type");
   const std::size_t size = words.number("size"), count = words.flag("pairs") ? 2 : 1;
   const bool descending = words.flag("descending");
@@ -65,7 +65,7 @@ Operation sort_by_operation() {
                 or_zero(number_rule("distinct",
                                     "Number of different numbers; 0: random numbers of all values", "0")),
                 flag_rule("descending", "Sort in descending order")},
-      .read = read,
+      .read = read_sort_by,
       .samples = {.edges = {"1", "1009 --pairs --distinct 5", "70001 float --descending",
                             "9001 double --pairs", "30011 uchar"},
                   .small = {"1048576"},

@@ -27,7 +27,7 @@ void sort_row_plainly(const SortRowsProblem& p, std::size_t row, const std::vect
   }
 }
 
-SortRowsProblem problem_of(const Words& words) {
+SortRowsProblem rows_problem_of(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   SortRowsProblem p;
   p.keys = words.scalar("type");
@@ -46,8 +46,8 @@ SortRowsProblem problem_of(const Words& words) {
   return p;
 }
 
-Case read(const Words& words) {
-  const SortRowsProblem p = problem_of(words);
+Case read_sort_rows(const Words& words) {
+  const SortRowsProblem p = rows_problem_of(words);
   const std::size_t rows = detail::size_product(p.rows, p.batch),
                     elements = detail::size_product(rows, p.cols);
   const bool pairs = p.payload == SortPayload::values, places = p.payload == SortPayload::places;
@@ -120,7 +120,7 @@ Operation sort_rows_operation() {
                     number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
                 flag_rule("descending", "Sort in descending order"),
                 flag_rule("in-place", "Sort in place")},
-      .read = read,
+      .read = read_sort_rows,
       // PyTorch sorts 29.9, 19.3, 13.0 and 10.4 * 10^9 keys a second of these rows on an H200. smem aims at
       // 6, 6, 5 and 3 times that, which are so many shares of the copy bandwidth.
       .samples = {.edges = {"1x1", "37x31 --batch 2", "129x64 int --in-place", "65x200 half --payload values",

@@ -12,7 +12,7 @@ namespace smem::operations {
 
 namespace {
 
-SortSegmentsProblem problem_of(const Words& words) {
+SortSegmentsProblem segments_problem_of(const Words& words) {
   SortSegmentsProblem p;
   p.keys = words.scalar("type");
   p.size = words.number("size");
@@ -30,8 +30,8 @@ SortSegmentsProblem problem_of(const Words& words) {
   return p;
 }
 
-Case read(const Words& words) {
-  const SortSegmentsProblem p = problem_of(words);
+Case read_sort_segments(const Words& words) {
+  const SortSegmentsProblem p = segments_problem_of(words);
   const bool pairs = p.payload == SortPayload::values, places = p.payload == SortPayload::places;
   const Scalar value = pairs ? words.scalar("value") : p.value_bytes == 8 ? Scalar::uint64 : Scalar::uint32;
   Case made = case_of(formatted("{} {} in {} segments{}", p.size, name_of(p.keys), p.segments,
@@ -112,7 +112,7 @@ Operation sort_segments_operation() {
                  .usual = "uint32"},
                 flag_rule("descending", "Sort in descending order"),
                 flag_rule("in-place", "Sort in place")},
-      .read = read,
+      .read = read_sort_segments,
       .samples = {.edges = {"1 --segments 1", "1009 --segments 100 int --in-place",
                             "70001 --segments 9 --payload values", "30011 half --segments 5000",
                             "20011 ulong --segments 40 --payload places --descending",

@@ -37,7 +37,7 @@ std::string largest_of(const std::vector<Tap>& taps) {
   return text;
 }
 
-Case read(const Words& words) {
+Case read_stencil(const Words& words) {
   const PackedGrids packed = packed_grids(words);
   std::vector<std::size_t> reach = words.sizes("radius");
   reach.resize(3, 0);
@@ -88,7 +88,7 @@ Case read(const Words& words) {
 }
 
 /// What registers hold is what differs: types, channels, windows, alignments.
-std::vector<Programs> programs() {
+std::vector<Programs> stencil_programs() {
   const std::string volume = "512x512x512", image = "8192x8192";
   const std::string leave = formatted("boundary={}", static_cast<int>(Boundary::leave));
   std::vector<Programs> all{
@@ -135,7 +135,7 @@ Operation stencil_operation() {
                             "Which neighbours have a weight; expression: the maximum of a star, in OpenCL C",
                             {"box", "star", "expression"}),
                 channels_rule(), boundary_rule("clamp")},
-      .read = read,
+      .read = read_stencil,
       // GPUs: of an H200. CPUs: as fast as OpenCV's filter2D with two threads for float, half as fast for
       // bytes, which is judged beside it; the shares here are for information.
       .samples =
@@ -165,7 +165,7 @@ Operation stencil_operation() {
            .weak = {goal("8192x8192 uchar --channels 4", 0.90),
                     goal("8192x8192 uchar --radius 2x2 --channels 4", 0.70),
                     goal("8192x8192 float --radius 3x3", 0.25), "8192x8192 float --radius 7x7"}},
-      .programs = programs(),
+      .programs = stencil_programs(),
   };
 }
 

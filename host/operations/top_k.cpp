@@ -16,7 +16,7 @@ namespace smem::operations {
 namespace {
 
 /// Elements of all values; or of `distinct` values, with all bits in use.
-Fill elements_of(Scalar type, std::size_t distinct) {
+Fill fill_of_keys(Scalar type, std::size_t distinct) {
   Fill fill;
   const double bits = 8.0 * static_cast<double>(size_of(type));
   fill.number = [=](std::uint64_t random) {
@@ -52,7 +52,7 @@ void select_plainly(const TopKProblem& p, std::size_t row, const HostArrays& arr
   }
 }
 
-Case read(const Words& words) {
+Case read_top_k(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   TopKProblem p;
   p.op = words.enumerator<TopKOp>("op");
@@ -76,7 +76,7 @@ Case read(const Words& words) {
               p, plan_top_k);
   const std::size_t distinct = words.number("distinct");
   if (distinct > 0) made.text += formatted(", {} distinct", distinct);
-  made.in = {{"in", p.type, elements, elements_of(p.type, distinct)}};
+  made.in = {{"in", p.type, elements, fill_of_keys(p.type, distinct)}};
   if (is_nth) {
     made.out = {{"out", p.type, 1}};
   } else {
@@ -124,7 +124,7 @@ Operation top_k_operation() {
                 flag_rule("unsorted", "Results in the order of their places, not sorted"),
                 or_zero(number_rule("distinct",
                                     "Number of different elements; 0: random elements of all values", "0"))},
-      .read = read,
+      .read = read_top_k,
       // 2^28 floats in 0.40 ms are 0.63 of an H200's copy bandwidth; PyTorch takes 5.1 ms.
       .samples = {.edges = {"1 --k 1", "37x131 --k 7 --batch 2", "5x4099 half --k 200 --unsorted",
                             "70001 --k 64 --least", "3x30011 uchar --k 1000 --distinct 3",

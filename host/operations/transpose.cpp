@@ -13,7 +13,7 @@ namespace smem::operations {
 
 namespace {
 
-Case read(const Words& words) {
+Case read_transpose(const Words& words) {
   const std::size_t bytes = words.element_bytes("type"), batch = words.number("batch");
   const std::size_t rows = words.sizes("shape")[0], cols = words.sizes("shape")[1];
   const bool in_place = words.flag("in-place");
@@ -52,7 +52,7 @@ Case read(const Words& words) {
 }
 
 /// Rows at cache lines; at words of 4, 8 and 16 bytes; anywhere.
-std::vector<Programs> programs() {
+std::vector<Programs> transpose_programs() {
   std::vector<Programs> all;
   for (const std::size_t bytes : {1, 2, 4, 8, 16})
     for (const char* place : {"", " --in-place"})
@@ -82,7 +82,7 @@ Operation transpose_operation() {
                 {"cpu", "one thread a tile, whole cache lines"}},
       .words = {shape_rule("Of the input"), element_rule(), batch_rule(),
                 flag_rule("in-place", "Input and output are the same square matrix")},
-      .read = read,
+      .read = read_transpose,
       // Odd shapes are primes or nearly: no tile divides them, and no row but the first is aligned.
       .samples = {.edges = {"1x1 uchar", "37x131 uchar --batch 3", "65x33 ushort", "129x258 float",
                             "1x300 float", "300x1 double --batch 2", "67x35 float4", "5003x7 float",
@@ -110,7 +110,7 @@ Operation transpose_operation() {
                            goal("4x4 float --batch 8388608", 0.80),  goal("7x7 float --batch 2097152", 0.80),
                            goal("16x16 float --batch 524288", 0.80), goal("30x30 float --batch 131072", 0.80),
                            goal("32749x32771 uchar", 0.80),          goal("32749x16381 ushort", 0.88)}},
-      .programs = programs(),
+      .programs = transpose_programs(),
   };
 }
 

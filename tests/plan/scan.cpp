@@ -20,7 +20,7 @@ using test::target;
 
 namespace {
 
-smem::ScanProblem vector_of(std::size_t size) {
+smem::ScanProblem scan_of(std::size_t size) {
   smem::ScanProblem problem;
   problem.cols = size;
   return problem;
@@ -39,7 +39,7 @@ TEST_CASE("plan of scan: problems of all kinds fit every target and its clamps")
            {ScanShape::vector, ScanShape::rows, ScanShape::columns, ScanShape::segments, ScanShape::keys}) {
         for (const Scalar type : {Scalar::int8, Scalar::float32, Scalar::uint64}) {
           for (const std::size_t size : {1, 1000, 1 << 22}) {
-            smem::ScanProblem problem = vector_of(size);
+            smem::ScanProblem problem = scan_of(size);
             problem.shape = shape;
             problem.in = problem.out = type;
             if (shape == ScanShape::rows || shape == ScanShape::columns) problem.rows = 1000;
@@ -73,7 +73,7 @@ TEST_CASE("plan of scan: problems of all kinds fit every target and its clamps")
 }
 
 TEST_CASE("plan of scan: what each kind of device chooses") {
-  const smem::ScanProblem problem = vector_of(std::size_t{1} << 28);
+  const smem::ScanProblem problem = scan_of(std::size_t{1} << 28);
   const smem::Plan nvidia = smem::plan_scan(target("sm_90"), problem);
   CHECK(nvidia.variant == "look_back");
   CHECK(nvidia.work_group[0] == 512);
@@ -96,7 +96,7 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
   impatient.long_loops = false;
   CHECK(smem::plan_scan(impatient, problem).variant == "reduce_then_scan");
   // Many short rows share work-groups, and need no second launch.
-  smem::ScanProblem rows = vector_of(100);
+  smem::ScanProblem rows = scan_of(100);
   rows.shape = ScanShape::rows;
   rows.rows = 100000;
   const smem::Plan plan = smem::plan_scan(target("sm_90"), rows);
@@ -128,9 +128,9 @@ TEST_CASE(
 TEST_CASE("plan of scan: look-back needs a way to publish, and no forward progress") {
   CHECK_FALSE(smem::Device().forward_progress);
   const smem::Device stopping = smem::clamp(target("sm_90"), "forward_progress=0");
-  CHECK(smem::plan_scan(stopping, vector_of(1 << 22), {.variant = "look_back"}).variant == "look_back");
+  CHECK(smem::plan_scan(stopping, scan_of(1 << 22), {.variant = "look_back"}).variant == "look_back");
   const auto error = test::failure_of(
-      [&] { smem::plan_scan(target("gfx90a"), vector_of(std::size_t{1} << 28), {.variant = "look_back"}); });
+      [&] { smem::plan_scan(target("gfx90a"), scan_of(std::size_t{1} << 28), {.variant = "look_back"}); });
   CHECK(error.argument == "variant");
   CHECK(test::contains(error.got, "cannot publish to each other"));
 }

@@ -22,7 +22,6 @@
 
 namespace fs = std::filesystem;
 using smem::runtime::DiskCache;
-using Outcome = DiskCache::Outcome;
 using Bytes = std::vector<unsigned char>;
 
 namespace {
@@ -46,21 +45,21 @@ TEST_CASE("disk cache: what is stored is found") {
   const test::Folder folder;
   const DiskCache cache(folder.path() / "made" / "when needed", kLimit);
   CHECK(cache.enabled());
-  CHECK(cache.load("key").outcome == Outcome::absent);
+  CHECK(cache.load("key").outcome == DiskCache::Outcome::absent);
   const Bytes content{0, 1, 2, 255, 0};
   CHECK(cache.store("key", content));
   const DiskCache again(cache.folder(), kLimit);
-  CHECK(again.load("key").outcome == Outcome::found);
+  CHECK(again.load("key").outcome == DiskCache::Outcome::found);
   CHECK(again.load("key").content == content);
-  CHECK(again.load("another key").outcome == Outcome::absent);
+  CHECK(again.load("another key").outcome == DiskCache::Outcome::absent);
   CHECK(cache.store("key", Bytes{9}));  // replaced
   CHECK(again.load("key").content == Bytes{9});
   CHECK(cache.store("empty", Bytes{}));
-  CHECK(again.load("empty").outcome == Outcome::found);
+  CHECK(again.load("empty").outcome == DiskCache::Outcome::found);
   CHECK(again.load("empty").content.empty());
   CHECK(test::files_in(cache.folder()).size() == 2);  // no temporary file stays
   cache.remove("key");
-  CHECK(cache.load("key").outcome == Outcome::absent);
+  CHECK(cache.load("key").outcome == DiskCache::Outcome::absent);
   cache.remove("never there");
 }
 
@@ -77,12 +76,12 @@ TEST_CASE("disk cache: every changed byte and every length but the right one is 
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 0x10);
     test::write_text(file, bad);
-    CHECK(cache.load("some key").outcome == Outcome::damaged);
+    CHECK(cache.load("some key").outcome == DiskCache::Outcome::damaged);
     test::write_text(file, good.substr(0, i));
-    CHECK(cache.load("some key").outcome == Outcome::damaged);
+    CHECK(cache.load("some key").outcome == DiskCache::Outcome::damaged);
   }
   test::write_text(file, good + "x");
-  CHECK(cache.load("some key").outcome == Outcome::damaged);
+  CHECK(cache.load("some key").outcome == DiskCache::Outcome::damaged);
   CHECK(cache.store("some key", content));  // replaces the damaged one
   CHECK(cache.load("some key").content == content);
 }
@@ -95,7 +94,7 @@ TEST_CASE("disk cache: an entry of another key under this key's name is not take
   cache.remove("mine");
   REQUIRE(cache.store("its1", Bytes{2}));  // of the same length
   fs::rename(only_file(folder.path()), mine);
-  CHECK(cache.load("mine").outcome == Outcome::damaged);
+  CHECK(cache.load("mine").outcome == DiskCache::Outcome::damaged);
 }
 
 TEST_CASE("disk cache: a folder or a link in an entry's place counts as damaged and is replaced") {
@@ -105,7 +104,7 @@ TEST_CASE("disk cache: a folder or a link in an entry's place counts as damaged 
   const fs::path file = only_file(folder.path());
   fs::remove(file);
   fs::create_directory(file);  // reading fails for everybody, root too
-  CHECK(cache.load("key").outcome == Outcome::damaged);
+  CHECK(cache.load("key").outcome == DiskCache::Outcome::damaged);
   CHECK(cache.store("key", Bytes{4}));
   CHECK(cache.load("key").content == Bytes{4});
   fs::rename(file, folder.path() / "elsewhere");
@@ -115,7 +114,7 @@ TEST_CASE("disk cache: a folder or a link in an entry's place counts as damaged 
   CHECK(cache.load("key").content == Bytes{5});
   fs::remove(file);
   fs::create_symlink(folder.path() / "elsewhere", file);  // a right entry, but reached through a link
-  CHECK(cache.load("key").outcome == Outcome::damaged);
+  CHECK(cache.load("key").outcome == DiskCache::Outcome::damaged);
   CHECK(cache.store("key", Bytes{6}));
   CHECK(cache.load("key").content == Bytes{6});
   CHECK(test::files_in(folder.path()).size() == 2);  // no temporary file stays
@@ -143,12 +142,12 @@ TEST_CASE("disk cache: files that others can write are not loaded, and are repla
   const test::Folder folder;
   const DiskCache cache(folder.path(), kLimit);
   const auto check = [&] {
-    CHECK(cache.load("key").outcome == Outcome::damaged);
+    CHECK(cache.load("key").outcome == DiskCache::Outcome::damaged);
     const std::vector<DiskCache::Entry> entries = cache.entries();
     REQUIRE(entries.size() == 1);
     CHECK(entries.front().key.empty());
     CHECK(cache.store("key", Bytes{1}));
-    CHECK(cache.load("key").outcome == Outcome::found);
+    CHECK(cache.load("key").outcome == DiskCache::Outcome::found);
     CHECK(test::mode_of(only_file(folder.path())) == 0600);
   };
   REQUIRE(cache.store("key", Bytes{1}));
@@ -174,7 +173,7 @@ TEST_CASE("disk cache: a folder that others can write or replace is not used") {
   CHECK(DiskCache::from_environment().enabled());
   const auto check = [&] {
     CHECK_FALSE(DiskCache::from_environment().enabled());
-    CHECK(cache.load("key").outcome == Outcome::absent);
+    CHECK(cache.load("key").outcome == DiskCache::Outcome::absent);
     CHECK_FALSE(cache.store("other", Bytes{1}));
     CHECK(cache.entries().empty());
     CHECK(cache.clear(false).files == 0);
@@ -189,7 +188,7 @@ TEST_CASE("disk cache: a folder that others can write or replace is not used") {
     check();
     test::set_mode(middle, 0700);
   }
-  CHECK(cache.load("key").outcome == Outcome::found);
+  CHECK(cache.load("key").outcome == DiskCache::Outcome::found);
   if (!test::is_root()) {
     MESSAGE("skipped for other owners: only root can give files away");
     return;
@@ -223,7 +222,7 @@ TEST_CASE("disk cache: a folder that cannot be written stores nothing") {
     CAPTURE(bad);
     const DiskCache cache(bad, kLimit);
     CHECK_FALSE(cache.store("key", Bytes{1}));
-    CHECK(cache.load("key").outcome != Outcome::found);
+    CHECK(cache.load("key").outcome != DiskCache::Outcome::found);
     cache.remove("key");
   }
 }
@@ -238,17 +237,17 @@ TEST_CASE("disk cache: permissions that forbid writing or reading") {
   const bool stored = cache.store("key", Bytes{1});
   fs::permissions(cache.folder(), fs::perms::owner_read | fs::perms::owner_exec);
   const bool stored_in_read_only = cache.store("other", Bytes{1});
-  const Outcome from_read_only = cache.load("key").outcome;
+  const DiskCache::Outcome from_read_only = cache.load("key").outcome;
   fs::permissions(cache.folder(), fs::perms::owner_all);
   fs::permissions(only_file(cache.folder()), fs::perms::none);
-  const Outcome from_unreadable = cache.load("key").outcome;
+  const DiskCache::Outcome from_unreadable = cache.load("key").outcome;
   const bool replaced = cache.store("key", Bytes{2});
   const Bytes then = cache.load("key").content;
   if (root) REQUIRE(::seteuid(0) == 0);
   CHECK(stored);
   CHECK_FALSE(stored_in_read_only);
-  CHECK(from_read_only == Outcome::found);  // reading is still possible
-  CHECK(from_unreadable == Outcome::damaged);
+  CHECK(from_read_only == DiskCache::Outcome::found);  // reading is still possible
+  CHECK(from_unreadable == DiskCache::Outcome::damaged);
   CHECK(replaced);
   CHECK(then == Bytes{2});
   CHECK(test::files_in(cache.folder()).size() == 1);
@@ -270,8 +269,8 @@ TEST_CASE("disk cache: a full disk leaves nothing behind") {
   std::signal(SIGXFSZ, handler);
   CHECK_FALSE(large);
   CHECK(fits);
-  CHECK(cache.load("large").outcome == Outcome::absent);
-  CHECK(cache.load("small").outcome == Outcome::found);
+  CHECK(cache.load("large").outcome == DiskCache::Outcome::absent);
+  CHECK(cache.load("small").outcome == DiskCache::Outcome::found);
   CHECK(test::files_in(folder.path()).size() == 2);
 }
 
@@ -285,12 +284,12 @@ TEST_CASE("disk cache: what was not used for longest goes first") {
     for (const fs::path& file : test::files_in(folder.path()))
       make_older(file, std::chrono::seconds(10));
   }
-  CHECK(cache.load("a").outcome == Outcome::found);  // now "b" is the one
+  CHECK(cache.load("a").outcome == DiskCache::Outcome::found);  // now "b" is the one
   CHECK(cache.store("d", content));
-  CHECK(cache.load("b").outcome == Outcome::absent);
-  CHECK(cache.load("a").outcome == Outcome::found);
-  CHECK(cache.load("c").outcome == Outcome::found);
-  CHECK(cache.load("d").outcome == Outcome::found);
+  CHECK(cache.load("b").outcome == DiskCache::Outcome::absent);
+  CHECK(cache.load("a").outcome == DiskCache::Outcome::found);
+  CHECK(cache.load("c").outcome == DiskCache::Outcome::found);
+  CHECK(cache.load("d").outcome == DiskCache::Outcome::found);
   CHECK(test::files_in(folder.path()).size() == 3);
 }
 
@@ -310,7 +309,7 @@ TEST_CASE("disk cache: only its own files are removed and old temporary ones too
   CHECK(fs::exists(foreign));
   CHECK(fs::exists(young));  // another process may be writing it
   CHECK_FALSE(fs::exists(old));
-  CHECK(cache.load("key").outcome == Outcome::found);
+  CHECK(cache.load("key").outcome == DiskCache::Outcome::found);
 }
 
 TEST_CASE("disk cache: what killed writers left counts towards the limit") {
@@ -325,13 +324,13 @@ TEST_CASE("disk cache: what killed writers left counts towards the limit") {
   test::set_mode(left, 0600);
   REQUIRE(cache.store("b", content));
   REQUIRE(cache.store("c", content));
-  CHECK(cache.load("a").outcome == Outcome::absent);  // one too many; the writer may be at work
+  CHECK(cache.load("a").outcome == DiskCache::Outcome::absent);  // one too many; the writer may be at work
   CHECK(fs::exists(left));
   make_older(left, std::chrono::minutes(10));  // a write takes no minutes
   REQUIRE(cache.store("d", content));
   CHECK_FALSE(fs::exists(left));
   for (const char* key : {"b", "c", "d"})
-    CHECK(cache.load(key).outcome == Outcome::found);
+    CHECK(cache.load(key).outcome == DiskCache::Outcome::found);
 }
 
 TEST_CASE("disk cache: the environment says where and how large") {
@@ -348,7 +347,7 @@ TEST_CASE("disk cache: the environment says where and how large") {
     const test::Variable homeless("HOME", std::nullopt);
     CHECK_FALSE(DiskCache::from_environment().enabled());
     CHECK_FALSE(DiskCache::from_environment().store("key", Bytes{1}));
-    CHECK(DiskCache::from_environment().load("key").outcome == Outcome::absent);
+    CHECK(DiskCache::from_environment().load("key").outcome == DiskCache::Outcome::absent);
   }
   for (const char* off : {"0", "off", "OFF"}) {
     const test::Variable disabled("SMEM_CACHE", off);
@@ -368,8 +367,8 @@ TEST_CASE("disk cache: the environment says where and how large") {
     CHECK(cache.store("a", more_than_half));
     make_older(only_file(folder.path()), std::chrono::seconds(10));
     CHECK(cache.store("b", more_than_half));
-    CHECK(cache.load("a").outcome == Outcome::absent);
-    CHECK(cache.load("b").outcome == Outcome::found);
+    CHECK(cache.load("a").outcome == DiskCache::Outcome::absent);
+    CHECK(cache.load("b").outcome == DiskCache::Outcome::found);
   }
   {
     const test::Variable empty("SMEM_CACHE_LIMIT", "");

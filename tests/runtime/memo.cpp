@@ -14,23 +14,23 @@
 
 namespace {
 
-struct Call {
+struct NamedCall {
   std::string name;
   std::string variant;  ///< to be asked for as well; empty: none
   std::function<void(const smem::CallOptions& options)> make;
 };
 
 /// A small call of every operation that plans by its problem, in the context's own buffers.
-std::vector<Call> all_calls(const smem::Context& context, cl_mem in, cl_mem out, cl_mem more) {
+std::vector<NamedCall> all_calls(const smem::Context& context, cl_mem in, cl_mem out, cl_mem more) {
   using smem::Scalar;
-  constexpr std::size_t kEdge = 32, kSize = kEdge * kEdge;
+  constexpr std::size_t kSide = 32, kSize = kSide * kSide;
   const auto f = Scalar::float32;
   const smem::Vector x(in, f, kSize), y(out, f, kSize), one(out, f, 1), counts(out, Scalar::uint32, 64),
       count(more, Scalar::uint32, 1);
-  const smem::Matrix a(in, f, kEdge, kEdge), b(more, f, kEdge, kEdge), c(out, f, kEdge, kEdge);
-  const smem::Grid grid(in, f, {kEdge, kEdge}), result(out, f, {kEdge, kEdge});
-  const smem::Grid half_size(out, f, {kEdge / 2, kEdge / 2}), cell(out, f, {1, 1});
-  const smem::Grid image(in, f, {kEdge, kEdge / 8, 8}), layer(out, f, {kEdge, kEdge / 8, 8});
+  const smem::Matrix a(in, f, kSide, kSide), b(more, f, kSide, kSide), c(out, f, kSide, kSide);
+  const smem::Grid grid(in, f, {kSide, kSide}), result(out, f, {kSide, kSide});
+  const smem::Grid half_size(out, f, {kSide / 2, kSide / 2}), cell(out, f, {1, 1});
+  const smem::Grid image(in, f, {kSide, kSide / 8, 8}), layer(out, f, {kSide, kSide / 8, 8});
   const smem::Grid filters(more, f, {1, 1, 8}, {.batch = 8});
   const smem::Bins bins = smem::Bins::even(64, 0, 1);
   const std::vector<double> weights{0.25, 0.5, 0.25};
@@ -80,7 +80,7 @@ TEST_CASE("memo: a call that was made before makes no plan") {
     const std::vector<float> numbers((1 << 14) / 4, 0.5F);
     smem::write_buffer(context, buffers.back(), numbers.data(), numbers.size() * 4);
   }
-  for (const Call& call : all_calls(context, buffers[0](), buffers[1](), buffers[2]())) {
+  for (const NamedCall& call : all_calls(context, buffers[0](), buffers[1](), buffers[2]())) {
     CAPTURE(call.name);
     const smem::PlanOverrides fixed{.variant = call.variant};
     const auto call_both = [&] {

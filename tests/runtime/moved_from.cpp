@@ -13,7 +13,7 @@
 namespace {
 
 template <class Call>
-void refused(const std::string& operation, const Call& call) {
+void must_refuse(const std::string& operation, const Call& call) {
   const auto error = test::failure_of(call);
   CHECK(error.operation == operation);
   CHECK(error.got == "one that was moved from");
@@ -51,10 +51,10 @@ TEST_CASE("moved from: contexts") {
   };
   for (std::size_t i = 0; i < calls.size(); ++i) {
     CAPTURE(i);
-    refused("Context", calls[i]);
+    must_refuse("Context", calls[i]);
   }
   const smem::Context copy = context;  // of nothing is nothing
-  refused("Context", [&] { copy.finish(); });
+  must_refuse("Context", [&] { copy.finish(); });
   context = taken;
   CHECK(smem::reduce(context, x, smem::ReduceOp::sum) == 10.0F);
 }
@@ -82,7 +82,7 @@ TEST_CASE("moved from: arrays") {
   };
   for (std::size_t i = 0; i < calls.size(); ++i) {
     CAPTURE(i);
-    refused("Array", calls[i]);
+    must_refuse("Array", calls[i]);
   }
   x = taken;
   CHECK(x.to_host() == std::vector<float>{1, 2, 3, 4});
@@ -93,9 +93,9 @@ TEST_CASE("moved from: kernels") {
   const smem::Array<int> x(context, std::vector<int>(1));
   smem::Kernel one = context.build({.source = kOne, .entry_point = "one"});
   const smem::Kernel taken = std::move(one);
-  refused("Kernel", [&] { one({}, x); });
-  refused("Kernel", [&] { one({.global = {0, 1, 1}}, x); });
-  refused("Kernel", [&] { (void)one.max_work_group(); });
+  must_refuse("Kernel", [&] { one({}, x); });
+  must_refuse("Kernel", [&] { one({.global = {0, 1, 1}}, x); });
+  must_refuse("Kernel", [&] { (void)one.max_work_group(); });
   one = taken;
   one({}, x);
   CHECK(x.to_host() == std::vector<int>{1});

@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr std::size_t kRows = 24, kCols = 40;
+constexpr std::size_t kRoundRows = 24, kRoundCols = 40;
 
 /// In two rounds: into temporary memory, and twice from there to the output.
 smem::Plan plan_there_and_back(const smem::Device& device, const smem::TransposeProblem& problem,
@@ -24,7 +24,7 @@ smem::Plan plan_there_and_back(const smem::Device& device, const smem::Transpose
   plan.repeats = 2;
   plan.rounds = 2;
   plan.numbers = {{"offset", 7}};
-  plan.scratch = {{kRows * kCols * 4, 0}};
+  plan.scratch = {{kRoundRows * kRoundCols * 4, 0}};
   return plan;
 }
 
@@ -32,14 +32,14 @@ smem::Plan plan_there_and_back(const smem::Device& device, const smem::Transpose
 
 TEST_CASE("runtime: launches of a call come in rounds, each after the one before it") {
   const smem::Context context;
-  std::vector<float> host(kRows * kCols);
+  std::vector<float> host(kRoundRows * kRoundCols);
   std::iota(host.begin(), host.end(), 0.0F);
   const smem::Array<float> in(context, host), out(context, smem::Count{4 * host.size() + 7});
   std::vector<std::string> seen;
   std::size_t number = 0;
-  const cl_ulong rows = kRows, cols = kCols, one = 1, none = 0;
-  smem::ops::run(context, "transpose", plan_there_and_back, smem::TransposeProblem{4, kRows, kCols}, {},
-                 [&](const smem::ops::Launching& launch) {
+  const cl_ulong rows = kRoundRows, cols = kRoundCols, one = 1, none = 0;
+  smem::ops::run(context, "transpose", plan_there_and_back, smem::TransposeProblem{4, kRoundRows, kRoundCols},
+                 {}, [&](const smem::ops::Launching& launch) {
                    seen.push_back(launch.launch().variant + std::to_string(launch.round()) +
                                   std::to_string(launch.repeat()));
                    const cl_mem between = launch.scratch(0, nullptr);
@@ -49,7 +49,7 @@ TEST_CASE("runtime: launches of a call come in rounds, each after the one before
                             static_cast<cl_long>(rows), none, rows, cols, one);
                      return;
                    }
-                   const cl_ulong to = launch.plan().number("offset") + number++ * kRows * kCols;
+                   const cl_ulong to = launch.plan().number("offset") + number++ * kRoundRows * kRoundCols;
                    launch(between, none, static_cast<cl_long>(rows), none, out.buffer()(), to,
                           static_cast<cl_long>(cols), none, cols, rows, one);
                  });

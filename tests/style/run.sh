@@ -24,16 +24,12 @@ version_14() {
 case "$task" in
   format | reformat)
     program=$(version_14 clang-format)
-    bad=0
-    while IFS= read -r -d '' file; do
-      if [ "$task" = reformat ]; then
-        "$program" -i "$file"
-      elif ! "$program" "$file" | cmp -s - "$file"; then
-        echo "$file: not laid out as .clang-format says"
-        bad=1
-      fi
-    done < <(find include host tests samples \( -name '*.cpp' -o -name '*.hpp' \) -print0)
-    [ "$bad" = 0 ] || { echo "tests/style/run.sh reformat . does it"; exit 1; }
+    options=(--dry-run --Werror)
+    [ "$task" = format ] || options=(-i)
+    find include host tests samples \( -name '*.cpp' -o -name '*.hpp' \) -print0 | xargs -0 "$program" "${options[@]}" || {
+      echo "tests/style/run.sh reformat . lays these files out as .clang-format says"
+      exit 1
+    }
     ;;
   tidy)
     program=$(version_14 clang-tidy)

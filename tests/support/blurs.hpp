@@ -4,6 +4,7 @@
 #include "support/boundaries.hpp"
 #include "support/filters.hpp"
 #include "support/reduce_sweep.hpp"
+#include "support/variants.hpp"
 
 namespace test {
 
@@ -171,9 +172,5 @@ inline Outcome run(const smem::Context& context, const BlurCase& c, Random& rand
 }
 
 using BlurSweep = CaseSweep<BlurCase>;
-
-inline bool always_runs(const smem::Device& device, std::string_view variant) {
-  return variant != "cpu" || has_cpu_variant(device);
-}
 
 }  // namespace test

@@ -109,6 +109,22 @@ inline Layout side_by_side(std::size_t cols, std::size_t batch) {
   const std::size_t stride = cols + 1;
   return {{1, batch * stride + 2, batch, stride}, 3};
 }
+/// Any of these, or one with gaps.
+inline Layout random_layout(Random& random, std::size_t rows, std::size_t cols, std::size_t batch) {
+  switch (random.between(0, 3)) {
+    case 0:
+      return packed(batch);
+    case 1:
+      return aligned(rows, cols, batch);
+    case 2:
+      return side_by_side(cols, batch);
+    default: {
+      const std::size_t pitch = cols + random.between(0, 9);
+      return {{random.between(0, 70), pitch, batch, rows * pitch + random.between(0, 9)},
+              random.between(0, 9)};
+    }
+  }
+}
 
 // ---------------------------------------------------------------------------------------------------------
 // The reference

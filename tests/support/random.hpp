@@ -54,4 +54,13 @@ class Random {
   std::uint64_t state_;
 };
 
+/// Between -1 and 1.
+inline std::vector<float> random_floats(std::size_t size, std::uint64_t stream) {
+  Random random(stream);
+  std::vector<float> values(size);
+  for (float& value : values)
+    value = static_cast<float>(static_cast<double>(static_cast<std::int64_t>(random.next())) * 0x1p-63);
+  return values;
+}
+
 }  // namespace test

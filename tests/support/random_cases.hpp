@@ -4,9 +4,14 @@
 #include "support/outcome.hpp"
 #include "support/random.hpp"
 
+#include <smem/context.hpp>
+#include <smem/scalar.hpp>
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -30,6 +35,21 @@ auto one_of(Random& random, const List& list) {
 template <class T>
 T one_of(Random& random, std::initializer_list<T> list) {
   return *(list.begin() + random.between(0, list.size() - 1));
+}
+
+/// Whether the device has no elements of this type.
+inline bool is_missing(const smem::Context& context, smem::Scalar type) {
+  return type == smem::Scalar::float64 && !context.device().fp64;
+}
+
+/// What is wrong with a number; empty: nothing.
+inline std::string unless_equal(double got, double expected) {
+  if (got == expected || (std::isnan(got) && std::isnan(expected))) return {};
+  return fmt::format("expected {}", expected);
+}
+inline std::string unless_near(double got, double expected, double error) {
+  if (!std::isfinite(expected)) return unless_equal(got, expected);
+  return std::abs(got - expected) <= error ? std::string() : fmt::format("expected {}", expected);
 }
 
 /// One of the variants, or the plan's own choice.

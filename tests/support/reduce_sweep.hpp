@@ -4,6 +4,7 @@
 #include "support/case_sweep.hpp"
 #include "support/reduce_turn.hpp"
 #include "support/reductions.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,11 +22,6 @@ using ReduceSweep = CaseSweep<ReduceCase>;
 inline bool fits(const smem::Device& device, smem::ReduceOp op, smem::Scalar in) {
   if ((op == smem::ReduceOp::bit_and || op == smem::ReduceOp::bit_or) && smem::is_float(in)) return false;
   return device.fp64 || (in != smem::Scalar::float64 && usual_result(op, in) != smem::Scalar::float64);
-}
-
-/// Whether the reductions for CPUs run there: their loops are long.
-inline bool has_cpu_variant(const smem::Device& device) {
-  return device.type == smem::DeviceType::cpu && device.long_loops;
 }
 
 inline bool is_place(smem::ReduceOp op) {

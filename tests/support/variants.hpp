@@ -1,0 +1,41 @@
+/// Which variants a device runs.
+#pragma once
+
+#include <smem/device.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace test {
+
+/// Whether the variants for CPUs run there: their loops are long.
+inline bool has_cpu_variant(const smem::Device& device) {
+  return device.type == smem::DeviceType::cpu && device.long_loops;
+}
+
+/// Of the operations whose other variants run everywhere.
+inline bool always_runs(const smem::Device& device, std::string_view variant) {
+  return variant != "cpu" || has_cpu_variant(device);
+}
+
+/// Of softmax and norm.
+inline bool runs_on_rows(const smem::Device& device, std::string_view variant) {
+  if (variant == "shuffle") return device.vendor == smem::Vendor::nvidia;
+  return always_runs(device, variant);
+}
+
+/// Of the operations that move elements together.
+inline bool runs_compaction(const smem::Device& device, std::string_view variant) {
+  if (variant == "look_back") return device.forward_progress;
+  return always_runs(device, variant);
+}
+inline std::vector<std::string> running_compactions(const smem::Device& device,
+                                                    const std::vector<std::string_view>& variants) {
+  std::vector<std::string> running;
+  for (const std::string_view variant : variants)
+    if (runs_compaction(device, variant)) running.emplace_back(variant);
+  return running;
+}
+
+}  // namespace test
