@@ -49,8 +49,8 @@ std::string no_wgmma(const Device& device, const Conv2dProblem& p);
 bool prefers_mma(const Device& device, const Conv2dProblem& p);
 bool prefers_wgmma(const Device& device, const Conv2dProblem& p);
 
-/// Winograd's minimal filtering, in slices of tiles. Which of the two is worth its transforms, empty: neither;
-/// and what they cost.
+/// Winograd's minimal filtering, in slices of tiles. Which of the two is worth its transforms, empty:
+/// neither; and what they cost.
 Attempt winograd(const Device& device, const Conv2dProblem& p, std::string_view variant);
 std::string_view winograd_choice(const Device& device, const Conv2dProblem& p);
 std::string why_not_winograd(const Conv2dProblem& p, std::string_view variant);
