@@ -68,6 +68,10 @@ void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
   });
 }
 
+// Of F(4 x 4, 3 x 3): |A^T| (|G| |g| |G^T| * |B^T| |d| |B|) |A| of ones, at most; and roundings on the way of
+// a number through both transforms, beside those of the sums.
+constexpr double kWinogradGrowth = 564, kWinogradSteps = 30;
+
 Case read(const Words& words) {
   Conv2dProblem p;
   p.type = words.scalar("type");
@@ -81,6 +85,7 @@ Case read(const Words& words) {
   p.groups = words.number("groups");
   p.bias = words.flag("bias");
   p.activation = activation_of(words);
+  p.winograd = words.enumerator<Winograd>("winograd");
   const bool keeps = words.text("padding") == "same";
   const std::size_t around = (p.window.width - 1) * p.dilation.x;
   const std::size_t before = keeps ? around - around / 2 : words.number("padding");
@@ -102,11 +107,12 @@ Case read(const Words& words) {
   p.out_alignment = alignment(p.out_channels, p.plane_results(), p.out_interleaved);
   p.weight_alignment = packed_alignment(p.out_channels, p.depth() * bytes);
   Case made = case_of(
-      formatted("{}{} x {} x {} {}{}, {} of {} x {} / {}{}{}",
+      formatted("{}{} x {} x {} {}{}, {} of {} x {} / {}{}{}{}",
                 p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height, p.width,
                 name_of(p.type), p.in_interleaved ? " interleaved" : "", p.out_channels, p.window.height,
                 p.window.width, p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
-                p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : ""),
+                p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : "",
+                p.winograd == Winograd::none ? "" : formatted(", Winograd's {}", name_of(p.winograd))),
       p, plan_conv2d);
   // Sums are exact, also in the range of half.
   const Fill small{.most = 3, .negative = true};
@@ -121,10 +127,16 @@ Case read(const Words& words) {
     made.relative = std::max(made.relative, p.type == Scalar::float64 ? 0x1p-44 : 0x1p-21);
     made.absolute = p.type == Scalar::half ? 0x1p-24 : 0x1p-126;
   }
+  if (p.winograd == Winograd::f4x4) {  // 2 x 2 of small whole numbers is exact
+    const auto channels = static_cast<double>(p.groups > 0 ? p.group_channels() : 0);
+    made.absolute = std::max(made.absolute, kWinogradGrowth * small.most * small.most * channels *
+                                                (channels + kWinogradSteps) * 0x1p-24);
+  }
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     Conv2d convolution{.stride = p.stride, .dilation = p.dilation, .padding = p.padding, .groups = p.groups};
     if (p.bias) convolution.bias = arrays.in[2].vector();
     convolution.activation = p.activation;
+    convolution.winograd = p.winograd;
     const auto grid = [](const PlacedArray& array, const GridSize& size, bool interleaved,
                          std::size_t batch) {
       return interleaved ? grid_of(array, {size.width, size.height}, batch, size.depth)
@@ -158,6 +170,11 @@ std::vector<Programs> programs() {
       {halves + " --filters 64 --groups 64 --window 5 --activation gelu", {"depthwise"}},
       {layer + " --filters 64 --groups 64 --window 5 --stride 2", {"depthwise"}},
       {"56x56 double --channels 64 --filters 64 --groups 64", {"depthwise"}},
+      {layer + " --filters 64 --winograd 4x4", {"winograd_2x2", "winograd_4x4"}},
+      {layer + " --filters 64 --winograd 4x4 --interleaved --activation gelu",
+       {"winograd_2x2", "winograd_4x4"}},
+      {"55x55 float --channels 64 --filters 64 --winograd 4x4 --activation gelu",
+       {"winograd_2x2", "winograd_4x4"}},
       // Tiles, pieces and layouts of matrix units, and copies to them.
       {halves + " --filters 64 --interleaved", {"implicit", "mma", "wgmma"}},
       {halves + " --filters 64 --activation gelu", {"mma", "wgmma"}},
@@ -180,6 +197,9 @@ Operation conv2d_operation() {
                 {"depthwise", "a filter for each channel: rows of the input pass through registers"},
                 {"cpu", "a thread's rows and channels in vector registers"},
                 {"gemm", "windows copied to temporary memory (im2col), then a matrix product"},
+                {"winograd_2x2",
+                 "tiles of 2 x 2 results by Winograd's minimal filtering: 4 products a result"},
+                {"winograd_4x4", "tiles of 4 x 4 results: 2.25 products a result"},
                 {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"},
                 {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"}},
       .words = {plane_rule("Cells of a plane of the input"),
@@ -197,9 +217,11 @@ Operation conv2d_operation() {
                 number_rule("groups", "Groups of channels", "1"),
                 flag_rule("interleaved", "Channels side by side in each cell, not planes (NHWC)"),
                 flag_rule("bias", "Add a bias for each filter"),
-                activation_rule("Activation of the sum and its bias")},
+                activation_rule("Activation of the sum and its bias"),
+                choice_rule("winograd", "Largest tiles of Winograd's minimal filtering that are allowed",
+                            names_to(Winograd::f4x4))},
       .read = read,
-      // Layers of ResNet-50 and MobileNet.
+      // Layers of ResNet-50 and MobileNet; the first for the ladder, with all variants.
       .samples =
           {.edges =
                {"1 float", "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2",
@@ -208,18 +230,25 @@ Operation conv2d_operation() {
                 "33x20 float --channels 4 --filters 4 --groups 4 --window 2",
                 "12x12 float --channels 16 --filters 40 --padding 0 --activation gelu",
                 "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2 --interleaved",
-                "13x9 half --channels 16 --filters 24 --batch 2 --bias --interleaved"},
+                "13x9 half --channels 16 --filters 24 --batch 2 --bias --interleaved",
+                "19x13 float --channels 6 --filters 10 --groups 2 --batch 2 --winograd 4x4 --bias",
+                "13x9 float --channels 17 --filters 24 --batch 2 --interleaved --winograd 4x4",
+                "10x23 float --channels 3 --filters 5 --padding 0 --winograd 2x2 --activation gelu"},
            .small = {"14x14 float --channels 64 --filters 64", "56x56 float --channels 64 --filters 64",
                      "28x28 float --channels 32 --filters 32 --groups 32"},
-           .usual = {"56x56 float --channels 64 --filters 64",
+           .usual = {"56x56 float --channels 64 --filters 64 --winograd 4x4",
+                     "56x56 float --channels 64 --filters 64",
                      "224x224 float --channels 3 --filters 64 --window 7 --stride 2",
                      "56x56 float --channels 64 --filters 256 --window 1",
                      "28x28 float --channels 128 --filters 128", "14x14 float --channels 256 --filters 256",
                      "56x56 float --channels 256 --filters 512 --window 1 --stride 2",
                      "7x7 float --channels 512 --filters 512", "112x112 float --channels 16 --filters 16",
                      "112x112 float --channels 32 --filters 32 --groups 32",
-                     "14x14 float --channels 256 --filters 256 --window 5 --groups 256"},
-           .large = {"56x56 float --channels 64 --filters 64 --batch 64",
+                     "14x14 float --channels 256 --filters 256 --window 5 --groups 256",
+                     "28x28 float --channels 128 --filters 128 --winograd 4x4",
+                     "14x14 float --channels 256 --filters 256 --winograd 4x4"},
+           .large = {"56x56 float --channels 64 --filters 64 --batch 64 --winograd 4x4",
+                     "56x56 float --channels 64 --filters 64 --batch 64",
                      "224x224 float --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
                      "56x56 float --channels 64 --filters 256 --window 1 --batch 64",
                      "28x28 float --channels 128 --filters 128 --batch 64",
@@ -229,6 +258,8 @@ Operation conv2d_operation() {
                      "112x112 float --channels 16 --filters 16 --batch 64",
                      "112x112 float --channels 32 --filters 32 --groups 32 --batch 64",
                      "14x14 float --channels 256 --filters 256 --window 5 --groups 256 --batch 64",
+                     "28x28 float --channels 128 --filters 128 --batch 64 --winograd 4x4",
+                     "14x14 float --channels 256 --filters 256 --batch 64 --winograd 4x4",
                      "56x56 half --channels 64 --filters 64 --batch 64",
                      "224x224 half --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
                      "56x56 half --channels 64 --filters 256 --window 1 --batch 64",

@@ -1,5 +1,6 @@
 // Convolutions of many channels: grids -> problem -> launch, or launches in slices with products after each.
 #include "formatted.hpp"
+#include "ops/conv2d_winograd.hpp"
 #include "ops/grids.hpp"
 #include "ops/run.hpp"
 #include "plan/conv2d_layouts.hpp"
@@ -129,6 +130,7 @@ Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Gr
   p.groups = convolution.groups;
   p.bias = convolution.bias.buffer != nullptr;
   p.activation = convolution.activation;
+  p.winograd = convolution.winograd;
   p.in_interleaved = is_interleaved(in);
   p.weights_interleaved = is_interleaved(weights);
   p.out_interleaved = is_interleaved(out);
@@ -354,6 +356,13 @@ cl::Event in_slices(const Call& c, const runtime::Ready& ready, std::span<const 
   return event;
 }
 
+cl::Event by_winograd(const Call& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
+  Grid out = c.out;
+  if (is_interleaved(out)) out.plane = 1;
+  return ops::run_winograd(c.context, ready, c.problem,
+                           {for_kernel(c.in), c.weights, out, c.convolution.bias}, wait_for);
+}
+
 }  // namespace
 
 cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& weights, const Grid& out,
@@ -389,6 +398,7 @@ cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& w
   return ops::run_by(context, kOperation, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {
     if (ready.plan.variant == "gemm" && problem.in_interleaved) return multiply_cells(call, options.wait_for);
     if (ready.plan.variant == "gemm") return in_slices(call, ready, options.wait_for);
+    if (plan::conv2d::is_winograd(ready.plan.variant)) return by_winograd(call, ready, options.wait_for);
     return ops::launch_all(context.runtime(), ready, options.wait_for,
                            [&](const ops::Launching& launch) { bind(launch, call); });
   });

@@ -37,9 +37,8 @@ bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
          conv2d::policy_of(device).implicit.holds(p.group_filters(), p.depth());
 }
 
-/// "naive" runs everywhere.
-std::vector<std::string_view> preference(const Device& device, const Conv2dProblem& p,
-                                         const PlanOverrides& /*fixed*/) {
+/// Of the methods that round as sums of products do. "naive" runs everywhere.
+std::vector<std::string_view> plain_preference(const Device& device, const Conv2dProblem& p) {
   const conv2d::Worth& columns = conv2d::policy_of(device).columns;
   if (conv2d::is_depthwise(p) && device.type == DeviceType::gpu) return {"depthwise", "direct", "naive"};
   if (conv2d::prefers_mma(device, p)) {
@@ -56,8 +55,19 @@ std::vector<std::string_view> preference(const Device& device, const Conv2dProbl
   return {"cpu", "direct", "naive"};
 }
 
+std::vector<std::string_view> preference(const Device& device, const Conv2dProblem& p,
+                                         const PlanOverrides& /*fixed*/) {
+  std::vector<std::string_view> all = plain_preference(device, p);
+  if (const std::string_view best = conv2d::winograd_choice(device, p); !best.empty())
+    all.insert(all.begin(), best);
+  return all;
+}
+
 std::string why_not(const Device& device, const Conv2dProblem& p, std::string_view variant,
                     const Plan& chosen) {
+  if (conv2d::is_winograd(variant)) return conv2d::why_not_winograd(p, variant);
+  if (conv2d::is_winograd(chosen.variant) && variant != "naive")
+    return "it multiplies nine times for a result";
   const auto has_units = [](std::string_view name) { return name == "mma" || name == "wgmma"; };
   if (has_units(variant) && has_units(chosen.variant)) return "its tiles take longer by gemm's times";
   if (has_units(variant) && chosen.variant == "gemm") return "the input is a factor as it lies";
@@ -87,6 +97,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 
 const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& plan) {
   if (plan.variant == "mma" || plan.variant == "wgmma") return conv2d::nvidia::policy_of(device).evidence;
+  if (conv2d::is_winograd(plan.variant)) return conv2d::winograd_policy_of(device).evidence;
   return conv2d::policy_of(device).evidence;
 }
 
@@ -106,6 +117,7 @@ constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
 void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
   require_known(kOperation, "in", p.type);
   require_known(kOperation, "activation", p.activation, Activation::gelu);
+  require_known(kOperation, "winograd", p.winograd, Winograd::f4x4);
   for (const std::size_t number :
        {p.window.width, p.window.height, p.stride.x, p.stride.y, p.dilation.x, p.dilation.y}) {
     if (number > kMostOfWindow) {
@@ -142,7 +154,8 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
 }
 
 std::vector<std::string_view> conv2d_variants() {
-  return {"naive", "direct", "implicit", "depthwise", "cpu", "gemm", "mma", "wgmma"};
+  return {"naive", "direct",       "implicit",     "depthwise", "cpu",
+          "gemm",  "winograd_2x2", "winograd_4x4", "mma",       "wgmma"};
 }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {

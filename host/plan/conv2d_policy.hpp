@@ -146,4 +146,42 @@ inline constexpr Policy kPolicies[] = {
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
 
+/// What Winograd's minimal filtering is worth, where a caller allows it: the operations that it saves against
+/// the bytes that it moves, in operations of the other variants of the same time.
+struct WinogradPolicy {
+  When when;
+  Evidence evidence = {.what = "no measurement: operations saved against bytes moved, by rates of its kind"};
+  double operations_a_byte = 32;         ///< of the tiles' matrices that is written or read
+  double operations_a_filter_byte = 32;  ///< the same of the filters' matrices
+  /// Of the filters' matrices, to which slices are as large at least: each reads all of them.
+  std::size_t most_filters = 64 << 20;
+};
+
+// operations_a_byte: GPUs do 10 to 45 operations of float for a byte of their memory: H100 20, gfx90a 15, dg2
+// 30, RTX 3080 39. NVIDIA's Hopper, on which the other variants were measured and this one was not, gets it
+// by a caller's wish or by tuning.
+//
+// Of CPUs, with the choices that follow for 4x4: the filters' matrices are packed by gemm, for few tiles each
+// time. 1 of 512 x 7^2, 512 took 7.5 ms of CPU time by "gemm", 20 and 58 by tiles; 3 x 112^2,
+// 64 2.2, 3.0, 2.8.
+inline constexpr WinogradPolicy kWinogradPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.what = "no measurement: by name or by tuning only, as other variants were measured"},
+     .operations_a_byte = std::numeric_limits<double>::infinity()},
+    {.when = {.family = "cpu"},
+     .evidence = {.device = "EPYC",
+                  .driver = "PoCL",
+                  .what =
+                      "two busy cores, ms of CPU time of the choice without tiles, tiles of 2 x 2 and 4 x 4",
+                  .share = "64 x 56^2, 64 8.5, 3.9, 3.3; 16 x 112^2, 16 2.1, 1.6, 0.9; 128 x 28^2, 128 8.7, "
+                           "4.3, 5.6; 256 x 14^2, 256 5.3, 7.2, 15; 8 of these 38, 25, 32"},
+     .operations_a_byte = 3,
+     .operations_a_filter_byte = 24},
+    {},
+};
+
+inline const WinogradPolicy& winograd_policy_of(const Device& device) {
+  return row_for(kWinogradPolicies, device);
+}
+
 }  // namespace smem::plan::conv2d

@@ -379,6 +379,7 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p, fixed);
   if (variant == "gemm") return gemm(device, p);
+  if (is_winograd(variant)) return winograd(device, p, variant);
   const Conv2dProblem planes = as_planes(p);
   Attempt made = variant == "direct"      ? direct(device, planes)
                  : variant == "implicit"  ? implicit(device, planes)

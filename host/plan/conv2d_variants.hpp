@@ -45,6 +45,13 @@ std::string no_wgmma(const Device& device, const Conv2dProblem& p);
 bool prefers_mma(const Device& device, const Conv2dProblem& p);
 bool prefers_wgmma(const Device& device, const Conv2dProblem& p);
 
+/// Winograd's minimal filtering, in slices of tiles. Which of the two is worth its transforms, empty:
+/// neither; and what they cost.
+Attempt winograd(const Device& device, const Conv2dProblem& p, std::string_view variant);
+std::string_view winograd_choice(const Device& device, const Conv2dProblem& p);
+std::string why_not_winograd(const Conv2dProblem& p, std::string_view variant);
+bool is_winograd(std::string_view variant);
+
 /// Whether "gemm" has the input as a factor, as it lies: of a window of 1 x 1 without stride and padding, on
 /// planes without gaps, or on interleaved channels of which the output has as well.
 bool is_straight(const Conv2dProblem& p);

@@ -13,7 +13,7 @@ struct Measured {
 };
 
 constexpr Measured kMeasured[] = {
-    {"H200", "nvidia-hopper"}, {"H100", "nvidia-hopper"}, {"Zen 4", "cpu"}, {"Xeon", "cpu"}};
+    {"H200", "nvidia-hopper"}, {"H100", "nvidia-hopper"}, {"Zen 4", "cpu"}, {"Xeon", "cpu"}, {"EPYC", "cpu"}};
 
 }  // namespace
 

@@ -15,6 +15,16 @@
 
 namespace smem {
 
+/// Winograd's minimal filtering that a caller allows: the largest tiles of results that are made at once.
+enum class Winograd {
+  none,  ///< no such tiles: sums are of products of the input and the weights
+  f2x2,  ///< F(2 x 2, 3 x 3): 4 products for each result, instead of 9
+  f4x4   ///< F(4 x 4, 3 x 3) too: 2.25 products for each result
+};
+
+/// "none", "2x2" or "4x4".
+SMEM_API std::string_view name_of(Winograd winograd);
+
 /// A convolution of many channels without its data: all that a plan depends on.
 struct Conv2dProblem {
   Scalar type = Scalar::float32;             ///< of input, weights, bias and output
@@ -32,6 +42,7 @@ struct Conv2dProblem {
   std::size_t groups = 1;                    ///< of channels
   bool bias = false;                         ///< a number for each filter is added
   Activation activation = Activation::none;  ///< of the sum with its bias
+  Winograd winograd = Winograd::none;        ///< that is allowed
   /// The channels of a cell follow each other ("channels last"), where there are several; else planes do.
   bool in_interleaved = false;
   bool weights_interleaved = false;  ///< the same of the filters
@@ -62,16 +73,17 @@ struct Conv2dProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(
-        choice("type", type), extent("images", images), extent("in_channels", in_channels),
-        extent("width", width), extent("height", height), extent("out_channels", out_channels),
-        choice("window", window), ignored("out_width", out_width), ignored("out_height", out_height),
-        choice("stride", stride), choice("dilation", dilation), ignored("padding", padding),
-        extent("groups", groups), ignored("bias", bias), ignored("activation", activation),
-        choice("in_interleaved", in_interleaved), choice("weights_interleaved", weights_interleaved),
-        choice("out_interleaved", out_interleaved), choice("in_packed", in_packed),
-        choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
-        aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
+    return std::tuple(choice("type", type), extent("images", images), extent("in_channels", in_channels),
+                      extent("width", width), extent("height", height), extent("out_channels", out_channels),
+                      choice("window", window), ignored("out_width", out_width),
+                      ignored("out_height", out_height), choice("stride", stride),
+                      choice("dilation", dilation), ignored("padding", padding), extent("groups", groups),
+                      ignored("bias", bias), ignored("activation", activation), choice("winograd", winograd),
+                      choice("in_interleaved", in_interleaved),
+                      choice("weights_interleaved", weights_interleaved),
+                      choice("out_interleaved", out_interleaved), choice("in_packed", in_packed),
+                      choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
+                      aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
   }
 };
 
@@ -86,7 +98,8 @@ struct Conv2dProblem {
 SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
 
-/// "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "mma" and "wgmma".
+/// "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4", "mma" and
+/// "wgmma".
 SMEM_API std::vector<std::string_view> conv2d_variants();
 
 }  // namespace smem

@@ -38,11 +38,16 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
       const smem::Device device = smem::clamp(whole, limits);
       CAPTURE(device.name);
       CAPTURE(limits);
+      Conv2dProblem winograd = layer(32, 64, 56, 64, 3);
+      winograd.winograd = smem::Winograd::f4x4;
+      Conv2dProblem cells = winograd;
+      cells.in_interleaved = cells.weights_interleaved = cells.out_interleaved = true;
       for (const Conv2dProblem& problem :
            {layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
-            layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3)}) {
-        for (const std::string_view variant :
-             {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "mma", "wgmma"}) {
+            layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3), winograd,
+            cells}) {
+        for (const std::string_view variant : {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm",
+                                               "winograd_2x2", "winograd_4x4", "mma", "wgmma"}) {
           CAPTURE(variant);
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {
@@ -107,6 +112,47 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(cpu, layer(1, 64, 56, 64, 3)).variant == "cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3, 32)).entry_point == "conv2d_depthwise_cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3)).entry_point != "conv2d_depthwise_cpu");
+}
+
+TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and worth its transforms") {
+  Conv2dProblem deep = layer(32, 256, 28, 256, 3);
+  for (const char* name : {"sm_75", "sm_90", "gfx90a", "dg2-g10", "cpu"}) {
+    const smem::Device device = target(name);
+    CAPTURE(name);
+    CHECK_FALSE(smem::plan_conv2d(device, deep).variant.starts_with("winograd"));
+    Conv2dProblem allowed = deep;
+    allowed.winograd = smem::Winograd::f4x4;
+    const smem::Plan plan = smem::plan_conv2d(device, allowed);
+    // Other variants were measured on Hopper, and this one was not.
+    CHECK((plan.variant == "winograd_4x4") == (std::string_view(name) != "sm_90"));
+    if (plan.variant == "winograd_4x4") {
+      CHECK(plan.prediction.operations ==
+            doctest::Approx(2.0 * 36 * 7 * 7 * 32 * 256 * 256));  // 7 x 7 tiles of each plane
+      CHECK(plan.evidence.find("measure") != std::string::npos);
+    }
+    // What is allowed is the largest tile.
+    allowed.winograd = smem::Winograd::f2x2;
+    CHECK(smem::plan_conv2d(device, allowed).variant != "winograd_4x4");
+    CHECK(failure_of([&] { smem::plan_conv2d(device, allowed, {.variant = "winograd_4x4"}); }).argument ==
+          "variant");
+    // Few channels save little; of planes of a few cells most of a tile is wasted.
+    for (Conv2dProblem other : {layer(32, 3, 56, 8, 3), layer(32, 64, 56, 64, 3, 64), layer(8, 64, 1, 64, 3),
+                                layer(8, 256, 14, 256, 1), layer(8, 256, 14, 256, 5)}) {
+      other.winograd = smem::Winograd::f4x4;
+      CHECK_FALSE(smem::plan_conv2d(device, other).variant.starts_with("winograd"));
+    }
+    // Every variant that was not chosen says why.
+    allowed.winograd = smem::Winograd::f4x4;
+    for (const smem::Alternative& other : smem::plan_conv2d(device, allowed).alternatives)
+      CHECK_FALSE(other.why_not.empty());
+  }
+  // Temporary memory is that of a slice, and the filters'.
+  Conv2dProblem many = deep;
+  many.winograd = smem::Winograd::f4x4;
+  many.images = 4096;
+  const smem::Plan plan = smem::plan_conv2d(target("sm_90"), many, {.variant = "winograd_4x4"});
+  CHECK(plan.rounds > 100);
+  CHECK(plan.scratch_bytes <= (std::size_t{64} << 20) + std::size_t{36} * 256 * 256 * 4 + 4096);
 }
 
 TEST_CASE("plan of conv2d: tiles that are gathered fill the device, without conflicts where it is read") {

@@ -54,7 +54,7 @@ void check_evidence(const Evidence& evidence, std::string_view family) {
     CHECK_FALSE(evidence.share.empty());
   } else {
     CHECK(evidence.share.empty());
-    for (const char* device : {"H100", "H200", "Zen 4", "Xeon"})
+    for (const char* device : {"H100", "H200", "Zen 4", "Xeon", "EPYC"})
       CHECK_FALSE(test::contains(std::string(evidence.what), device));
   }
 }
@@ -123,6 +123,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);
   check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence);
+  check_table("conv2d by minimal filtering", conv2d::kWinogradPolicies, &conv2d::WinogradPolicy::evidence);
 }
 
 TEST_CASE("policies: evidence says where it was measured") {

@@ -22,13 +22,13 @@ struct Conv2dCase {
     const smem::Padding& p = how.padding;
     return fmt::format(
         "conv2d {} of {} x {} x {} x {} with {} filters of {} x {}, stride {} {}, dilation {} {}, padding {} "
-        "{} {} {}, {} groups{}, {}{}{}{}{}{}, variant \"{}\"; SMEM_SEED={}",
+        "{} {} {}, {} groups{}, {}{}{}{}{}{}, Winograd's {}, variant \"{}\"; SMEM_SEED={}",
         name_of(type), images, in_channels, height, width, out_channels, window_h, window_w, how.stride.y,
         how.stride.x, how.dilation.y, how.dilation.x, p.left, p.top, p.right, p.bottom, how.groups,
         bias ? ", bias" : "", smem::name_of(how.activation), gaps ? ", gaps" : "",
         gaps_in_rows ? " also after rows" : "", in_interleaved ? ", interleaved input" : "",
         weights_interleaved ? ", interleaved filters" : "", out_interleaved ? ", interleaved output" : "",
-        variant, seed());
+        smem::name_of(how.winograd), variant, seed());
   }
   void interleave() { in_interleaved = weights_interleaved = out_interleaved = true; }
   smem::GridLayout layout(const smem::GridSize& size, std::size_t batch, std::size_t more,
@@ -87,6 +87,13 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
   }
   const double terms = static_cast<double>(channels * c.window_w * c.window_h + 3);
   double error = terms * (c.type == smem::Scalar::float64 ? 0x1p-53 : 0x1p-24) * magnitude;
+  if (c.how.winograd != smem::Winograd::none) {
+    // |A^T| (|G| |g| |G^T| * |B^T| |d| |B|) |A| of numbers of at most 1, and roundings on the way of each:
+    // those of the sums, and at most 30 of the transforms, the bias and the epilogue.
+    const double growth = c.how.winograd == smem::Winograd::f2x2 ? 64 : 564,
+                 count = static_cast<double>(channels);
+    error = std::max(error, growth * count * (count + 30) * 0x1p-24);
+  }
   if (c.how.activation == smem::Activation::relu) return {std::max(sum, 0.0), error};
   if (c.how.activation == smem::Activation::gelu) {
     // Its slope is less than 1.2, and erf() of float is good to some units of 1.
@@ -96,9 +103,10 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
   return {sum, error};
 }
 
-/// Whether every device runs a variant, of any groups.
+/// Whether every device runs a variant, of any groups and windows.
 inline bool is_portable_conv2d(std::string_view variant) {
-  return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma");
+  return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma") &&
+         !variant.starts_with("winograd");
 }
 
 inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
