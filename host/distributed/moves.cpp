@@ -71,7 +71,7 @@ void move(State& state, const End& from, const End& to, std::size_t rows, std::s
   }
   const std::int64_t tag = state.next_tag();
   if (from.rank != state.rank() && to.rank != state.rank()) return;
-  const Temporary message(rows * row_bytes, 1);
+  const Temporary message(rows, row_bytes);  // StarPU counts elements with 32 bits, and bytes with 64
   const End packed{state.rank(), message.handle(), 0, row_bytes};
   if (from.rank == state.rank()) {
     copy(from, packed, Access::write, row_bytes);

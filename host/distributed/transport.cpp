@@ -49,8 +49,8 @@ Transport::~Transport() { stop(); }
 
 void Transport::start() {
   int initialized = 0, finalized = 0, level = MPI_THREAD_SINGLE;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
+  check(MPI_Initialized(&initialized), "MPI_Initialized");
+  check(MPI_Finalized(&finalized), "MPI_Finalized");
   if (finalized != 0) {
     throw Error({.operation = kSession,
                  .expected = "MPI that can be started, or runs",
@@ -64,10 +64,10 @@ void Transport::start() {
     }
     owns_mpi_ = true;
   } else {
-    MPI_Query_thread(&level);
+    check(MPI_Query_thread(&level), "MPI_Query_thread");
   }
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
-  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm_, &ranks_), "MPI_Comm_size");
   if (level < MPI_THREAD_FUNNELED) {  // on all ranks alike
@@ -86,6 +86,7 @@ void Transport::start() {
   check(MPI_Comm_rank(machine, &local_rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(machine, &local_ranks_), "MPI_Comm_size");
   check(MPI_Comm_free(&machine), "MPI_Comm_free");
+  has_started_ = true;
 }
 
 void Transport::stop() noexcept {
@@ -98,6 +99,8 @@ void Transport::check(int status, const char* call) const {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(status, text, &length);
+  // The others wait for this rank's part of the call, and cannot be told without it.
+  if (has_started_) abort(std::string(call) + ": " + text);
   throw Error(
       {.operation = "distributed", .got = "rank " + std::to_string(rank_) + ": " + text, .call = call});
 }

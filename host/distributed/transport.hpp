@@ -91,6 +91,7 @@ class Transport {
  private:
   struct Message;
 
+  /// Once the ranks have started, an error of MPI ends all of them. \throws Error before.
   void check(int status, const char* call) const;
   /// Waits for a request, and moves messages meanwhile.
   void complete(MPI_Request& request, const char* call);
@@ -99,7 +100,7 @@ class Transport {
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, ranks_ = 1, local_rank_ = 0, local_ranks_ = 1, most_tag_ = 32767;
-  bool owns_mpi_ = false;
+  bool owns_mpi_ = false, has_started_ = false;
   std::size_t under_way_ = 0;
   std::mutex mutex_;
   std::vector<Message*> acquired_;  ///< by StarPU's threads, under mutex_

@@ -5,6 +5,9 @@
 
 #include <smem/distributed/reduce.hpp>
 
+#include <mpi.h>
+
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -14,6 +17,20 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+
+namespace {
+
+std::atomic<bool> mpi_fails = false;
+
+}  // namespace
+
+/// The one that the library calls.
+extern "C" [[gnu::visibility("default")]] int MPI_Iallgather(const void* from, int count, MPI_Datatype type,
+                                                             void* to, int of_each, MPI_Datatype to_type,
+                                                             MPI_Comm ranks, MPI_Request* request) {
+  if (mpi_fails) return MPI_ERR_OTHER;
+  return PMPI_Iallgather(from, count, type, to, of_each, to_type, ranks, request);
+}
 
 namespace {
 
@@ -28,6 +45,10 @@ void misbehave(const std::string& what) {
   std::fprintf(stderr, "acts at %lld\n", static_cast<long long>(std::time(nullptr)));
   if (what == "die") std::raise(SIGKILL);
   if (what == "exit") std::exit(3);
+  if (what == "mpi") {
+    mpi_fails = true;
+    return;
+  }
   if (what != "none") throw std::runtime_error("an error of the program's own");
 }
 
@@ -38,7 +59,11 @@ int act(const std::string& what) {
     data.write(test::numbers<int>(100, 0, 9));
     if (is_odd_one(session)) misbehave(what);
     for (int i = 0; i < 100; ++i) {  // what the others wait in
-      static_cast<void>(smem::distributed::sum(data));
+      try {
+        static_cast<void>(smem::distributed::sum(data));
+      } catch (const smem::Error&) {
+        if (!mpi_fails) throw;  // else a program that goes on: the others wait in vain
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
   } catch (const smem::Error& error) {

@@ -25,6 +25,10 @@ if [ -z "${OCL_ICD_VENDORS:-}" ]; then
 fi
 # The measured bandwidths and performance models of StarPU.
 export STARPU_HOME="$folder/starpu"
+if [ -n "${STARPU_CALIBRATE:-}" ]; then  # it measures them anew
+  STARPU_HOME="$folder/calibrated"
+  rm -rf "$STARPU_HOME"
+fi
 mkdir -p "$STARPU_HOME"
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$folder/pocl}" SMEM_CACHE=0 SMEM_TUNING=0
 export STARPU_OPENCL_ON_CPUS=1 STARPU_NCPU=0 STARPU_WORKERS_NOBIND=1
@@ -34,7 +38,16 @@ launch=("$mpiexec" --oversubscribe -np "$ranks")
 
 case "$what" in
   out_of_core*) SMEM_TEST_DEVICE_BYTES=8388608 exec timeout --kill-after=10 500 "${launch[@]}" "$program" -tc='out of core*' "$@" ;;
-  cases | all_cases) exec timeout --kill-after=10 500 "${launch[@]}" "$program" "$@" ;;
+  cases | all_cases)
+    timeout --kill-after=10 500 "${launch[@]}" "$program" "$@" || exit
+    [ -n "${STARPU_CALIBRATE:-}" ] || exit 0
+    # The performance models by which dmda divides work among devices.
+    for task in transpose gemm reduce inclusive_scan histogram stencil heat sort top_k attention; do
+      find "$STARPU_HOME" -path '*/codelets/*' -name "smem_$task.*" -size +0 | grep -q . ||
+        { echo "no performance model of $task below $STARPU_HOME"; exit 1; }
+    done
+    exit 0
+    ;;
   command)
     bad=0
     # says TEXT ARGUMENT…: the command's output has the text once, and it ends well.
@@ -50,9 +63,23 @@ case "$what" in
     says '^gemm .*16 x 24 x 32 ' bench distributed gemm --rows 16 --cols 24 --depth 32 --repetitions 1 \
       --json "$folder/bench.json" --plot "$folder/bench.svg"
     grep -q '"right": true' "$folder/bench.json" || { echo "bench.json: no result was compared"; bad=1; }
-    grep -q 'simulated' "$folder/bench.svg" || { echo "bench.svg: does not say what is simulated"; bad=1; }
+    # points FILE MEASURED: strong and weak scaling up to 1024 ranks; simulated points are hollow, MEASURED points are filled.
+    points() {
+      local hollow filled
+      hollow=$(grep -c "r='3' fill='white'" "$1") filled=$(grep -c "r='4.5' fill=" "$1")
+      if ! { grep -q 'strong scaling' "$1" && grep -q 'weak scaling' "$1" && grep -q '>1024<' "$1" && grep -q 'Hollow.*simulated' "$1"; } ||
+        [ "$hollow" = 0 ] || [ $((hollow % 22)) != 0 ] || [ "$filled" != "$2" ]; then
+        echo "$1: $hollow simulated points, expected 22 a line; $filled measured ones, expected $2"
+        bad=1
+      fi
+    }
+    points "$folder/bench.svg" 1
+    says '^top_k .*4096 ' bench distributed top_k --rows 4096 --repetitions 1
     launch=()
     says 'efficiency' explain distributed sort --ranks 64
+    says '^  a rank sends at most .* hidden .* of ' explain distributed sort --ranks 64
+    says ' on 1024 ranks' explain distributed top_k --plot "$folder/explain.svg"
+    points "$folder/explain.svg" 0
     launch=("$mpiexec" --oversubscribe -np 1)
     if "${launch[@]}" "$program" bench distributed nothing >/dev/null 2>&1; then echo "bench distributed nothing: was taken"; bad=1; fi
     exit "$bad"
@@ -77,6 +104,7 @@ last=$((ranks - 1))
 act die "rank $last .*signal 9"
 act leave "smem: rank $last of $ranks ends all ranks"
 act exit "\],$last\]"
+act mpi "smem: rank $last of $ranks ends all ranks: MPI_Iallgather: "
 
 # A rank without a device: all say so.
 output=$(timeout --kill-after=5 60 "$mpiexec" --oversubscribe -np "$last" "$program" --act none : \

@@ -3,6 +3,7 @@
 
 #include <smem/array.hpp>
 #include <smem/context.hpp>
+#include <smem/distributed/plan.hpp>
 #include <smem/distributed/sort.hpp>
 
 #include <algorithm>
@@ -47,6 +48,30 @@ TEST_CASE("sort: random, equal and few keys in every layout") {
     keys.assign(n, 7);
     check_sort(keys, keys);
   }
+}
+
+TEST_CASE("sort: equal keys stay where they are") {
+  // Splitters divide equal keys by their places, so that they are cut as ascending keys are. Otherwise one
+  // rank would receive all of them.
+  const d::Session& session = test::session();
+  const std::size_t n = 20011;
+  std::vector<std::uint32_t> keys(n);
+  for (std::size_t i = 0; i < n; ++i)
+    keys[i] = static_cast<std::uint32_t>(i);
+  d::Vector<std::uint32_t> in(session, n), out(session, n);
+  const auto sent = [&] {
+    in.write(keys);
+    const std::uint64_t before = d::sent_bytes(session);
+    d::sort(in, out);
+    return d::sent_bytes(session) - before;
+  };
+  const std::uint64_t ascending = sent();
+  std::reverse(keys.begin(), keys.end());
+  const std::uint64_t descending = sent();
+  // All of the first rank's keys belong to the last one.
+  if (session.ranks() > 1 && session.rank() == 0) CHECK(descending > ascending);
+  keys.assign(n, 7);
+  CHECK(sent() == ascending);
 }
 
 TEST_CASE("sort: all keys go to the other device, in pieces") {

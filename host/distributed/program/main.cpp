@@ -172,7 +172,7 @@ int bench(const Options& options) {
   for (const Operation* operation : chosen(options)) {
     const PlanProblem problem = problem_of(*operation, options, small);
     Row row = measured(session, *operation, problem, options);
-    // A rank that found it wrong says so; all leave with the same exit code.
+    // A rank that found it wrong says so, and leaves with exit code 1, as mpirun then does.
     if (!row.is_right) {
       fmt::print(stderr, "smem: {} {}: rank {} has other results than one device\n", operation->name,
                  text_of(problem), session.rank());

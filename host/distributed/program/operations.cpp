@@ -135,6 +135,25 @@ Prepared sort_of(const Session& session, const PlanProblem& p) {
           [=](const Context& context) { return out->is_same(context, 0); }};
 }
 
+Prepared top_k_of(const Session& session, const PlanProblem& p) {
+  const size_t k = std::min<size_t>(p.rows, 1024);
+  auto in = data<float>(session, p.rows, 1, 1 << 20);
+  auto found = std::make_shared<TopKResult<float>>();
+  struct One {
+    Array<float> values;
+    Array<std::uint64_t> places;
+  };
+  auto one = std::make_shared<std::unique_ptr<One>>();
+  return {[=] { *found = distributed::top_k(in->rows, k); },
+          [=](const Context& context) {
+            if (!*one) *one = std::make_unique<One>(One{{context, Count{k}}, {context, Count{k}}});
+            smem::top_k(context, in->on(context), (*one)->values, (*one)->places);
+          },
+          [=](const Context&) {
+            return (*one)->values.to_host() == found->values && (*one)->places.to_host() == found->places;
+          }};
+}
+
 Prepared heat_of(const Session& session, const PlanProblem& p) {
   const GridSize size = p.depth > 1 ? GridSize{p.cols, p.rows, p.depth} : GridSize{p.cols, p.rows};
   auto in = std::make_shared<Grid<float>>(session, size), out = std::make_shared<Grid<float>>(session, size);
@@ -191,6 +210,7 @@ const std::vector<Operation>& operations() {
       {"gemm", "A product, panels of B going round", problem("gemm", 512, 512, 512),
        problem("gemm", 16384, 16384, 16384), gemm_of<float>},
       {"sort", "Keys, by splitters among samples", problem("sort", kMi), problem("sort", kGi), sort_of},
+      {"top_k", "The 1024 greatest numbers", problem("top_k", 4 * kMi), problem("top_k", kGi), top_k_of},
       {"heat", "Heat in a grid, halos every few steps", problem("heat", 512, 512, 1, 4, 200),
        problem("heat", 1024, 1024, 1024, 4, 200), heat_of},
   };
