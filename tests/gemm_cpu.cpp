@@ -74,6 +74,35 @@ TEST_CASE("gemm on CPUs: tiles, blocks and depths, more than one of each") {
   CHECK(sweep.ran() == static_cast<std::size_t>(4 * turn));
 }
 
+TEST_CASE("gemm on CPUs: vectors of 16, 32 and 64 bytes, whichever are fast here") {
+  std::size_t number = 0;
+  for (const std::size_t bytes : {16, 32, 64}) {
+    const test::Variable clamp("SMEM_CLAMP", "local=24K,vector=" + std::to_string(bytes));
+    const smem::Context context;
+    if (!test::has_cpu_variant(context.device())) return;
+    CAPTURE(bytes);
+    smem::GemmProblem problem;
+    problem.m = problem.n = problem.k = 100;
+    CHECK(smem::plan_gemm(context.device(), problem, {.variant = "cpu"}).vector_width == bytes / 4);
+    test::GemmSweep sweep(context);
+    GemmCase c;
+    c.variant = "cpu";
+    c.in = c.out = bytes == 32 && context.device().fp64 ? Scalar::float64 : Scalar::float32;
+    c.transpose_a = number % 2 != 0;
+    c.transpose_b = number / 2 != 0;
+    ++number;
+    // Several tiles with tails, and B where it lies for few rows of C.
+    for (const auto& [m, n] : {std::tuple<std::size_t, std::size_t>{101, 131}, {3, 131}}) {
+      c.m = m;
+      c.n = n;
+      c.k = 70;
+      c.beta = m == 3 ? 0 : 2;
+      sweep.run(c);
+    }
+    CHECK(sweep.ran() == 2);
+  }
+}
+
 TEST_CASE("gemm on CPUs: narrow and short products, in any type and transposition") {
   const smem::Context context;
   if (!test::has_cpu_variant(context.device())) return;

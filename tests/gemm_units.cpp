@@ -8,6 +8,7 @@
 #include "runtime/matrix_unit.hpp"
 #include "support/broken.hpp"
 #include "support/environment.hpp"
+#include "support/folder.hpp"
 #include "support/gemms.hpp"
 #include "support/targets.hpp"
 
@@ -57,6 +58,22 @@ TEST_CASE("matrix units: a fragment of every unit and type") {
         CHECK(smem::runtime::multiplies(id, device, type, rows));
       }
     }
+  }
+}
+
+TEST_CASE("matrix units: a compiler without their instructions leaves the device without a unit") {
+  const test::CacheFolder folder;
+  const auto id = smem::runtime::choose_device({}).id;
+  const smem::Device device = smem::runtime::facts_of(id);
+  if (device.type != smem::DeviceType::cpu) return;
+  for (const MatrixUnit unit :
+       {MatrixUnit::mfma, MatrixUnit::mfma_cdna3, MatrixUnit::wmma, MatrixUnit::wmma_rdna4}) {
+    CAPTURE(smem::name_of(unit));
+    smem::Device with_unit = device;
+    with_unit.matrix_unit = unit;
+    CHECK_FALSE(smem::runtime::multiplies(id, with_unit, Scalar::half));
+    CHECK(smem::runtime::usable_matrix_unit(id, device, unit) == MatrixUnit::none);
+    CHECK(smem::runtime::usable_matrix_unit(id, device, unit) == MatrixUnit::none);  // as it was kept
   }
 }
 

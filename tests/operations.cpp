@@ -315,6 +315,54 @@ TEST_CASE("operations: descriptions are whole") {
   CHECK(smem::operations::find("nonsense") == nullptr);
 }
 
+TEST_CASE("operations: what was found weak on CPUs and GPUs is measured by bench --weak") {
+  const auto has = [](Scale scale, std::string_view operation, std::string_view words, bool with_goal) {
+    CAPTURE(operation);
+    CAPTURE(words);
+    const std::vector<Sample>& samples = smem::operations::find(operation)->at(scale);
+    const auto found = std::find_if(samples.begin(), samples.end(),
+                                    [&](const Sample& sample) { return sample.words == words; });
+    REQUIRE(found != samples.end());
+    CHECK((found->goal > 0) == with_goal);
+  };
+  for (const char* words : {"512x512x512 float", "1024x1024x1024 float", "2048x2048x2048 float"})
+    has(Scale::weak_usual, "gemm", words, false);
+  for (const char* words : {"67108864", "8192x8192", "67108864 --op minmax", "67108864 --op argmin",
+                            "134217728 half", "268435456 int8"})
+    has(Scale::weak_usual, "reduce", words, true);
+  has(Scale::weak_usual, "heat", "4096x4096 float", true);
+  has(Scale::weak_usual, "scan", "16777216", true);
+  has(Scale::weak_usual, "sobel", "4096x4096 uchar", false);
+  has(Scale::weak_usual, "median_blur", "4096x4096 uchar", false);
+  has(Scale::weak_usual, "median_blur", "4096x4096 uchar --window 5", false);
+  has(Scale::weak_usual, "box_blur", "4096x4096 uchar --radius 50", false);
+  has(Scale::weak_usual, "separable", "4096x4096 uchar --window 15", false);
+  has(Scale::weak_usual, "stencil", "4096x4096 uchar --radius 2x2 --channels 4", false);
+
+  for (const char* operation : {"reduce", "scan", "select"})
+    for (const char* words : {"1000", "30000", "1000000", "5000000"})
+      has(Scale::weak, operation, words, false);
+  for (const char* words :
+       {"268435456 uint8", "268435456 --op partition", "268435456 --op run_length_encode --per-cent 5"})
+    has(Scale::weak, "select", words, true);
+  for (const char* words :
+       {"33554432x3 float", "33554432x5 float", "33554432x6 float", "33554432x7 float", "16777216x12 float",
+        "16777216x16 float", "3x33554432 float", "5x33554432 float", "6x33554432 float", "7x33554432 float",
+        "12x16777216 float", "16x16777216 float", "100x77 float --batch 16384", "3x3 float --batch 8388608",
+        "30x30 float --batch 131072", "32749x32771 uchar", "32749x16381 ushort"})
+    has(Scale::weak, "transpose", words, true);
+  for (const char* words : {"8192x8192 uchar --window 5", "8192x8192 uchar --window 15",
+                            "8192x8192 half --window 15", "8192x8192 ushort --window 15"})
+    has(Scale::weak, "separable", words, true);
+  has(Scale::weak, "box_blur", "8192x8192 uchar --radius 50", true);
+  has(Scale::weak, "box_blur", "8192x8192 float --radius 200", true);
+  has(Scale::weak, "moving_mean", "268435456 float --window 100001", true);
+  has(Scale::weak, "median_blur", "8192x8192 float --window 5", true);
+  has(Scale::weak, "stencil", "8192x8192 float --radius 3x3", true);
+  has(Scale::weak, "stencil", "8192x8192 uchar --channels 4", true);
+  has(Scale::weak, "stencil", "8192x8192 uchar --radius 2x2 --channels 4", true);
+}
+
 TEST_CASE("operations: words that do not fit are refused by name") {
   const Operation& transpose = *smem::operations::find("transpose");
   const auto argument = [&](std::string_view words) {

@@ -11,7 +11,9 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -23,8 +25,12 @@ namespace smem::cli {
 
 namespace {
 
+using operations::Candidate;
 using operations::Case;
 using operations::Operation;
+
+/// Plans that a text names of those that a model chooses among; JSON has all of them.
+constexpr std::size_t kMostPredicted = 8;
 
 struct Options {
   WordValues words;
@@ -108,6 +114,32 @@ double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   return share * measure::Meter(context).measure(buffers, bytes, call, effort).call.median;
 }
 
+/// What the operation's model chooses among, where it has one and nothing but a variant of its own is fixed.
+std::vector<Candidate> candidates_of(const Case& c, const Device& device, const Options& options) {
+  if (!c.candidates || options.fixed() != PlanOverrides{.variant = options.variant}) return {};
+  std::vector<Candidate> all = c.candidates(device, options.variant);
+  const bool is_other = !options.variant.empty() && !all.empty() && all[0].plan.variant != options.variant;
+  if (is_other) all.clear();
+  return all;
+}
+
+std::string text_of(const std::vector<Candidate>& candidates) {
+  if (candidates.empty()) return {};
+  std::string text = fmt::format("  predicted by the model of shapes, of {} plans\n", candidates.size());
+  for (std::size_t i = 0; i < std::min(candidates.size(), kMostPredicted); ++i)
+    text += fmt::format("    {:.4f} ms  {}\n", candidates[i].seconds * 1e3, candidates[i].text);
+  return text;
+}
+
+/// A plan's JSON, with what the model predicts.
+std::string with_candidates(const std::string& plan, const std::vector<Candidate>& candidates) {
+  if (candidates.empty()) return plan;
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(plan);
+  for (const Candidate& one : candidates)
+    json["candidates"].push_back({{"plan", one.text}, {"predicted_seconds", one.seconds}});
+  return json.dump(2) + "\n";
+}
+
 void explain_case(const Operation& operation, const Case& c, const Options& options) {
   std::optional<Context> context;
   if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
@@ -119,10 +151,12 @@ void explain_case(const Operation& operation, const Case& c, const Options& opti
     knowledge.registers = registers_of(*context, plan);
     knowledge.measured_seconds = seconds_of(c, *context, plan);
   }
+  const std::vector<Candidate> candidates = candidates_of(c, device, options);
   if (options.json) {
-    fmt::print("{}", explain_json(plan, device, knowledge));
+    fmt::print("{}", with_candidates(explain_json(plan, device, knowledge), candidates));
   } else {
-    print_fitted(fmt::format("{}: {} on {}", operation.name, c.text, explain(plan, device, knowledge)));
+    print_fitted(fmt::format("{}: {} on {}{}", operation.name, c.text, explain(plan, device, knowledge),
+                             text_of(candidates)));
   }
 }
 

@@ -161,6 +161,7 @@ Operation stencil_operation() {
                      "8192x8192 float --radius 7x7", "67108864 float --radius 1",
                      "512x512x512 float --radius 1x1x1 --shape star", "512x512x512 float --radius 1x1x1",
                      "512x512x512 float --radius 4x4x4 --shape star"},
+           .weak_usual = {"4096x4096 uchar --radius 2x2 --channels 4"},
            .weak = {goal("8192x8192 uchar --channels 4", 0.90),
                     goal("8192x8192 uchar --radius 2x2 --channels 4", 0.70),
                     goal("8192x8192 float --radius 3x3", 0.25), "8192x8192 float --radius 7x7"}},

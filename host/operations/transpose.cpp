@@ -102,6 +102,7 @@ Operation transpose_operation() {
                   .weak = {goal("33554432x6 float", 0.85),           goal("6x33554432 float", 0.85),
                            goal("33554432x3 float", 0.85),           goal("3x33554432 float", 0.85),
                            goal("33554432x5 float", 0.85),           goal("33554432x7 float", 0.85),
+                           goal("5x33554432 float", 0.85),           goal("7x33554432 float", 0.85),
                            goal("16777216x12 float", 0.85),          goal("12x16777216 float", 0.85),
                            goal("16777216x16 float", 0.85),          goal("16x16777216 float", 0.85),
                            goal("67108864x3 uchar", 0.85),           goal("3x67108864 uchar", 0.85),

@@ -123,6 +123,11 @@ Device clamp(Device device, std::string_view text) {
       // Plans for a width that the device has not: its own functions for sub-groups are then of no use.
       device.sub_groups = device.sub_groups && device.sub_group_width == value;
       device.sub_group_width = value;
+    } else if (key == "vector") {
+      // Plans of CPUs for vectors that the device has not, too: compilers make several of what it has.
+      if (value != 16 && value != 32 && value != 64) refuse_clamp(entry);
+      device.vector_bytes = value;
+      device.wide_vectors = value == 64;
     } else if (const auto most = std::find_if(kMost.begin(), kMost.end(), named); most != kMost.end()) {
       device.*most->second = std::min(device.*most->second, value);
     } else {

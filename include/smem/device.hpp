@@ -155,8 +155,9 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 /// `poll_limit=N`, `compute_units=N`, `sub_group=N` (plans for sub-groups of N, without sub-group functions
 /// if the device's width differs), and `broken=OPERATION/VARIANT` or `broken=OPERATION/VARIANT/TYPE`, which
 /// adds to Device::broken. `matrix_unit=NAME` emulates that unit, unless the device has it, and
-/// `matrix_unit=none` removes it. The environment variable SMEM_CLAMP applies such a list to every device
-/// that smem opens. \throws Error naming the entry that is not understood.
+/// `matrix_unit=none` removes it. `vector=16`, 32 or 64: a CPU's plans are for vectors of so many bytes. The
+/// environment variable SMEM_CLAMP applies such a list to every device that smem opens. \throws Error naming
+/// the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

@@ -35,6 +35,10 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK_FALSE(smem::clamp(whole, "ordered_start=0").ordered_start);
   CHECK(smem::clamp(whole, "retargeting=1").retargeting);
   CHECK_FALSE(smem::clamp(whole, "retargeting=0").retargeting);
+  const smem::Device cpu = test::target("cpu");
+  CHECK(smem::clamp(cpu, "vector=16").vector_bytes == 16);
+  CHECK(smem::clamp(cpu, "vector=64").wide_vectors);
+  CHECK_FALSE(smem::clamp(smem::clamp(cpu, "vector=64"), "vector=32").wide_vectors);
 }
 
 TEST_CASE("clamp: a matrix unit is emulated, unless it is the device's own") {
@@ -85,7 +89,7 @@ TEST_CASE("clamp: what is not understood is refused by name") {
   const smem::Device whole = test::targets::nvidia("sm_90");
   for (const char* text :
        {"local", "local=", "local=K", "local=32Q", "local=32KB", "local=-1", "local=1.5", "memory=3",
-        "work_group=0", "sub_group=0", "compute_units=0", "=", "=5", "local= 5",
+        "work_group=0", "sub_group=0", "compute_units=0", "vector=0", "vector=48", "=", "=5", "local= 5",
         "matrix_unit=", "matrix_unit=cuda", "local=99999999999999999999", "local=18446744073709551615K"}) {
     CAPTURE(text);
     const auto error = test::failure_of([&] { smem::clamp(whole, std::string("fp64=1,") + text); });
