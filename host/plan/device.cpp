@@ -35,7 +35,7 @@ namespace {
                .argument = "SMEM_CLAMP",
                .expected = "entries like local=32K, cache=1M, work_group=64, sub_group=16, compute_units=4, "
                            "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0, "
-                           "matrix_unit=wmma or broken=gemm/async",
+                           "prefetch_builtin=0, matrix_unit=wmma or broken=gemm/async",
                .got = formatted("\"{}\"", entry)});
 }
 
@@ -78,11 +78,12 @@ MatrixUnit unit_in(std::string_view entry, std::string_view text) {
 }  // namespace
 
 Device clamp(Device device, std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, bool Device::*>, 4> kFlags{
+  static constexpr std::array<std::pair<std::string_view, bool Device::*>, 5> kFlags{
       {{"fp64", &Device::fp64},
        {"forward_progress", &Device::forward_progress},
        {"ordered_start", &Device::ordered_start},
-       {"retargeting", &Device::retargeting}}};
+       {"retargeting", &Device::retargeting},
+       {"prefetch_builtin", &Device::prefetch_builtin}}};
   static constexpr std::array<std::pair<std::string_view, std::size_t Device::*>, 3> kMost{
       {{"cache", &Device::cache_bytes},
        {"compute_units", &Device::compute_units},

@@ -35,6 +35,10 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK_FALSE(smem::clamp(whole, "ordered_start=0").ordered_start);
   CHECK(smem::clamp(whole, "retargeting=1").retargeting);
   CHECK_FALSE(smem::clamp(whole, "retargeting=0").retargeting);
+  smem::Device with_builtin = whole;
+  with_builtin.prefetch_builtin = true;
+  CHECK(smem::clamp(with_builtin, "prefetch_builtin=1").prefetch_builtin);
+  CHECK_FALSE(smem::clamp(with_builtin, "prefetch_builtin=0").prefetch_builtin);
 }
 
 TEST_CASE("clamp: a matrix unit is emulated, unless it is the device's own") {
