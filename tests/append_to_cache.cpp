@@ -3,6 +3,7 @@
 
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/level.hpp"
 #include "support/random_cases.hpp"
@@ -167,11 +168,25 @@ test::Outcome run(const smem::Context& context, const AppendCase& c, test::Rando
     return smem::Heads(at.buffer, at.type, at.shape,
                        {at.offset, at.token_stride, at.head_stride, at.batch_stride});
   };
-  const smem::Array<std::uint32_t> lengths(context, c.lengths), offsets(context, c.offsets),
-      of_table(context, table);
-  smem::CacheAppend how{.lengths = lengths.vector(), .rotary = c.rotary};
-  if (ragged) how.offsets = offsets.vector();
-  if (c.page != 0) how.cache.table = of_table.matrix(c.sequences(), c.pages_of_sequence());
+  constexpr std::size_t kBefore = 3;  // elements before lists, which are not theirs
+  const auto list = [&](const std::vector<std::uint32_t>& numbers) {
+    std::vector<std::uint32_t> all(kBefore, 0xffffffff);
+    all.insert(all.end(), numbers.begin(), numbers.end());
+    return smem::Array<std::uint32_t>(context, all);
+  };
+  std::vector<std::uint32_t> rows;  // of the table, with a gap between them
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    rows.push_back(table[i]);
+    if ((i + 1) % c.pages_of_sequence() == 0) rows.push_back(0xffffffff);
+  }
+  const smem::Array<std::uint32_t> lengths = list(c.lengths), offsets = list(c.offsets),
+                                   of_table = list(rows);
+  smem::CacheAppend how{.lengths = lengths.vector(kBefore, c.lengths.size()), .rotary = c.rotary};
+  if (ragged) how.offsets = offsets.vector(kBefore, c.offsets.size());
+  if (c.page != 0) {
+    how.cache.table = of_table.matrix(c.sequences(), c.pages_of_sequence(),
+                                      {.offset = kBefore, .pitch = c.pages_of_sequence() + 1});
+  }
   try {
     const smem::ConstHeads from_k = view(k), from_v = view(v);
     const smem::Heads to_keys = output(keys), to_values = output(values);
@@ -252,6 +267,21 @@ TEST_CASE("append_to_cache: pages, ragged batches, and what there is no room for
   c.page = 0;
   c.offsets = {0, 7, 12, 19, 300};
   run_all(sweep, c);
+}
+
+TEST_CASE("clamped: appends to a cache on smaller devices") {
+  for (const char* limits : {"local=512,work_group=64", "work_group=4", "work_group=1,compute_units=1"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    AppendSweep sweep(context);
+    AppendCase c;
+    c.rotary = smem::Rotary{};
+    c.lengths = {3, 12, 4, 13};
+    c.page = 5;
+    c.capacity = 15;
+    run_all(sweep, c);
+  }
 }
 
 TEST_CASE("random: appends to a cache") {

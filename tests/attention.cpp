@@ -4,6 +4,7 @@
 #include "support/attention_run.hpp"
 #include "support/broken.hpp"
 #include "support/case_sweep.hpp"
+#include "support/environment.hpp"
 #include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
@@ -58,6 +59,19 @@ void run_all(AttentionSweep& sweep, AttentionCase c) {
     }
     CHECK(sweep.ran() == 2);
     c.chunk = 0;
+  }
+}
+
+/// Runs the case in every variant, and in half too where there are matrix units, which multiply no float.
+void run_all_and_units(AttentionSweep& sweep, AttentionCase c) {
+  run_all(sweep, c);
+  c.in = c.out = Scalar::half;
+  for (const std::string_view variant : smem::attention_variants()) {
+    c.variant = variant;
+    if (!test::is_of_units(variant) || !runs_here(sweep.context(), c)) continue;
+    CAPTURE(variant);
+    sweep.run(c);
+    CHECK(sweep.ran() == 1);
   }
 }
 
@@ -156,16 +170,16 @@ TEST_CASE("attention: causal and windows, with fewer, as many and more keys than
     c.keys = keys;
     c.head_size = c.value_size = 16;
     c.lse = c.causal = true;
-    run_all(sweep, c);  // with 40 keys, 50 queries see none
+    run_all_and_units(sweep, c);  // with 40 keys, 50 queries see none
     c.window = {.left = 0};
-    run_all(sweep, c);
+    run_all_and_units(sweep, c);
     c.window = {.left = 17, .sinks = 5};
-    run_all(sweep, c);
+    run_all_and_units(sweep, c);
     c.causal = false;
     c.window = {.left = 9, .right = 20};
-    run_all(sweep, c);
+    run_all_and_units(sweep, c);
     c.window = {.left = 1000, .right = 1000, .sinks = 3};
-    run_all(sweep, c);
+    run_all_and_units(sweep, c);
   }
 }
 
@@ -207,12 +221,12 @@ TEST_CASE("attention: soft caps, biases, slopes and sink logits") {
   AttentionCase capped = c;
   for (const double cap : {1e-3, 2.0, 1e4}) {
     capped.soft_cap = cap;
-    run_all(sweep, capped);
+    run_all_and_units(sweep, capped);
   }
   AttentionCase biased = c;
   for (const BiasShape shape : {BiasShape::full, BiasShape::of_heads}) {
     biased.bias = shape;
-    run_all(sweep, biased);
+    run_all_and_units(sweep, biased);
   }
   biased.in = biased.out = Scalar::half;
   biased.gaps = biased.float_bias = true;
@@ -221,12 +235,12 @@ TEST_CASE("attention: soft caps, biases, slopes and sink logits") {
   c.slopes = c.sink_logits = c.causal = true;
   c.kv_heads = 3;
   c.queries = 150;
-  run_all(sweep, c);
+  run_all_and_units(sweep, c);
   c.causal = false;
   c.soft_cap = 3;
   c.bias = BiasShape::full;
   c.window.left = 50;
-  run_all(sweep, c);
+  run_all_and_units(sweep, c);
 }
 
 TEST_CASE("attention: lengths of keys, behind which everything is NaN") {
@@ -240,15 +254,15 @@ TEST_CASE("attention: lengths of keys, behind which everything is NaN") {
   c.head_size = c.value_size = 32;
   c.lse = true;
   c.lengths = {1, 170, 17, 0};
-  run_all(sweep, c);
+  run_all_and_units(sweep, c);
   c.lengths = {2, 1u << 31, 65, 128};
-  run_all(sweep, c);
+  run_all_and_units(sweep, c);
   // Pages, the last of which is not full; also of shared heads and half.
   c.causal = true;
   c.page = 16;
   c.lengths = {40, 170, 33, 0};
   c.kv_heads = 2;
-  run_all(sweep, c);
+  run_all_and_units(sweep, c);
   c.in = Scalar::half;
   c.tokens_first = c.gaps = true;
   c.page = 7;
@@ -269,17 +283,42 @@ TEST_CASE("attention: ragged batches") {
   c.causal = true;
   c.kv_heads = 2;
   c.tokens_first = true;
-  run_all(sweep, c);
+  run_all_and_units(sweep, c);
   // Tokens that are of no sequence, and offsets behind the views.
   c.query_offsets = {3, 20, 60, 60, 1000, 4000000000u};
   c.key_offsets = {10, 20, 100, 215, 300, 4000000000u};
-  run_all(sweep, c);
+  run_all_and_units(sweep, c);
   // Queries of various numbers, and pages.
   c.query_offsets = {0, 5, 5, 60, 150};
   c.key_offsets = {};
   c.page = 32;
   c.lengths = {100, 7, 220, 3};
-  run_all(sweep, c);
+  run_all_and_units(sweep, c);
+}
+
+TEST_CASE("clamped: attention on smaller devices") {
+  for (const char* limits : {"local=16K,work_group=64", "local=4K", "local=512", "work_group=4",
+                             "work_group=1,compute_units=1", "prefetch_builtin=0"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    AttentionSweep sweep(context);
+    AttentionCase c;
+    c.heads = 4;
+    c.kv_heads = 2;
+    c.queries = 5;
+    c.keys = 130;
+    c.head_size = c.value_size = 40;
+    c.causal = c.lse = true;
+    for (const char* variant : {"", "naive", "tiled", "split_keys"}) {
+      CAPTURE(variant);
+      c.variant = variant;
+      c.chunk = c.variant == "split_keys" ? 30 : 0;
+      sweep.run(c);
+      const bool always = c.variant.empty() || c.variant == "naive";
+      CHECK((sweep.ran() == 1 || !always));
+    }
+  }
 }
 
 TEST_CASE("random: attention") {

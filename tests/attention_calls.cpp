@@ -8,9 +8,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +36,7 @@ struct AttentionInput {
   explicit AttentionInput(const smem::Context& context)
       : numbers(context, std::vector<float>(4096, 1.0F)),
         results(context, std::vector<float>(1024, 7.0F)),
-        whole(context, std::vector<std::uint32_t>(64, 1)),
+        whole(context, std::vector<std::uint32_t>(1024, 1)),
         q(numbers.buffer()(), Scalar::float32, {2, 4, 5, 8}),
         k(numbers.buffer()(), Scalar::float32, {2, 2, 6, 8}),
         v(numbers.buffer()(), Scalar::float32, {2, 2, 6, 8}) {}
@@ -47,6 +49,8 @@ struct AttentionInput {
   Scalar out_type = Scalar::float32;
   cl_mem out_buffer = nullptr;  ///< null: of results
   std::size_t lse = 40;
+  Scalar lse_type = Scalar::float32;
+  cl_mem lse_buffer = nullptr;  ///< null: of log-sum-exps
   smem::Attention how;
   std::string variant = {};
 
@@ -60,9 +64,10 @@ struct AttentionInput {
     const cl_mem to = input.out_buffer != nullptr ? input.out_buffer : input.results.buffer()();
     const smem::Heads out(to, input.out_type, input.out_shape, input.out_layout);
     const smem::Array<float> sums(context, std::vector<float>(40, 7.0F));
+    const smem::Vector lse(input.lse_buffer != nullptr ? input.lse_buffer : sums.buffer()(), input.lse_type,
+                           input.lse);
     const auto error = test::failure_of([&] {
-      smem::attention(context, input.q, input.k, input.v, out, sums.vector(0, input.lse), input.how,
-                      {.variant = input.variant});
+      smem::attention(context, input.q, input.k, input.v, out, lse, input.how, {.variant = input.variant});
     });
     CHECK(error.operation == "attention");
     const std::vector<float> untouched = input.results.to_host(), of_sums = sums.to_host();
@@ -97,10 +102,36 @@ TEST_CASE("bad input of attention") {
   CHECK(refused([](AttentionInput& i) { i.v.shape.size = i.out_shape.size = 257; }) == "v");
   CHECK(refused([](AttentionInput& i) { i.k.shape.tokens = i.v.shape.tokens = (1 << 29) + 1; }) == "k");
   CHECK(refused([](AttentionInput& i) { i.lse = 39; }) == "lse");
-  CHECK(refused([](AttentionInput& i) { i.how.scale = std::nan(""); }) == "scale");
-  CHECK(refused([](AttentionInput& i) { i.how.scale = 1e39; }) == "scale");
-  CHECK(refused([](AttentionInput& i) { i.how.soft_cap = -1; }) == "soft_cap");
+  CHECK(refused([](AttentionInput& i) { i.lse_type = Scalar::float64; }) == "lse");
+  CHECK(refused([](AttentionInput& i) { i.lse_buffer = i.results.buffer()(); }) == "lse");  // that of out
+  CHECK(refused([](AttentionInput& i) { i.lse_buffer = i.numbers.buffer()(); }) ==
+        "lse");  // that of q, k and v
+  for (const double scale : {std::nan(""), 1e39, -std::numeric_limits<double>::infinity()})
+    CHECK(refused([&](AttentionInput& i) { i.how.scale = scale; }) == "scale");
+  for (const double cap : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    CHECK(refused([&](AttentionInput& i) { i.how.soft_cap = cap; }) == "soft_cap");
   CHECK(refused([](AttentionInput& i) { i.how.slopes = i.floats(3); }) == "slopes");
+  CHECK(refused([](AttentionInput& i) { i.how.slopes = i.list(4); }) == "slopes");
+  // Nothing that is read lies where results are written.
+  const auto in_results = [](AttentionInput& i, std::size_t size) {
+    return smem::ConstVector(i.results.buffer()(), Scalar::float32, size);
+  };
+  CHECK(refused([&](AttentionInput& i) { i.how.slopes = in_results(i, 4); }) == "out");
+  CHECK(refused([&](AttentionInput& i) { i.how.sink_logits = in_results(i, 4); }) == "out");
+  CHECK(refused([](AttentionInput& i) { i.v.buffer = i.results.buffer()(); }) == "out");
+  CHECK(refused([](AttentionInput& i) {
+          i.how.bias = {i.results.buffer()(), Scalar::float32, {1, 1, 1, 6}};
+        }) == "out");
+  CHECK(refused([](AttentionInput& i) {
+          i.how.key_lengths = i.list(2);
+          i.out_buffer = i.whole.buffer()();
+        }) == "out");
+  const smem::Context other;
+  const smem::Array<float> foreign(other, std::vector<float>(4096, 1.0F));
+  CHECK(refused([&](AttentionInput& i) { i.k.buffer = foreign.buffer()(); }) == "k");
+  CHECK(refused([&](AttentionInput& i) {
+          i.how.slopes = {foreign.buffer()(), Scalar::float32, 4};
+        }) == "slopes");
   CHECK(refused([](AttentionInput& i) { i.how.sink_logits = i.list(4); }) == "sink_logits");
   const auto bias = [](const HeadsShape& shape) {
     return [shape](AttentionInput& i) { i.how.bias = {i.numbers.buffer()(), Scalar::float32, shape}; };
@@ -140,6 +171,12 @@ TEST_CASE("bad input of attention") {
   CHECK(refused([](AttentionInput& i) {
           i.how.cache.table = {i.numbers.buffer()(), Scalar::float32, 2, 3};
         }) == "cache.table");
+  CHECK(refused([](AttentionInput& i) {
+          i.how.cache.table = {i.whole.buffer()(), Scalar::uint32, 2, 3, {.batch = 2}};
+        }) == "cache.table");
+  CHECK(refused_ragged([](AttentionInput& i) {
+          i.how.cache.table = {i.whole.buffer()(), Scalar::uint32, 3, 3};
+        }) == "ragged.keys");
   CHECK(refused([](AttentionInput& i) { i.variant = "nosuch"; }) == "variant");
 }
 
@@ -182,6 +219,24 @@ TEST_CASE("attention: numbers of lists are checked on request") {
   CHECK(argument({}, {}, {0, 5, 5}, {kMinus1, 3, 6}) == "ragged.keys");
   CHECK(argument({3, 3}, {}, {0, 5, 5}, {0, 3, 6}) == "variant");
   CHECK(argument({3, 4}, {}, {0, 5, 5}, {0, 3, 6}) == "key_lengths");
+}
+
+TEST_CASE("attention: page numbers that do not exist read some other page") {
+  const smem::Context context;
+  constexpr std::size_t kPages = 3, kPage = 8, kSize = 8;
+  const smem::Array<float> numbers(context, std::vector<float>(kPages * kPage * kSize, 0.5F));
+  const smem::Array<std::uint32_t> table(context, {1, 0xffffffff, 3, 0x80000000}), lengths(context, {30});
+  const smem::HeadsView<const float> q(numbers.buffer(), {1, 1, 2, kSize}),
+      k(numbers.buffer(), {kPages, 1, kPage, kSize});
+  for (const std::string_view variant : smem::attention_variants()) {
+    if (!runs_here(context, variant)) continue;
+    CAPTURE(variant);
+    const smem::Array<float> out(context, std::vector<float>(2 * kSize, 7));
+    smem::attention(context, q, k, k, smem::HeadsView<float>(out.buffer(), {1, 1, 2, kSize}),
+                    {.key_lengths = lengths.vector(), .cache = {table.matrix(1, 4)}}, {.variant = variant});
+    for (const float result : out.to_host())
+      CHECK(std::abs(result - 0.5F) < 1e-6F);
+  }
 }
 
 TEST_CASE("attention: nothing to do") {
@@ -227,6 +282,47 @@ TEST_CASE("attention: the same bits twice") {
       smem::attention(context, view, view, view, smem::HeadsView<float>(to->buffer(), shape),
                       {.causal = true}, {.variant = variant});
     CHECK(one.to_host() == two.to_host());
+  }
+}
+
+TEST_CASE("attention: the same bits twice by matrix units") {
+  const smem::Context context;
+  constexpr std::size_t kSize = 64;
+  const HeadsShape queries{2, 4, 3, kSize}, keys{2, 2, 1000, kSize};
+  const smem::AttentionProblem problem{.in = Scalar::half,
+                                       .out = Scalar::half,
+                                       .batch = 2,
+                                       .heads = 4,
+                                       .kv_heads = 2,
+                                       .queries = 3,
+                                       .keys = 1000,
+                                       .head_size = kSize,
+                                       .value_size = kSize,
+                                       .right_limit = true};
+  test::Random random(7);
+  std::vector<smem::half> host(4 * 1000 * kSize);
+  for (smem::half& x : host)
+    x = smem::half(static_cast<float>(random.between(0, 127)) / 32 - 2);
+  const smem::Array<smem::half> in(context, host);
+  const std::vector<smem::half> poison(24 * kSize, smem::half(7.0F));
+  const smem::Array<smem::half> one(context, poison), two(context, poison);
+  const smem::HeadsView<const smem::half> k(in.buffer(), keys);
+  for (const std::string_view variant : smem::attention_variants()) {
+    try {
+      smem::plan_attention(context.device(), problem, {.variant = std::string(variant)});
+    } catch (const smem::Error&) {
+      continue;
+    }
+    if (!variant.ends_with("mma")) continue;
+    CAPTURE(variant);
+    for (const auto* to : {&one, &two})
+      smem::attention(context, smem::HeadsView<const smem::half>(in.buffer(), queries), k, k,
+                      smem::HeadsView<smem::half>(to->buffer(), queries), {.causal = true},
+                      {.variant = variant});
+    const std::vector<smem::half> first = one.to_host(), second = two.to_host();
+    CHECK(std::equal(first.begin(), first.end(), second.begin(), [](smem::half a, smem::half b) {
+      return std::bit_cast<std::uint16_t>(a) == std::bit_cast<std::uint16_t>(b);
+    }));
   }
 }
 

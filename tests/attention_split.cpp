@@ -1,6 +1,8 @@
 // Attention that splits keys: any number of splits, and what its plans are.
 #include <smem/smem.hpp>
 
+#include "plan/sizes.hpp"
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
 #include "support/targets.hpp"
@@ -16,8 +18,10 @@
 using smem::HeadsShape;
 using smem::Scalar;
 
-TEST_CASE("attention: any number of splits of the keys, with the same bits twice") {
-  const smem::Context context;
+namespace {
+
+/// `after`: launches that combine partial sums, behind the main one.
+void splits_are_right(const smem::Context& context, std::size_t after) {
   constexpr std::size_t kKeys = 700, kSize = 24;
   const HeadsShape queries{2, 6, 1, kSize}, keys{2, 2, kKeys, kSize};
   test::Random random(11);
@@ -57,6 +61,7 @@ TEST_CASE("attention: any number of splits of the keys, with the same bits twice
   if (context.device().type == smem::DeviceType::cpu) {
     const smem::PlanOverrides fixed{.variant = "split_keys", .tile_cols = 42};
     CHECK(smem::plan_attention(context.device(), problem, fixed).groups() >= 16);
+    CHECK(smem::plan_attention(context.device(), problem, fixed).after.size() == after);
   }
   for (std::size_t splits = 1; splits <= 17; ++splits) {
     CAPTURE(splits);
@@ -68,6 +73,18 @@ TEST_CASE("attention: any number of splits of the keys, with the same bits twice
       most = std::isfinite(got[i]) ? std::max(most, std::abs(got[i] - wanted[i])) : INFINITY;
     CHECK(most < 4e-6F);
   }
+}
+
+}  // namespace
+
+TEST_CASE("attention: any number of splits of the keys, with the same bits twice") {
+  const smem::Context context;
+  splits_are_right(context, smem::plan::device_fence(context.device()) != 0 ? 0 : 1);
+}
+
+TEST_CASE("attention: splits of the keys where groups cannot hand data to each other") {
+  const test::Variable clamp("SMEM_CLAMP", "prefetch_builtin=0");
+  splits_are_right(smem::Context(), 1);
 }
 
 TEST_CASE("attention: plans that split keys") {
@@ -89,6 +106,7 @@ TEST_CASE("attention: plans that split keys") {
   CHECK(nvidia.tile_rows == 4);
   CHECK(nvidia.vector_width == 8);
   CHECK(nvidia.counters);
+  CHECK(test::contains(nvidia.reason, "reads bound it"));
   CHECK(nvidia.after.empty());
   p.batch = 1;
   CHECK(plan("sm_90").groups() == nvidia.groups());

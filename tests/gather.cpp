@@ -1,5 +1,6 @@
 // Moves by places: elements and rows of every size, beside a plain loop.
 #include "support/failure.hpp"
+#include "support/large_buffer.hpp"
 #include "support/level.hpp"
 #include "support/sorts.hpp"
 #include "support/variants.hpp"
@@ -77,6 +78,9 @@ std::vector<Place> make_places(std::size_t count, std::size_t limit) {
   places.resize(count);
   for (std::size_t i = 5; i < count; i += 97)
     places[i] = i % 2 == 0 ? static_cast<Place>(limit) : static_cast<Place>(~Place{0});
+  if (sizeof(Place) == 8)  // whose lower halves are inside
+    for (std::size_t i = 7; i < count; i += 89)
+      places[i] = static_cast<Place>((std::uint64_t{1} << (32 + i % 32)) + i % limit);
   return places;
 }
 
@@ -187,6 +191,16 @@ TEST_CASE("bad input of gather and scatter: one error that names the argument, a
   CHECK(refused("check_places", [&] { smem::check_places(context, places, 100); }) == "places");
   CHECK(test::failure_of([&] { smem::check_places(context, places, 6); }).got == "100 at index 70");
   smem::check_places(context, places, 101);
+  // Only the places of the view count, and all bits of each.
+  smem::check_places(context, places.vector(0, 70), 6);
+  smem::check_places(context, places.vector(71, 29), 6);
+  CHECK(test::failure_of([&] { smem::check_places(context, places.vector(69, 9), 6); }).got ==
+        "100 at index 1");
+  const smem::Array<std::uint64_t> far(context, {5, (std::uint64_t{1} << 32) + 5});
+  CHECK(test::failure_of([&] { smem::check_places(context, far, 100); }).got == "4294967301 at index 1");
+  CHECK(refused("scatter_rows", [&] {
+          smem::scatter_rows(context, a.matrix(2, 10), far, b.matrix(10, 10), {.check = true});
+        }) == "places");
   CHECK(refused("gather", [&] { smem::gather(context, a, f, b); }) == "places");
   CHECK(refused("gather", [&] { smem::gather(context, a, places, f); }) == "out");
   CHECK(refused("gather", [&] { smem::gather(context, a, places, b.vector(0, 99)); }) == "out");
@@ -212,4 +226,25 @@ TEST_CASE("bad input of gather and scatter: one error that names the argument, a
           smem::scatter_rows(context, smem::Matrix(a.buffer()(), Scalar::uint32, 2, 5, {.batch = 2}),
                              places.vector(0, 2), b.matrix(5, 5));
         }) == "in");
+}
+
+// Of which a few bytes are touched.
+TEST_CASE("large: gather and scatter by places beyond 2^32") {
+  const smem::Context context;
+  constexpr std::size_t kTwoTo32 = std::size_t{1} << 32, kSize = kTwoTo32 + 4099;
+  const auto room = test::large_buffer(context, kSize, kSize + (std::size_t{1} << 28));
+  if (!room) return;
+  const smem::VectorView<std::uint8_t> far(*room, kSize);
+  const smem::Array<std::uint64_t> places(context, {kTwoTo32 + 5, 5, kSize - 1, kTwoTo32 - 1, kSize});
+  const smem::Array<std::uint8_t> in(context, {11, 22, 33, 44, 55});
+  for (const std::string_view variant : smem::gather_variants()) {
+    if (!must_run(context.device(), variant)) continue;
+    CAPTURE(variant);
+    const smem::Array<std::uint8_t> out(context, {7, 7, 7, 7, 7});
+    smem::scatter(context, in, places, far, {}, {.variant = variant});
+    smem::gather(context, far, places, out, {}, {.variant = variant});
+    CHECK(out.to_host() == std::vector<std::uint8_t>{11, 22, 33, 44, 7});
+  }
+  CHECK(test::failure_of([&] { smem::gather(context, far, places, in, {.check = true}); }).got ==
+        std::to_string(kSize) + " at index 4");
 }

@@ -164,7 +164,13 @@ TEST_CASE("merge: keys that are not sorted are merged inside of the views") {
       smem::merge(context, smem::VectorView<const std::uint32_t>(left.buffer(), a.size(), 1),
                   smem::VectorView<const std::uint32_t>(right.buffer(), b.size(), 1),
                   smem::VectorView<std::uint32_t>(out.buffer(), 29012, 3), {}, {.variant = variant});
-      CHECK(out.elements().size() == 29012);
+      std::vector<std::uint32_t> both = a;
+      both.insert(both.end(), b.begin(), b.end());
+      std::sort(both.begin(), both.end());
+      const std::vector<std::uint32_t> got = out.elements();
+      CHECK(std::all_of(got.begin(), got.end(), [&](std::uint32_t key) {
+        return std::binary_search(both.begin(), both.end(), key);
+      }));
       CHECK(left.elements() == a);
       CHECK(right.elements() == b);
     }
@@ -185,7 +191,7 @@ void check_bounds(const smem::Context& context, const std::vector<K>& sorted, co
   smem::lower_bound(context, from, wanted, smem::VectorView<Place>(lower.buffer(), keys.size(), 1), order);
   smem::upper_bound(context, from, wanted, smem::VectorView<Place>(upper.buffer(), keys.size(), 1), order);
   const std::vector<Place> low = lower.elements(), high = upper.elements();
-  const auto before = [&](K a, K b) { return test::precedes(a, b, order); };
+  const auto before = [&](K a, K b) { return test::precedes_by_bits(a, b, order); };
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     wrong += low[i] != static_cast<Place>(std::lower_bound(sorted.begin(), sorted.end(), keys[i], before) -
@@ -220,6 +226,24 @@ TEST_CASE("lower_bound, upper_bound: many keys, in and between and outside of th
   check(std::uint32_t{}, std::uint32_t{}, Keys::zipf, {.descending = true});
   check(std::int64_t{}, std::uint64_t{}, Keys::uniform, {});
   check(smem::half{}, std::uint32_t{}, Keys::special, {.total_order = true});
+  // By some bits: keys that differ in others are equal.
+  check(std::uint32_t{}, std::uint32_t{}, Keys::uniform, {.begin_bit = 22, .end_bit = 31});
+  check(float{}, std::uint32_t{}, Keys::special, {.descending = true, .begin_bit = 20});
+}
+
+TEST_CASE("lower_bound, upper_bound: in keys that are not sorted, places are at most their number") {
+  const smem::Context context;
+  const std::vector<float> keys = test::make_keys<float>(Keys::special, 777, 1),
+                           wanted = test::make_keys<float>(Keys::special, 301, 2);
+  const test::Fenced<float> in(context, keys, 1);
+  const smem::Array<float> by(context, wanted);
+  const test::Fenced<std::uint32_t> places(context, std::vector<std::uint32_t>(301, 9999), 2);
+  for (const auto& bound : {smem::lower_bound, smem::upper_bound}) {
+    bound(context, smem::VectorView<const float>(in.buffer(), 777, 1), by.vector(),
+          smem::VectorView<std::uint32_t>(places.buffer(), 301, 2), {}, {});
+    const std::vector<std::uint32_t> got = places.elements();
+    CHECK(std::all_of(got.begin(), got.end(), [](std::uint32_t place) { return place <= 777; }));
+  }
 }
 
 TEST_CASE("is_sorted: one pair at any place, and what counts as equal") {
@@ -255,7 +279,7 @@ TEST_CASE("random: searches in sorted keys") {
       test::with_key_type(type, [&](auto key) {
         using K = decltype(key);
         using Wide = std::conditional_t<sizeof(K) == 2, std::uint64_t, std::uint32_t>;
-        const SortOrder order{.descending = more.chance(2), .total_order = more.chance(3)};
+        const SortOrder order = test::random_order(more, 8 * sizeof(K));
         const std::size_t size = test::random_length(more), count = test::random_length(more);
         const Keys kind = test::one_of(more, test::kKeys);
         text = fmt::format("{} keys in {} {}, kind {}, {}", count, size, smem::name_of(smem::scalar_of<K>),
@@ -268,7 +292,7 @@ TEST_CASE("random: searches in sorted keys") {
         // One key somewhere else, which may or may not matter.
         if (size > 0 && more.chance(2))
           sorted[more.between(0, size - 1)] = test::make_keys<K>(kind, 1, more.next())[0];
-        const auto before = [&](K a, K b) { return test::precedes(a, b, order); };
+        const auto before = [&](K a, K b) { return test::precedes_by_bits(a, b, order); };
         const test::Fenced<K> in(context, sorted, 1);
         CHECK(smem::is_sorted(context, smem::VectorView<const K>(in.buffer(), size, 1), order) ==
               std::is_sorted(sorted.begin(), sorted.end(), before));
@@ -307,10 +331,21 @@ TEST_CASE("bad input of merges and searches: one error that names the argument, 
         }) == "a_values");
   CHECK(refused("merge_pairs", [&] { smem::merge_pairs(context, left, left, right, right, c, c); }) ==
         "out_values");
+  CHECK(refused("merge_pairs", [&] {
+          smem::merge_pairs(context, left, left, right, right, c.vector(0, 99), d);
+        }) == "out_keys");
+  const smem::Vector wide(b.buffer()(), smem::ElementType::of_bytes(20), 5),
+      wide_out(d.buffer()(), smem::ElementType::of_bytes(20), 10);
+  CHECK(refused("merge_pairs", [&] {
+          smem::merge_pairs(context, a.vector(0, 5), wide, a.vector(0, 5), wide, c.vector(0, 10), wide_out);
+        }) == "a_values");
   CHECK(refused("lower_bound", [&] { smem::lower_bound(context, a, f, c); }) == "keys");
+  CHECK(refused("upper_bound", [&] { smem::upper_bound(context, a, b, c, {.end_bit = 33}); }) == "end_bit");
   CHECK(refused("upper_bound", [&] { smem::upper_bound(context, a, b, f); }) == "places");
   CHECK(refused("lower_bound", [&] { smem::lower_bound(context, a, b, c.vector(0, 99)); }) == "places");
   CHECK(refused("lower_bound", [&] { smem::lower_bound(context, a, b, a); }) == "places");
+  const smem::BoundsProblem many{.size = std::size_t{1} << 32, .count = 1};
+  CHECK(test::failure_of([&] { smem::plan_bounds(context.device(), many); }).argument == "places");
   CHECK(refused("is_sorted", [&] { smem::is_sorted(context, a.vector(60, 50)); }) == "keys");
   CHECK(refused("is_sorted", [&] { smem::is_sorted(context, a, {.begin_bit = 40}); }) == "begin_bit");
 }

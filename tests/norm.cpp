@@ -2,6 +2,7 @@
 #include <smem/smem.hpp>
 
 #include "support/case_sweep.hpp"
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/level.hpp"
 #include "support/norms.hpp"
@@ -173,9 +174,12 @@ TEST_CASE("norm: rows longer than a cache or a group's registers, and rows that 
       c.weight = c.bias = false;
       c.residual = c.sum = true;
       sweep.run(c);
+      if (work_items != 0) continue;
+      c.cols = (1 << 20) + 3;
+      sweep.run(c);
     }
   }
-  CHECK(sweep.ran() == 10);
+  CHECK(sweep.ran() == 13);
   const smem::NormProblem row{.rows = 1, .cols = 70001};
   CHECK(smem::plan_norm(context.device(), row, {.variant = "split", .work_items = 16}).number("parts") > 1);
 }
@@ -195,6 +199,30 @@ TEST_CASE("norm: without an epsilon, rows of equal elements are NaN") {
     sweep.run(c);
   }
   CHECK(sweep.ran() == 6);
+}
+
+TEST_CASE("clamped: norms on smaller devices") {
+  for (const char* limits :
+       {"local=16K,work_group=64", "local=4K", "local=512", "work_group=4", "work_group=1,compute_units=1"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    NormSweep sweep(context);
+    for (const bool columns : {false, true}) {
+      std::vector<std::string_view> all = columns ? smem::norm_columns_variants() : smem::norm_variants();
+      all.emplace_back("");  // the plan's choice, which always runs
+      for (const std::string_view variant : all) {
+        CAPTURE(variant);
+        NormCase c;
+        c.columns = columns;
+        c.variant = variant;
+        c.cols = 1000;
+        c.gaps = c.weight = c.bias = c.statistics = true;
+        sweep.run(c);
+        CHECK((sweep.ran() == 1 || !variant.empty()));
+      }
+    }
+  }
 }
 
 TEST_CASE("random: norms") {

@@ -58,21 +58,31 @@ Runs reduced(const Runs& in) {
   return made;
 }
 
-/// Whether the device's result is that of a plain loop, and nothing behind it was written.
+/// Whether the device's result is that of a plain loop, and nothing around it was written. Views begin
+/// somewhere in their buffers.
 bool is_right(const smem::Context& context, const Runs& in, const std::string& variant) {
-  constexpr std::int32_t kPoison = 0x5a5a5a5a;
-  const std::size_t size = in.keys.size();
-  const smem::Array<std::uint32_t> keys(context, in.keys);
-  const smem::Array<std::int32_t> values(context, in.values);
-  const smem::Array<std::uint32_t> unique_keys(context, std::vector<std::uint32_t>(size + 1, kPoison));
-  const smem::Array<std::int32_t> sums(context, std::vector<std::int32_t>(size + 1, kPoison));
-  const std::size_t count = smem::reduce_by_key(context, keys.vector(), values.vector(), unique_keys.vector(),
-                                                sums.vector(), ReduceOp::sum, {.variant = variant});
-  Runs expected = reduced(in);
+  static constexpr std::int32_t kPoison = 0x5a5a5a5a;
+  const std::size_t size = in.keys.size(), before = size % 3;
+  const auto moved = [before](auto elements) {
+    elements.insert(elements.begin(), before, kPoison);
+    return elements;
+  };
+  const smem::Array<std::uint32_t> keys(context, moved(in.keys));
+  const smem::Array<std::int32_t> values(context, moved(in.values));
+  const smem::Array<std::uint32_t> unique_keys(context, std::vector<std::uint32_t>(size + 3, kPoison));
+  const smem::Array<std::int32_t> sums(context, std::vector<std::int32_t>(size + 3, kPoison));
+  const std::size_t count = smem::reduce_by_key(
+      context, keys.vector(before, size), values.vector(before, size), unique_keys.vector(before, size),
+      sums.vector(2 - before, size), ReduceOp::sum, {.variant = variant});
+  const Runs expected = reduced(in);
   if (count != expected.keys.size()) return false;
-  expected.keys.resize(size + 1, kPoison);
-  expected.values.resize(size + 1, kPoison);
-  return unique_keys.to_host() == expected.keys && sums.to_host() == expected.values;
+  std::vector<std::uint32_t> wanted_keys(size + 3, kPoison);
+  std::vector<std::int32_t> wanted_sums(size + 3, kPoison);
+  std::copy(expected.keys.begin(), expected.keys.end(),
+            wanted_keys.begin() + static_cast<std::ptrdiff_t>(before));
+  std::copy(expected.values.begin(), expected.values.end(),
+            wanted_sums.begin() + static_cast<std::ptrdiff_t>(2 - before));
+  return unique_keys.to_host() == wanted_keys && sums.to_host() == wanted_sums;
 }
 
 }  // namespace
@@ -119,6 +129,17 @@ TEST_CASE("reduce_by_key: where nothing is known of forward progress, there are 
   const smem::Context context;
   CHECK(is_right(context, runs_of(300007, 20), ""));
   CHECK(smem::plan_reduce_by_key(context.device(), {.size = 1 << 22}).before.size() == 1);
+}
+
+TEST_CASE("clamped: reductions of runs on smaller devices") {
+  for (const char* limits :
+       {"local=16K,work_group=64", "local=4K", "local=512", "work_group=4", "work_group=1,compute_units=1"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    for (const std::size_t length : {3, 2000})
+      CHECK(is_right(context, runs_of(20011, length), ""));
+  }
 }
 
 // Of a custom operation that does not commute, and whose identity is none on the left.
@@ -229,6 +250,33 @@ TEST_CASE("unique_by_key: the first element of each run, bit by bit") {
       CHECK(count == run);
     }
   }
+}
+
+TEST_CASE("unique_by_key: elements of 1, 2 and 8 bytes") {
+  const smem::Context context;
+  const auto check = [&](auto zero) {
+    using T = decltype(zero);
+    const Runs in = runs_of(20011, 3);
+    std::vector<T> elements, expected;
+    for (std::size_t i = 0; i < in.keys.size(); ++i) {
+      elements.push_back(static_cast<T>(i * 0x9e3779b97f4a7c15u));
+      if (i == 0 || in.keys[i] != in.keys[i - 1]) expected.push_back(elements.back());
+    }
+    const smem::Array<std::uint32_t> keys(context, in.keys),
+        unique_keys(context, smem::Count{in.keys.size()});
+    const smem::Array<T> values(context, elements), out(context, smem::Count{in.keys.size()});
+    for (const std::string& variant : running_variants(context.device())) {
+      CAPTURE(variant);
+      const std::size_t count = smem::unique_by_key(context, keys.vector(), values.vector(),
+                                                    unique_keys.vector(), out.vector(), {.variant = variant});
+      std::vector<T> got = out.to_host();
+      got.resize(count);
+      CHECK(got == expected);
+    }
+  };
+  check(std::uint8_t{});
+  check(std::uint16_t{});
+  check(std::uint64_t{});
 }
 
 TEST_CASE("reduce_by_key: a histogram of sorted keys, counted on the device, and nothing at all") {

@@ -3,6 +3,7 @@
 
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/level.hpp"
 #include "support/random_cases.hpp"
@@ -122,7 +123,10 @@ test::Outcome run(const smem::Context& context, const RotaryCase& c, test::Rando
   Arrays a(c, random);
   const smem::Array<unsigned char> in(context, a.from.bytes);
   const smem::Array<unsigned char> out = c.in_place ? in : smem::Array<unsigned char>(context, a.to.bytes);
-  const smem::Array<int> positions(context, a.positions);
+  constexpr std::size_t kBefore = 3;  // numbers before the positions, which are not theirs
+  std::vector<int> numbers(kBefore, 1 << 30);
+  numbers.insert(numbers.end(), a.positions.begin(), a.positions.end());
+  const smem::Array<int> positions(context, numbers);
   a.in.buffer = in.buffer()();
   a.out.buffer = out.buffer()();
   smem::Rotary what{.head_size = c.heads == 1 ? 0 : c.head_size,
@@ -131,7 +135,7 @@ test::Outcome run(const smem::Context& context, const RotaryCase& c, test::Rando
                     .base = c.base,
                     .scale = c.scale,
                     .first_position = c.first_position};
-  if (c.positions != Positions::none) what.positions = positions.vector();
+  if (c.positions != Positions::none) what.positions = positions.vector(kBefore, a.positions.size());
   const smem::PlanOverrides fixed{.variant = c.variant, .work_items = c.work_items};
   try {
     smem::rotary(context, a.in, a.out, what, {.overrides = &fixed});
@@ -260,6 +264,24 @@ TEST_CASE("rotary: angles are right at large positions, with other bases and sca
     }
   }
   CHECK(sweep.ran() == (test::always_runs(context.device(), "cpu") ? 45 : 30));
+}
+
+TEST_CASE("clamped: rotary on smaller devices") {
+  for (const char* limits : {"local=512,work_group=64", "work_group=4", "work_group=1,compute_units=1"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    RotarySweep sweep(context);
+    for (const std::string_view variant : smem::rotary_variants()) {
+      RotaryCase c;
+      c.variant = variant;
+      c.rows = 40;
+      c.heads = 3;
+      c.head_size = 24;
+      sweep.run(c);
+      CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+    }
+  }
 }
 
 TEST_CASE("random: rotary") {

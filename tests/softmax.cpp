@@ -3,6 +3,7 @@
 
 #include "operations/data.hpp"
 #include "support/case_sweep.hpp"
+#include "support/environment.hpp"
 #include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
@@ -309,9 +310,13 @@ TEST_CASE("softmax: rows longer than a cache or a group's registers, and rows th
       c.rows = 1;
       c.op = SoftmaxOp::logsumexp;
       sweep.run(c);
+      if (work_items != 0) continue;
+      c.op = SoftmaxOp::softmax;
+      c.cols = (1 << 20) + 3;
+      sweep.run(c);
     }
   }
-  CHECK(sweep.ran() == 10);
+  CHECK(sweep.ran() == 13);
   const smem::SoftmaxProblem row{.rows = 1, .cols = 70001};
   const smem::Plan plan = smem::plan_softmax(context.device(), row, {.variant = "split", .work_items = 16});
   CHECK(plan.number("parts") > 1);
@@ -417,6 +422,31 @@ TEST_CASE("softmax_columns: types, in place, and columns longer than a cache or 
   const smem::SoftmaxColumnsProblem shared{.rows = 40001, .cols = 11};
   const smem::PlanOverrides fixed{.variant = "split", .work_items = 16};
   CHECK(smem::plan_softmax_columns(context.device(), shared, fixed).number("parts") > 1);
+}
+
+TEST_CASE("clamped: softmax on smaller devices") {
+  for (const char* limits :
+       {"local=16K,work_group=64", "local=4K", "local=512", "work_group=4", "work_group=1,compute_units=1"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    SoftmaxSweep sweep(context);
+    for (const bool columns : {false, true}) {
+      std::vector<std::string_view> all =
+          columns ? smem::softmax_columns_variants() : smem::softmax_variants();
+      all.emplace_back("");  // the plan's choice, which always runs
+      for (const std::string_view variant : all) {
+        CAPTURE(variant);
+        SoftmaxCase c;
+        c.columns = columns;
+        c.variant = variant;
+        c.cols = 1000;
+        c.gaps = true;
+        sweep.run(c);
+        CHECK((sweep.ran() == 1 || !variant.empty()));
+      }
+    }
+  }
 }
 
 TEST_CASE("random: softmax") {

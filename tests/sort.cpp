@@ -297,7 +297,8 @@ TEST_CASE("random: sorts") {
 }
 
 TEST_CASE("sort: where no tile publishes in time, others count it") {
-  for (const char* limits : {"poll_limit=0", "poll_limit=0,local=16K,work_group=64", "poll_limit=1"}) {
+  for (const char* limits : {"poll_limit=0", "poll_limit=0,local=16K,work_group=64", "poll_limit=1",
+                             "prefetch_builtin=0,poll_limit=1"}) {
     CAPTURE(limits);
     const test::Variable clamp("SMEM_CLAMP", limits);
     const smem::Context context;
@@ -341,6 +342,11 @@ TEST_CASE("sort: the plan is the whole call") {
   CHECK(plan.variant == "onesweep");
   CHECK(plan.before.size() == 2);
   CHECK(plan.repeats == 4);
+  CHECK(test::contains(plan.reason, "4 passes of 8 bits"));
+  CHECK(test::contains(plan.reason, "decoupled look-back"));
+  CHECK(test::contains(plan.reason, "ranks by the lanes of a warp that match"));
+  CHECK(test::contains(smem::plan_sort(test::target("gfx90a"), problem).reason,
+                       "ranks by matches of 32 work-items in local memory"));
   CHECK(static_cast<double>(plan.scratch_bytes) <= 1.05 * 4 * static_cast<double>(problem.size));
   problem.payload = SortPayload::values;
   problem.value_bytes = 4;

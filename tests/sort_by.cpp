@@ -171,9 +171,18 @@ TEST_CASE("sort_by: comparisons that are no order end, and stay inside of the vi
     CAPTURE(variant);
     for (const char* comparison : {"1", "a * 2654435761u < b * 40503u + a", "(a ^ b) & 1"}) {
       CAPTURE(comparison);
-      const std::vector<std::uint32_t> keys = test::make_keys<std::uint32_t>(Keys::uniform, 50021, 1);
-      for (const bool in_place : {false, true})
-        CHECK(sorted_by(context, keys, {.precedes = comparison}, variant, in_place).size() == keys.size());
+      std::vector<std::uint32_t> keys = test::make_keys<std::uint32_t>(Keys::uniform, 50021, 1);
+      for (std::uint32_t& key : keys)
+        key |= 1;  // unlike what `out` has before
+      std::vector<std::uint32_t> all = keys;
+      std::sort(all.begin(), all.end());
+      for (const bool in_place : {false, true}) {
+        const std::vector<std::uint32_t> got =
+            sorted_by(context, keys, {.precedes = comparison}, variant, in_place);
+        CHECK(std::all_of(got.begin(), got.end(), [&](std::uint32_t key) {
+          return std::binary_search(all.begin(), all.end(), key);
+        }));
+      }
     }
   }
 }
@@ -224,4 +233,8 @@ TEST_CASE("bad input of sort_by: one error that names the argument, and nothing 
   CHECK(sort(a.vector(0, 50), a.vector(1, 50), {.precedes = "a < b"}) == "out");
   CHECK(sort(a.vector(60, 50), b.vector(0, 50), {.precedes = "a < b"}) == "in");
   CHECK(sort(a, b, {.precedes = "a < b"}, {.variant = "quick"}) == "variant");
+  smem::Device device;
+  device.fp64 = false;
+  const smem::SortByProblem doubles{.size = 10, .type = "double"};
+  CHECK(test::failure_of([&] { smem::plan_sort_by(device, doubles); }).argument == "type");
 }

@@ -173,6 +173,20 @@ TEST_CASE("sort_segments: where offsets descend or leave the keys, nothing is wr
       smem::sort_segments(context, in, bounds, out, {}, {.variant = variant});
       CHECK(out.to_host() == poison);
     }
+    // The same of pairs and places, and offsets whose lower halves are right.
+    const std::vector<float> keys = test::make_keys<float>(Keys::uniform, 5000, 1);
+    const std::vector<std::uint32_t> poison(5000, 7);
+    const smem::Array<float> in(context, keys), sorted(context, std::vector<float>(5000, 7));
+    const smem::Array<std::uint32_t> values(context, std::vector<std::uint32_t>(5000, 1)),
+        moved(context, poison), descending(context, {0, 4000, 3});
+    const smem::Array<std::uint64_t> far(context, {0, 9, (std::uint64_t{1} << 32) + 20});
+    for (const smem::ConstVector& bounds : {smem::ConstVector(descending), smem::ConstVector(far)}) {
+      smem::sort_pairs_segments(context, in, values, bounds, sorted, moved, {}, {.variant = variant});
+      CHECK(sorted.to_host() == std::vector<float>(5000, 7));
+      CHECK(moved.to_host() == poison);
+      smem::argsort_segments(context, in, bounds, moved, {}, {.variant = variant});
+      CHECK(moved.to_host() == poison);
+    }
   }
 }
 

@@ -105,6 +105,15 @@ TEST_CASE("top_k: zeros, NaNs, infinities and the smallest numbers, by values an
       TopKCall call{.variant = variant, .cols = 1900, .k = 60};
       call.which = {.least = turn % 2 == 0, .sorted = total, .total_order = total};
       check_selection<float>(context, Keys::special, call);
+      // All are NaN, of both signs and with any payload; all are -infinity.
+      std::vector<float> nans(call.cols), low(call.cols, std::bit_cast<float>(0xff800000u));
+      for (std::size_t i = 0; i < nans.size(); ++i)
+        nans[i] = std::bit_cast<float>((i % 3 == 0 ? 0xff800001u : 0x7fc00000u) +
+                                       static_cast<unsigned>(i * 7 % 99));
+      for (const std::vector<float>& all : {nans, low}) {
+        const bool ran = test::selects<float, std::uint32_t>(context, all, call);
+        CHECK((ran || !must_run(context.device(), variant, call.cols, call.k, sizeof(float))));
+      }
       call.which.least = !call.which.least;
       if (turn++ % 4 < 2) check_selection<smem::half>(context, Keys::special, call);
       if (turn % 4 < 2) check_selection<double>(context, Keys::special, call);

@@ -176,6 +176,21 @@ std::size_t results_at_once(const AttentionProblem& p) {
   return p.value_size % 2 == 0 && p.out_alignment >= 2 * size_of(p.out) ? 2 : 1;
 }
 
+/// What bounds matrix units that multiply, in a clock of a compute unit, `at_once` numbers and add as many:
+/// products, or the exponentials of the same pairs. A capped logit takes two more such instructions.
+std::string unit_bound(const AttentionProblem& p, double at_once) {
+  constexpr double kExponentials = 16;  // of a compute unit in a clock: CUDA C++ programming guide
+  const double products = real(p.head_size + p.value_size) / at_once;
+  const double exponentials = (p.soft_cap ? 3 : 1) / kExponentials;
+  const bool by_products = products >= exponentials;
+  const double share = by_products ? exponentials / products : products / exponentials;
+  return formatted("{} bound it, {} take {:.0f} % of their time",
+                   by_products ? "multiplications" : "exponentials",
+                   by_products ? "exponentials" : "multiplications", 100 * share);
+}
+// Multiply-adds of half a clock, of an SM of an A100 and of an H100: their data sheets.
+constexpr double kUnitSm80 = 1024, kUnitSm90 = 2048;
+
 Attempt mma(const Device& device, const AttentionProblem& p) {
   if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
     return "needs matrix units of sm_80 or later";
@@ -207,6 +222,7 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
     plan.reason = formatted(
         "{} warps of {} rows loop over tiles of {} keys; weights stay in registers between the products",
         tile.warps, 16 * tile.sixteens, tile.keys);
+    if (compute_capability(device) == 80) plan.reason += "; " + unit_bound(p, kUnitSm80);
     return plan;
   }
   return no_tile_fits(device);
@@ -245,9 +261,9 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
     plan.prediction.local_bytes =
         attention_pairs(p) * 2 * (real(p.head_size) * (1.0 / 64 + 1 / real(keys)) + real(p.value_size) / 64);
     plan.reason = formatted(
-        "{} warpgroups of 64 rows loop over tiles of {} keys, which another warpgroup copies; weights stay "
-        "in registers",
-        tile.consumers, keys);
+        "{} warpgroups of 64 rows, {} registers a work-item, loop over tiles of {} keys, which another "
+        "warpgroup copies, {} on their way; weights stay in registers; {}",
+        tile.consumers, tile.consumer_registers(), keys, tile.stages, unit_bound(p, kUnitSm90));
     return plan;
   }
   return no_tile_fits(device);

@@ -141,7 +141,7 @@ Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOv
   }
   plan.reason = formatted(
       "{} rows share each key that is read; groups get equal ranges of the chunks of {} keys, with {} keys "
-      "in flight",
+      "in flight; reads bound it",
       split.rows, plan.tile_cols, split.turn());
   return made;
 }
@@ -203,7 +203,7 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
          {{"KEYS_EACH", split.keys_each}, {"STAGES", split.stages}, {"DEVICE_FENCE", device_fence(device)}});
   plan.reason = formatted(
       "matrix units multiply {} rows by each key that is read; groups get equal ranges of the chunks of {} "
-      "keys, {} stages of {} keys a warp",
+      "keys, {} stages of {} keys a warp; reads bound it",
       split.rows, plan.tile_cols, split.stages, 16 * split.keys_each);
   return made;
 }

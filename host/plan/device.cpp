@@ -37,7 +37,7 @@ namespace {
        .expected =
            "entries like local=32K, cache=1M, allocation=64M, work_group=64, sub_group=16, compute_units=4, "
            "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0, "
-           "matrix_unit=wmma or broken=gemm/async",
+           "prefetch_builtin=0, matrix_unit=wmma or broken=gemm/async",
        .got = formatted("\"{}\"", entry)});
 }
 
@@ -80,11 +80,12 @@ MatrixUnit unit_in(std::string_view entry, std::string_view text) {
 }  // namespace
 
 Device clamp(Device device, std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, bool Device::*>, 4> kFlags{
+  static constexpr std::array<std::pair<std::string_view, bool Device::*>, 5> kFlags{
       {{"fp64", &Device::fp64},
        {"forward_progress", &Device::forward_progress},
        {"ordered_start", &Device::ordered_start},
-       {"retargeting", &Device::retargeting}}};
+       {"retargeting", &Device::retargeting},
+       {"prefetch_builtin", &Device::prefetch_builtin}}};
   static constexpr std::array<std::pair<std::string_view, std::size_t Device::*>, 4> kMost{
       {{"allocation", &Device::max_allocation},
        {"cache", &Device::cache_bytes},

@@ -103,6 +103,12 @@ std::optional<Plan> network(const Device& device, const SortProblem& problem, co
   return plan;
 }
 
+/// How kernels find the keys of a digit before a key in its tile.
+std::string ranks_text(const TileSizes& sizes) {
+  if (sizes.warps) return "ranks by the lanes of a warp that match";
+  return formatted("ranks by matches of {} work-items in local memory", sizes.lanes);
+}
+
 std::optional<Plan> three_launches(const Device& device, const SortProblem& problem,
                                    const PlanOverrides& fixed) {
   const std::optional<TileSizes> sizes = sort_tile_of(device, problem, fixed);
@@ -121,8 +127,8 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   predict_local(problem, passes, plan);
   plan.prediction.bytes_read += static_cast<double>(passes.count) * key_traffic(problem);
   plan.reason =
-      formatted("{}: each pass counts the digits of each tile, scans the counts and scatters the keys",
-                pass_text(passes));
+      formatted("{}: each pass counts the digits of each tile, scans the counts and scatters the keys; {}",
+                pass_text(passes), ranks_text(*sizes));
 
   Launch count = base_launch(problem, "count", "sort/count.cl", "sort_count", false);
   define(count, "RADIX_BITS", sizes->radix_bits);
@@ -186,8 +192,8 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   predict_local(problem, passes, plan);
   plan.prediction.bytes_read += key_traffic(problem);
   plan.reason =
-      formatted("{}, each in one launch: decoupled look-back gives each tile the offsets of its digits",
-                pass_text(passes));
+      formatted("{}, each in one launch: decoupled look-back gives each tile the offsets of its digits; {}",
+                pass_text(passes), ranks_text(*sizes));
 
   Launch histogram = base_launch(problem, "histogram", "sort/histogram.cl", "sort_histogram", false);
   const std::size_t bins = passes.count * radix;

@@ -24,6 +24,14 @@ TEST_CASE("attention: plans for devices that are not here") {
   CHECK(plan("sm_90").variant == "wgmma");
   CHECK(plan("sm_90").groups() == 32 * 16);
   CHECK(plan("sm_90", "mma").groups() == 64 * 16);
+  // What bounds it: at heads of 64, products would take as long as exponentials.
+  CHECK(test::contains(plan("sm_90").reason, "multiplications bound it, exponentials take 50 %"));
+  p.head_size = p.value_size = 32;
+  CHECK(test::contains(plan("sm_90").reason, "exponentials bound it, multiplications take 50 %"));
+  p.soft_cap = true;
+  CHECK(test::contains(plan("sm_90").reason, "exponentials bound it, multiplications take 17 %"));
+  p.soft_cap = false;
+  p.head_size = p.value_size = 128;
   smem::Device old = test::target("sm_90");
   old.retargeting = false;
   CHECK(smem::plan_attention(old, p).variant == "mma");

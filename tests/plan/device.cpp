@@ -40,6 +40,10 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK(smem::clamp(cpu, "vector=16").vector_bytes == 16);
   CHECK(smem::clamp(cpu, "vector=64").wide_vectors);
   CHECK_FALSE(smem::clamp(smem::clamp(cpu, "vector=64"), "vector=32").wide_vectors);
+  smem::Device with_builtin = whole;
+  with_builtin.prefetch_builtin = true;
+  CHECK(smem::clamp(with_builtin, "prefetch_builtin=1").prefetch_builtin);
+  CHECK_FALSE(smem::clamp(with_builtin, "prefetch_builtin=0").prefetch_builtin);
 }
 
 TEST_CASE("clamp: a matrix unit is emulated, unless it is the device's own") {

@@ -246,16 +246,20 @@ inline Outcome run(const smem::Context& context, const AttentionCase& c, Random&
     view.buffer = buffers.back().buffer()();
     return view;
   };
+  constexpr std::size_t kBefore = 3;  // elements before lists and log-sum-exps, which are not theirs
   const auto list = [&](const auto& numbers, smem::Scalar type) -> smem::ConstVector {
     if (numbers.empty()) return {};
+    std::vector<unsigned char> all(kBefore * 4, 0xff);
     const auto* bytes = reinterpret_cast<const unsigned char*>(numbers.data());
-    buffers.emplace_back(context, std::vector<unsigned char>(bytes, bytes + numbers.size() * 4));
-    return {buffers.back().buffer()(), type, numbers.size()};
+    all.insert(all.end(), bytes, bytes + numbers.size() * 4);
+    buffers.emplace_back(context, all);
+    return {buffers.back().buffer()(), type, numbers.size(), kBefore};
   };
   smem::operations::HostArray got{
       c.out, std::vector<unsigned char>(size_in_buffer(a.out) * smem::size_of(c.out), 0x5a)};
   smem::Array<unsigned char> results(context, got.bytes);
-  smem::Array<float> lse(context, std::vector<float>(c.batch * c.heads * c.queries + 3, 7));
+  const std::size_t sums = c.batch * c.heads * c.queries;
+  smem::Array<float> lse(context, std::vector<float>(kBefore + sums + 3, 7));
   const smem::Heads out(results.buffer()(), c.out, a.out.shape,
                         {a.out.offset, a.out.token_stride, a.out.head_stride, a.out.batch_stride});
   smem::Attention how{.scale = c.scale, .causal = c.causal, .window = c.window, .soft_cap = c.soft_cap};
@@ -265,8 +269,15 @@ inline Outcome run(const smem::Context& context, const AttentionCase& c, Random&
   if (c.slopes) how.slopes = list(a.slopes, smem::Scalar::float32);
   if (c.sink_logits) how.sink_logits = list(a.sink_logits, smem::Scalar::float32);
   if (c.page != 0) {
-    how.cache.table = {list(a.table, smem::Scalar::int32).buffer, smem::Scalar::int32, c.sequences(),
-                       c.pages_of_sequence()};
+    const std::size_t cols = c.pages_of_sequence();
+    std::vector<std::uint32_t> rows;  // with a gap between them
+    for (std::size_t i = 0; i < a.table.size(); ++i) {
+      rows.push_back(a.table[i]);
+      if ((i + 1) % cols == 0) rows.push_back(0xffffffff);
+    }
+    const smem::ConstVector all = list(rows, smem::Scalar::int32);
+    how.cache.table = {
+        all.buffer, smem::Scalar::int32, c.sequences(), cols, {.offset = all.offset, .pitch = cols + 1}};
   }
   try {
     const smem::ConstHeads q = place(a.q, a.q_data.bytes), k = place(a.k, a.k_data.bytes),
@@ -274,7 +285,7 @@ inline Outcome run(const smem::Context& context, const AttentionCase& c, Random&
     const smem::PlanOverrides fixed{.variant = c.variant, .tile_cols = c.chunk};
     const smem::CallOptions options{.overrides = &fixed};
     if (c.lse)
-      smem::attention(context, q, k, v, out, lse.vector(), how, options);
+      smem::attention(context, q, k, v, out, lse.vector(kBefore, sums), how, options);
     else
       smem::attention(context, q, k, v, out, how, options);
   } catch (const smem::Error& error) {
@@ -282,8 +293,11 @@ inline Outcome run(const smem::Context& context, const AttentionCase& c, Random&
     return {false, fmt::format("the call failed: {}", error.what())};
   }
   got.bytes = results.to_host();
-  const std::string fault = fault_of(c, a, got, lse.to_host());
-  return {false, fault};
+  std::vector<float> got_lse = lse.to_host();
+  if (std::count(got_lse.begin(), got_lse.begin() + kBefore, 7.0F) != kBefore)
+    return {false, "what is before the log-sum-exps has changed"};
+  got_lse.erase(got_lse.begin(), got_lse.begin() + kBefore);
+  return {false, fault_of(c, a, got, got_lse)};
 }
 
 }  // namespace test

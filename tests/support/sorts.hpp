@@ -94,23 +94,23 @@ bool precedes(K a, K b, const smem::SortOrder& order) {
   return order.descending ? less(b, a) : less(a, b);
 }
 
+/// Whether a comes before b by the bits that `order` selects.
+template <class K>
+bool precedes_by_bits(K a, K b, const smem::SortOrder& order) {
+  const std::size_t end = order.end_bit.value_or(8 * sizeof(K)), bits = end - order.begin_bit;
+  if (bits == 8 * sizeof(K)) return precedes(a, b, order);
+  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+  const auto part = [&](K key) { return (image_of(key, order) >> (order.begin_bit & 63)) & mask; };
+  return order.descending ? part(a) > part(b) : part(a) < part(b);
+}
+
 /// The keys' places in their order.
 template <class K>
 std::vector<std::uint64_t> sorted_places(const std::vector<K>& keys, const smem::SortOrder& order) {
   std::vector<std::uint64_t> places(keys.size());
   std::iota(places.begin(), places.end(), std::uint64_t{0});
-  const std::size_t end = order.end_bit.value_or(8 * sizeof(K)), bits = end - order.begin_bit;
-  if (bits == 8 * sizeof(K)) {
-    std::stable_sort(places.begin(), places.end(),
-                     [&](std::uint64_t a, std::uint64_t b) { return precedes(keys[a], keys[b], order); });
-    return places;
-  }
-  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-  const auto part = [&](std::uint64_t place) {
-    return (image_of(keys[place], order) >> (order.begin_bit & 63)) & mask;
-  };
   std::stable_sort(places.begin(), places.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return order.descending ? part(a) > part(b) : part(a) < part(b);
+    return precedes_by_bits(keys[a], keys[b], order);
   });
   return places;
 }
