@@ -422,9 +422,8 @@ TEST_CASE("complex_gemm: an out-of-order queue, and events that are waited for")
       smem::complex_gemm(context, a.matrix(kDepth, kEdge), b.matrix(kDepth, kEdge), c.matrix(kEdge, kEdge),
                          {.alpha = {0, 1}, .beta = {0, 1}, .transpose_a = true, .conjugate_a = true},
                          {.wait_for = {gate}, .variant = "gemm"});
-  // Written by the caller while the call waits.
-  CHECK(clEnqueueWriteBuffer(queue(), b.buffer()(), CL_TRUE, 0, ones.size() * sizeof(Number), ones.data(), 0,
-                             nullptr, nullptr) == CL_SUCCESS);
+  // Written through another queue while the call waits.
+  smem::write_buffer(own, b.buffer(), ones.data(), ones.size() * sizeof(Number));
   clSetUserEventStatus(gate(), CL_COMPLETE);
   called.wait();
   // i (1 - i) (1 + i) 200 + i
