@@ -151,12 +151,13 @@ SMEM_API std::string_view family_of(const Device& device);
 SMEM_API UnitLimits unit_limits(const Device& device);
 
 /// Reduces facts to those of a smaller device. `text` is a comma-separated list of `local=BYTES` (with K or
-/// M), `cache=BYTES`, `work_group=N`, `fp64=0`, `forward_progress=0`, `ordered_start=0`, `retargeting=0`,
-/// `poll_limit=N`, `compute_units=N`, `sub_group=N` (plans for sub-groups of N, without sub-group functions
-/// if the device's width differs), and `broken=OPERATION/VARIANT` or `broken=OPERATION/VARIANT/TYPE`, which
-/// adds to Device::broken. `matrix_unit=NAME` emulates that unit, unless the device has it, and
-/// `matrix_unit=none` removes it. The environment variable SMEM_CLAMP applies such a list to every device
-/// that smem opens. \throws Error naming the entry that is not understood.
+/// M), `cache=BYTES`, `allocation=BYTES` (of one buffer that plans ask for), `work_group=N`, `fp64=0`,
+/// `forward_progress=0`, `ordered_start=0`, `retargeting=0`, `poll_limit=N`, `compute_units=N`,
+/// `sub_group=N` (plans for sub-groups of N, without sub-group functions if the device's width differs), and
+/// `broken=OPERATION/VARIANT` or `broken=OPERATION/VARIANT/TYPE`, which adds to Device::broken.
+/// `matrix_unit=NAME` emulates that unit, unless the device has it, and `matrix_unit=none` removes it. The
+/// environment variable SMEM_CLAMP applies such a list to every device that smem opens. \throws Error naming
+/// the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem
