@@ -18,23 +18,23 @@
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
-void complex_gemm_expand(global const part *restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, part a_sign, part b_sign,
+void complex_gemm_expand(global const number *restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, part a_sign, part b_sign,
                          ulong rows, ulong cols, ulong matrices, part factor_re, part factor_im,
-                         global part *restrict to) {
+                         global number *restrict to) {
   const ulong col = get_global_id(0);
   if (col >= cols) return;  // no barrier follows
   const number factor = (number)(factor_re, factor_im);
   for (ulong q = get_global_id(2); q < matrices; q += get_global_size(2)) {
     for (ulong row = get_global_id(1); row < rows; row += get_global_size(1)) {
-      const number x = scaled(conjugated(load_number(b, b_offset + q * b_stride + row * b_pitch + col), b_sign), factor);
+      const number x = scaled(conjugated(b[b_offset + q * b_stride + row * b_pitch + col], b_sign), factor);
       const number turned = a_sign * (number)(-x.y, x.x);
       const ulong at = (q * rows + row) * 2 * cols + col;
 #if B_ALONG_K
-      ((global number*)to)[at] = (number)(x.x, turned.x);
-      ((global number*)to)[at + cols] = (number)(x.y, turned.y);
+      to[at] = (number)(x.x, turned.x);
+      to[at + cols] = (number)(x.y, turned.y);
 #else
-      ((global number*)to)[at] = x;
-      ((global number*)to)[at + cols] = turned;
+      to[at] = x;
+      to[at + cols] = turned;
 #endif
     }
   }

@@ -26,7 +26,7 @@ void complex_gemm_naive(COMPLEX_GEMM_ARGUMENTS) {
       ulong right = b_offset + q * b_stride + (B_ALONG_K ? col * b_pitch : col);
       number sum = 0;
       for (ulong p = 0; p < k; ++p) {
-        sum = multiplied_and_added(conjugated(load_number(a, left), a_sign), conjugated(load_number(b, right), b_sign), sum);
+        sum = multiplied_and_added(conjugated(a[left], a_sign), conjugated(b[right], b_sign), sum);
         left += A_ALONG_K ? 1 : a_pitch;
         right += B_ALONG_K ? 1 : b_pitch;
       }

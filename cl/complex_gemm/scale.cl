@@ -14,7 +14,7 @@
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
-void complex_gemm_scale(global part *restrict c, ulong c_offset, ulong c_pitch, ulong c_stride, ulong m, ulong n, ulong batch,
+void complex_gemm_scale(global number *restrict c, ulong c_offset, ulong c_pitch, ulong c_stride, ulong m, ulong n, ulong batch,
                         part beta_re, part beta_im) {
   const ulong col = get_global_id(0);
   if (col >= n) return;  // no barrier follows
@@ -22,7 +22,7 @@ void complex_gemm_scale(global part *restrict c, ulong c_offset, ulong c_pitch, 
   for (ulong q = get_global_id(2); q < batch; q += get_global_size(2)) {
     for (ulong row = get_global_id(1); row < m; row += get_global_size(1)) {
       const ulong at = c_offset + q * c_stride + row * c_pitch + col;
-      store_number(scaled(load_number(c, at), beta), c, at);
+      c[at] = scaled(c[at], beta);
     }
   }
 }

@@ -80,10 +80,10 @@ static inline item_place place_of_item(uint item, const uint width, const bool a
 }
 
 // The number of a factor there; `at`: of the tile's first one.
-static inline number load_inside(global const part* from, ulong at, ulong pitch, item_place place, uint depth, uint extent,
+static inline number load_inside(global const number* from, ulong at, ulong pitch, item_place place, uint depth, uint extent,
                                  const bool along_k, part sign) {
   if (place.p >= depth || place.i >= extent) return 0;
-  return conjugated(load_number(from, at + (along_k ? place.i * pitch + place.p : place.p * pitch + place.i)), sign);
+  return conjugated(from[at + (along_k ? place.i * pitch + place.p : place.p * pitch + place.i)], sign);
 }
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))

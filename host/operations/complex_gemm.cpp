@@ -199,7 +199,7 @@ Operation complex_gemm_operation() {
       .programs = {{"4096x4096x4096"},
                    {"4096x4096x4096 --transpose-a --beta 1 --beta-imaginary 1"},
                    {"4096x4096x4096 --transpose-b", {"tiled", "registers", "gemm"}},
-                   {"4096x4096x4096 --transpose-a --transpose-b", {"registers"}, "a_alignment=4"},
+                   {"4096x4096x4096 --transpose-a --transpose-b", {"registers"}},
                    {"4096x4096x4096 double"},
                    {"4096x4096x4096 double --transpose-a --transpose-b --beta 1 --beta-imaginary 1"}},
   };

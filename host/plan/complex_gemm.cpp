@@ -28,14 +28,8 @@ using Problem = ComplexGemmProblem;
 
 std::size_t number_bytes(const Problem& p) { return 2 * size_of(p.part); }
 
-/// Whether all numbers are at multiples of their bytes, and not of their parts'.
-bool is_aligned(const Problem& p) {
-  return std::min({p.a_alignment, p.b_alignment, p.c_alignment}) >= number_bytes(p);
-}
-
-void define_numbers(const Problem& p, bool aligned, Launch& launch) {
+void define_numbers(const Problem& p, Launch& launch) {
   define(launch, {{"PART_DOUBLE", p.part == Scalar::float64 ? 1 : 0},
-                  {"ALIGNED", aligned ? 1 : 0},
                   {"A_ALONG_K", p.a_along_k ? 1 : 0},
                   {"B_ALONG_K", p.b_along_k ? 1 : 0}});
 }
@@ -53,7 +47,7 @@ Attempt one_by_one(const Device& device, const Problem& p) {
   if (!device.long_loops && p.k > kShortLoops)
     return formatted("its loop of {} is longer than this device runs it", p.k);
   Plan plan = named_plan(kName, "naive", "complex_gemm/naive.cl", "complex_gemm_naive");
-  define_numbers(p, is_aligned(p), plan);
+  define_numbers(p, plan);
   // One group for all shapes, so that one program serves them.
   plan.work_group = shape_group(device, policy_of(device).group, 16, {16, 16, 1});
   plan.global = global_size({p.n, p.m, p.batch}, plan.work_group);
@@ -121,7 +115,7 @@ Attempt through_tiles(const Device& device, const Problem& p, std::string_view v
             size_product(size_product(divide_up(p.m, tile.m), divide_up(p.n, tile.n)), p.batch);
         if (tiles > kMaxTiles) return formatted("{} tiles are more than a launch can have", tiles);
         Plan plan = named_plan(kName, variant, "complex_gemm/tiled.cl", "complex_gemm_tiled");
-        define_numbers(p, is_aligned(p), plan);
+        define_numbers(p, plan);
         set_groups(plan, tile.group(), tiles);
         define(plan, {{"TILE_M", tile.m},
                       {"TILE_N", tile.n},
@@ -219,9 +213,9 @@ GemmProblem real_product(const Problem& p, const ComplexSlices& s) {
 
 /// A launch over the numbers of matrices, each as it lies.
 Launch each_number(const Device& device, const Problem& p, std::string_view variant, const char* file,
-                   const char* entry, const std::array<std::size_t, 3>& extent, bool aligned) {
+                   const char* entry, const std::array<std::size_t, 3>& extent) {
   Launch launch = named_plan(kName, variant, file, entry);
-  define_numbers(p, aligned, launch);
+  define_numbers(p, launch);
   launch.work_group = shape_group(device, policy_of(device).group, 64, {64, 64, 1});
   launch.global = global_size(extent, launch.work_group);
   launch.tile_rows = launch.work_group[1];
@@ -234,8 +228,7 @@ Launch expand(const Device& device, const Problem& p, const ComplexSlices& s) {
   const std::size_t matrices = p.one_b ? 1 : s.products;
   const std::array<std::size_t, 3> extent = p.b_along_k ? std::array<std::size_t, 3>{s.depth, p.n, matrices}
                                                         : std::array<std::size_t, 3>{p.n, s.depth, matrices};
-  Launch launch = each_number(device, p, "expand", "complex_gemm/expand.cl", kExpand, extent,
-                              p.b_alignment >= number_bytes(p));
+  Launch launch = each_number(device, p, "expand", "complex_gemm/expand.cl", kExpand, extent);
   launch.prediction.bytes_read = real(s.expanded) / 2;
   launch.prediction.bytes_written = real(s.expanded);
   launch.reason = "writes B to temporary memory as real numbers, [[re, im], [-im, re]] for each of its own";
@@ -243,8 +236,7 @@ Launch expand(const Device& device, const Problem& p, const ComplexSlices& s) {
 }
 
 Launch scale(const Device& device, const Problem& p) {
-  Launch launch = each_number(device, p, "scale", "complex_gemm/scale.cl", kScale, {p.n, p.m, p.batch},
-                              p.c_alignment >= number_bytes(p));
+  Launch launch = each_number(device, p, "scale", "complex_gemm/scale.cl", kScale, {p.n, p.m, p.batch});
   launch.prediction.bytes_read = launch.prediction.bytes_written = real(p.m, p.n, p.batch, number_bytes(p));
   launch.reason = "multiplies C by beta, which has an imaginary part";
   return launch;
@@ -254,8 +246,6 @@ Launch scale(const Device& device, const Problem& p) {
 /// last slice, which may be smaller.
 Attempt by_real_product(const Device& device, const Problem& p) {
   if (p.k == 0) return "there is nothing to multiply";
-  if (!p.a_along_k && p.a_alignment < number_bytes(p))
-    return "A is to be transposed, and its numbers are not at multiples of their bytes";
   const ComplexSlices s = cut_product(device, p);
   if (device.max_allocation > 0 && std::bit_ceil(s.bytes) > device.max_allocation)
     return formatted("the factors of a slice take {} bytes, more than a buffer", s.bytes);
