@@ -76,12 +76,12 @@ TEST_CASE_FIXTURE(ComplexBuffers, "bad input of complex_gemm: shapes and places"
   CHECK(of(a.matrix(3, 5), b.matrix(5, 4), smem::Matrix(nullptr, type, 3, 4)).argument == "c");
   // Over host memory that is aligned to the parts of numbers only.
   std::vector<float> memory(40);
-  const bool is_even = reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(Number) == 0;
+  const bool is_even = reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(ComplexNumber) == 0;
   cl_int status = CL_SUCCESS;
   const cl::Buffer odd(clCreateBuffer(context.cl_context()(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, 128,
                                       memory.data() + (is_even ? 1 : 0), &status));
   REQUIRE(status == CL_SUCCESS);
-  error = of(a.matrix(3, 5), b.matrix(5, 4), smem::MatrixView<Number>(odd, 3, 4));
+  error = of(a.matrix(3, 5), b.matrix(5, 4), smem::MatrixView<ComplexNumber>(odd, 3, 4));
   CHECK(error.argument == "c");
   CHECK(error.expected == "memory that is aligned to its elements of 8 bytes");
   const smem::Context other;

@@ -242,14 +242,14 @@ TEST_CASE("small: operations of which no other small case is" * doctest::test_su
   const smem::Context context;
   for (const char* name : {"matvec", "vecmat", "reduce_by_key", "softmax_columns", "histogram_weighted",
                            "convolve2d", "sobel"}) {
-    const Operation* const operation = smem::operations::find(name);
+    const smem::operations::Operation* const operation = smem::operations::find(name);
     REQUIRE(operation != nullptr);
     const Case c = operation->parse(operation->at(Scale::edges).at(1).words);
     if (!can_compute(context.device(), c)) continue;
     std::vector<std::string_view> variants{""};  // the plan's choice
     if (test::is_quick()) variants = test::tested_variants(context.device(), name, operation->variants());
     for (const std::string_view variant : variants) {
-      const Buffers buffers(context, c);
+      const CaseBuffers buffers(context, c);
       test::check_case({name, std::string(variant), std::string(smem::name_of(c.in.front().type))}, c.text,
                        [&]() -> test::Outcome {
                          try {

@@ -265,7 +265,8 @@ TEST_CASE("unique_by_key: elements of 1, 2 and 8 bytes") {
     const smem::Array<std::uint32_t> keys(context, in.keys),
         unique_keys(context, smem::Count{in.keys.size()});
     const smem::Array<T> values(context, elements), out(context, smem::Count{in.keys.size()});
-    for (const std::string& variant : running_variants(context.device())) {
+    for (const std::string& variant :
+         test::running_compactions(context.device(), smem::reduce_by_key_variants())) {
       CAPTURE(variant);
       const std::size_t count = smem::unique_by_key(context, keys.vector(), values.vector(),
                                                     unique_keys.vector(), out.vector(), {.variant = variant});

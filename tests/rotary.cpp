@@ -279,7 +279,7 @@ TEST_CASE("clamped: rotary on smaller devices") {
       c.heads = 3;
       c.head_size = 24;
       sweep.run(c);
-      CHECK(sweep.ran() == (runs_here(context, variant) ? 1 : 0));
+      CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? 1 : 0));
     }
   }
 }
