@@ -11,9 +11,7 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -28,9 +26,6 @@ namespace {
 using operations::Candidate;
 using operations::Case;
 using operations::Operation;
-
-/// Plans that a text names of those that a model chooses among; JSON has all of them.
-constexpr std::size_t kMostPredicted = 8;
 
 struct ExplainOptions {
   WordValues words;
@@ -123,23 +118,6 @@ std::vector<Candidate> candidates_of(const Case& c, const Device& device, const 
   return all;
 }
 
-std::string text_of(const std::vector<Candidate>& candidates) {
-  if (candidates.empty()) return {};
-  std::string text = fmt::format("  predicted by the model of shapes, of {} plans\n", candidates.size());
-  for (std::size_t i = 0; i < std::min(candidates.size(), kMostPredicted); ++i)
-    text += fmt::format("    {:.4f} ms  {}\n", candidates[i].seconds * 1e3, candidates[i].text);
-  return text;
-}
-
-/// A plan's JSON, with what the model predicts.
-std::string with_candidates(const std::string& plan, const std::vector<Candidate>& candidates) {
-  if (candidates.empty()) return plan;
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(plan);
-  for (const Candidate& one : candidates)
-    json["candidates"].push_back({{"plan", one.text}, {"predicted_seconds", one.seconds}});
-  return json.dump(2) + "\n";
-}
-
 void explain_case(const Operation& operation, const Case& c, const ExplainOptions& options) {
   std::optional<Context> context;
   if (options.like.empty()) context.emplace(ContextOptions{.device = options.device, .profiling = true});
@@ -153,10 +131,10 @@ void explain_case(const Operation& operation, const Case& c, const ExplainOption
   }
   const std::vector<Candidate> candidates = candidates_of(c, device, options);
   if (options.json) {
-    fmt::print("{}", with_candidates(explain_json(plan, device, knowledge), candidates));
+    fmt::print("{}", operations::with_candidates(explain_json(plan, device, knowledge), candidates));
   } else {
     print_fitted(fmt::format("{}: {} on {}{}", operation.name, c.text, explain(plan, device, knowledge),
-                             text_of(candidates)));
+                             operations::text_of(candidates)));
   }
 }
 

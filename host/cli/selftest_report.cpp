@@ -4,6 +4,7 @@
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
+#include "measure/system.hpp"
 
 #include <smem/smem.hpp>
 
@@ -11,12 +12,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -29,36 +26,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr Verdict kAll[] = {Verdict::passed,  Verdict::failed,  Verdict::hung,
                             Verdict::crashed, Verdict::refused, Verdict::skipped};
-
-/// "Debian GNU/Linux 12 (bookworm), Linux 6.1.0 x86_64".
-std::string system_text() {
-  std::string text;
-  std::ifstream release("/etc/os-release");
-  for (std::string line; std::getline(release, line);) {
-    constexpr std::string_view kName = "PRETTY_NAME=";
-    if (!line.starts_with(kName)) continue;
-    text = line.substr(kName.size());
-    std::erase(text, '"');
-    text += ", ";
-  }
-  utsname kernel{};
-  if (::uname(&kernel) == 0) text += fmt::format("{} {} {}", kernel.sysname, kernel.release, kernel.machine);
-  return text;
-}
-
-/// The variables that change what OpenCL or smem do.
-std::map<std::string, std::string> variables() {
-  std::map<std::string, std::string> found;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    for (const std::string_view prefix : {"SMEM_", "OCL_", "POCL_", "CUDA_", "ROCR_", "HIP_", "GPU_",
-                                          "RUSTICL_", "ZE_", "ONEAPI_", "CL_CONFIG_"}) {
-      const std::size_t equals = text.find('=');
-      if (text.starts_with(prefix)) found[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-    }
-  }
-  return found;
-}
 
 std::string date_text(const Selftest& selftest) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
@@ -175,9 +142,9 @@ std::string report_json(const Selftest& selftest) {
   const SelftestOptions& options = selftest.options;
   Json json{{"smem", SMEM_VERSION},
             {"date", date_text(selftest)},
-            {"system", system_text()},
+            {"system", measure::system_text()},
             {"device", Json::parse(selftest.facts, nullptr, false)},
-            {"environment", variables()},
+            {"environment", measure::variables()},
             {"options",
              {{"operations", options.operations},
               {"device", options.device},
@@ -206,11 +173,11 @@ std::string report_text(const Selftest& selftest) {
   std::string text = fmt::format("smem {} selftest, {}{}\n\n", SMEM_VERSION, date_text(selftest),
                                  selftest.is_complete ? "" : ", INCOMPLETE");
   text += device_text(selftest);
-  text += fmt::format("system      {}\noptions     {}{}\n", system_text(), selftest.options.level,
+  text += fmt::format("system      {}\noptions     {}{}\n", measure::system_text(), selftest.options.level,
                       selftest.options.operations.empty()
                           ? ""
                           : fmt::format(", only {}", fmt::join(selftest.options.operations, ", ")));
-  for (const auto& [name, value] : variables())
+  for (const auto& [name, value] : measure::variables())
     text += fmt::format("variable    {}={}\n", name, value);
   text += fmt::format("result      {}\n", summary(selftest));
   if (const std::string variants = variants_text(selftest); !variants.empty())

@@ -67,6 +67,10 @@ struct Candidate {
   double seconds = 0;
   std::string text;  ///< what it is, in a few words
 };
+/// The eight fastest with their times, a line each; empty where there is none.
+std::string text_of(const std::vector<Candidate>& candidates);
+/// The JSON of a plan with all of them and their times.
+std::string with_candidates(const std::string& plan, const std::vector<Candidate>& candidates);
 
 /// A problem of an operation, on packed arrays: how it is planned, called and checked.
 struct Case {
