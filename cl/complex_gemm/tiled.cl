@@ -89,6 +89,7 @@ static inline number load_inside(global const number* from, ulong at, ulong pitc
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void complex_gemm_tiled(COMPLEX_GEMM_ARGUMENTS) {
   local number a_tile[TILE_K * A_TILE_STRIDE], b_tile[TILE_K * B_TILE_STRIDE];
+  (void)batch;  // the launch has a group for each tile of each product
   const uint down = (m + TILE_M - 1) / TILE_M, across = (n + TILE_N - 1) / TILE_N;
   const uint q = get_group_id(0) / (down * across), tile = get_group_id(0) - q * (down * across);
   const ulong first_row = (ulong)(tile % down) * TILE_M, first_col = (ulong)(tile / down) * TILE_N;

@@ -92,10 +92,26 @@ TEST_CASE("device: which matrix unit a platform should have") {
 
 TEST_CASE("clamp: what is not understood is refused by name") {
   const smem::Device whole = test::targets::nvidia("sm_90");
-  for (const char* text :
-       {"local", "local=", "local=K", "local=32Q", "local=32KB", "local=-1", "local=1.5", "memory=3",
-        "work_group=0", "sub_group=0", "compute_units=0", "vector=0", "vector=48", "=", "=5", "local= 5",
-        "matrix_unit=", "matrix_unit=cuda", "local=99999999999999999999", "local=18446744073709551615K"}) {
+  for (const char* text : {"local",
+                           "local=",
+                           "local=K",
+                           "local=32Q",
+                           "local=32KB",
+                           "local=-1",
+                           "local=1.5",
+                           "memory=3",
+                           "work_group=0",
+                           "sub_group=0",
+                           "compute_units=0",
+                           "vector=0",
+                           "vector=48",
+                           "=",
+                           "=5",
+                           "local= 5",
+                           "matrix_unit=",
+                           "matrix_unit=cuda",
+                           "local=99999999999999999999",
+                           "local=18446744073709551615K"}) {
     CAPTURE(text);
     const auto error = test::failure_of([&] { smem::clamp(whole, std::string("fp64=1,") + text); });
     CHECK(error.operation == "clamp");

@@ -12,8 +12,8 @@ namespace smem::distributed {
 /// How often neighbours exchange halos.
 struct Halo {
   /// Steps that are made between two exchanges, with halos of so many times the stencil's radius, of which
-  /// some rows are computed twice: fewer and larger messages. 0: 1 for stencils; for heat 12, or up to 64 where
-  /// the grid does not lie in the devices' memory, and fewer where there are fewer steps.
+  /// some rows are computed twice: fewer and larger messages. 0: 1 for stencils; for heat 12, or up to 64
+  /// where the grid does not lie in the devices' memory, and fewer where there are fewer steps.
   std::size_t steps = 0;
 };
 
