@@ -40,7 +40,6 @@ Plan copy(const Device& device, std::size_t bytes) {
 }
 
 Plan fp32(const Device& device, std::size_t rounds) {
-  constexpr std::size_t kLength = 16;  // multiply-adds of a chain in a round
   const RatesPolicy& policy = rates_policy(device);
   const std::size_t lanes =
       std::min(policy.lanes, std::max<std::size_t>(4, device.vector_bytes / sizeof(float)));
@@ -48,11 +47,12 @@ Plan fp32(const Device& device, std::size_t rounds) {
   const std::size_t values = policy.chains * lanes;
   plan.items_per_work_item = values;
   plan.global = {device.compute_units * policy.items_a_unit, 1, 1};  // whole groups, whatever their size
-  define(plan, {{"CHAINS", policy.chains}, {"LENGTH", kLength}, {"FUSED", policy.fused}});
+  define(plan, {{"CHAINS", policy.chains}, {"LENGTH", policy.length}, {"FUSED", policy.fused}});
   plan.reason = "independent chains of multiply-adds in registers";
   const auto work_items = real(plan.global[0]);
   // Per work-item: the chains, and the sum of their ends.
-  plan.prediction.operations = work_items * (real(2 * kLength * values, rounds) + real(values + lanes - 1));
+  plan.prediction.operations =
+      work_items * (real(2 * policy.length * values, rounds) + real(values + lanes - 1));
   plan.prediction.bytes_written = work_items * sizeof(float);
   return plan;
 }
