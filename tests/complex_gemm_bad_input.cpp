@@ -148,7 +148,7 @@ TEST_CASE_FIXTURE(ComplexBuffers, "bad input of complex_gemm: elements, enumerat
   CHECK(failure({}, {.scratch = sums.vector()}).argument == "scratch");
 }
 
-TEST_CASE_FIXTURE(ComplexBuffers, "bad input of complex_gemm: sizes that nobody can count, and no fp64") {
+TEST_CASE_FIXTURE(ComplexBuffers, "bad input of complex_gemm: sizes that overflow, and no fp64") {
   const ElementType type = ElementType::of_bytes(8);
   for (const std::size_t k : {~std::size_t{0}, std::size_t{1} << 63, (std::size_t{1} << 50) + 1}) {
     CAPTURE(k);

@@ -189,7 +189,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: enumerations without such a value") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "gemm refuses: sizes whose products nobody can count") {
+TEST_CASE_FIXTURE(Fixture, "gemm refuses: sizes whose products overflow") {
   // C has no element, or no factor is read: so no view is compared with its buffer.
   for (const std::size_t k : {~std::size_t{0}, std::size_t{1} << 63, (std::size_t{1} << 52) + 1}) {
     CAPTURE(k);

@@ -94,7 +94,7 @@ class CaseLog {
     if (line.contains("variants")) {
       Tried& tried = result_.tried[line.value("variants", "")];
       for (const auto& [name, variants] : {std::pair{"tested", &tried.tested}, {"left_out", &tried.left_out}})
-        for (const Json& variant : line.value(name, Json::array()))
+        for (const nlohmann::json& variant : line.value(name, nlohmann::json::array()))
           variants->insert(variant.get<std::string>());
       return false;
     }

@@ -98,7 +98,7 @@ void Transport::check(int status, const char* call) const {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(status, text, &length);
-  // The others wait for this rank's part of the call, and cannot be told without it.
+  // The other ranks wait for messages of this one, and would wait without end.
   if (has_started_) abort(std::string(call) + ": " + text);
   throw Error(
       {.operation = "distributed", .got = "rank " + std::to_string(rank_) + ": " + text, .call = call});

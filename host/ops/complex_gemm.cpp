@@ -244,7 +244,7 @@ template <class T>
 void bind_numbers(const ops::Launching& launch, const ComplexCall& call) {
   const ComplexGemmProblem& p = call.problem;
   const auto sign = [](bool conjugate) { return static_cast<T>(conjugate ? -1 : 1); };
-  // Factors that are not read may have no buffer: C stands in for them.
+  // Factors that are not read may be without a buffer; their kernel argument is C's.
   const bool reads = p.k > 0;
   const ConstMatrix &a = call.a, &b = call.b, &c = call.c;
   launch(reads ? a.buffer : c.buffer, wide(a.offset), wide(a.pitch), stride_of(a), sign(call.conjugate_a),

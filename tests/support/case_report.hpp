@@ -10,7 +10,7 @@
 /// variants. Where processes share a lock on the device (support/device_lock.cpp), there is a line for each
 /// change:
 ///   {"device": "waits"}                                                or runs, idle
-/// The quick selftest tells of an operation's variants which it tests, and which it leaves out
+/// The quick selftest reports the variants of an operation that it tests, and those that it leaves out
 /// (support/level.hpp):
 ///   {"variants": "gemm", "tested": ["cpu"], "left_out": ["naive", "tiled"]}
 #pragma once
@@ -53,7 +53,7 @@ void report_to(const std::string& path);
 /// Tells of a change at the device, where lines are asked for.
 void report_device(const char* state);
 
-/// Tells which variants of an operation are tested, where lines are asked for.
+/// Reports the variants of an operation that are tested, where reports are asked for.
 void report_variants(std::string_view operation, const std::vector<std::string_view>& tested,
                      const std::vector<std::string_view>& left_out);
 
