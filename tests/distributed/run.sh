@@ -89,12 +89,13 @@ case "$what" in
 esac
 
 bad=0
-# act NAME MESSAGE: one rank misbehaves; the others must end within 10 s, with a message that matches.
+# act NAME MESSAGE: one rank misbehaves; the others must end within 10 s, with a message that matches. mpiexec of OpenMPI 5 breaks
+# its lines.
 act() {
   local name="$1" message="$2" output status=0 took
   output=$(timeout --kill-after=5 60 "${launch[@]}" "$program" --act "$name" 2>&1) || status=$?
   took=$(($(date +%s) - $(sed -n 's/.*acts at //p' <<<"$output" | head -n 1)))
-  if [ "$status" = 0 ] || [ "$status" = 124 ] || [ "$took" -gt 10 ] || ! grep -Eq "$message" <<<"$output"; then
+  if [ "$status" = 0 ] || [ "$status" = 124 ] || [ "$took" -gt 10 ] || ! tr '\n' ' ' <<<"$output" | grep -Eq "$message"; then
     printf '%s: exit status %s after %s s, expected within 10 s and with "%s":\n%s\n' "$name" "$status" "$took" \
       "$message" "$output"
     bad=1
@@ -106,9 +107,9 @@ act leave "smem: rank $last of $ranks ends all ranks"
 act exit "\],$last\]"
 act mpi "smem: rank $last of $ranks ends all ranks: MPI_Iallgather: "
 
-# A rank without a device: all say so.
-output=$(timeout --kill-after=5 60 "$mpiexec" --oversubscribe -np "$last" "$program" --act none : \
-  -np 1 env OCL_ICD_VENDORS=/nonexistent/ "$program" --act none 2>&1)
+# A rank without a device: all say so. One program for all ranks: given two, mpiexec of Debian 13's OpenMPI 5 crashes.
+without='[ "$OMPI_COMM_WORLD_RANK" != "$1" ] || export OCL_ICD_VENDORS=/nonexistent/; shift; exec "$@"'
+output=$(timeout --kill-after=5 60 "${launch[@]}" bash -c "$without" - "$last" "$program" --act none 2>&1)
 said=$(grep -c "error: .*device" <<<"$output")
 if [ "$said" != "$ranks" ] || ! grep -q "rank $last" <<<"$output"; then
   printf 'a rank without a device: %s of %s ranks say so:\n%s\n' "$said" "$ranks" "$output"
