@@ -189,7 +189,8 @@ TEST_CASE("out of core: sum and scan" * doctest::skip(device_bytes() == 0)) {
   std::vector<int> wanted(count);
   std::inclusive_scan(all.begin(), all.end(), wanted.begin());
   {
-    const Clamp clamp(in.local_elements() * sizeof(int), 3.1);  // the sum, the totals, the scan
+    // The sum, the totals, the scan. StarPU 1.4 evicts some blocks before their task: 3.4 were seen.
+    const Clamp clamp(in.local_elements() * sizeof(int), 3.6);
     CHECK(d::reduce(in, smem::ReduceOp::sum) == wanted.back());
     d::inclusive_scan(in, out);
   }
