@@ -1,5 +1,6 @@
 // Sorts of rows and columns: every variant, type, order and kind of keys beside std::stable_sort.
 #include "support/sort_rows.hpp"
+#include "support/broken.hpp"
 #include "support/level.hpp"
 
 #include "support/environment.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 bool must_run(const smem::Device& device, const RowsCall& call) {
   const std::size_t cols = call.columns ? call.rows : call.cols;
+  if (test::is_broken(device, "sort_rows", call.variant)) return false;
   if (call.variant == "network") return cols <= 256;
   if (call.variant == "keys_only") {
     const bool all_bits = call.order.begin_bit == 0 && !call.order.end_bit;

@@ -112,6 +112,19 @@ TEST_CASE("driver faults: the variants that a driver breaks, by its version") {
   CHECK(smem::plan_attention(device, problem).variant != "tiled");
   CHECK(contains(test::failure_of([&] { smem::plan_attention(device, problem, {.variant = "tiled"}); }).got,
                  "PoCL 6"));
+  // Sorts of rows with values, and places, are the same variant.
+  device.driver = "5.0+debian";
+  device.broken = smem::plan::known_faults(device);
+  for (const smem::SortPayload payload :
+       {smem::SortPayload::none, smem::SortPayload::values, smem::SortPayload::places}) {
+    const smem::SortRowsProblem rows{.rows = 10,
+                                     .cols = 1000,
+                                     .payload = payload,
+                                     .value_bytes = payload == smem::SortPayload::none ? 0U : 4U};
+    CHECK(smem::plan_sort_rows(device, rows).variant != "tile");
+    CHECK(contains(test::failure_of([&] { smem::plan_sort_rows(device, rows, {.variant = "tile"}); }).got,
+                   "PoCL 5"));
+  }
 }
 
 TEST_CASE("driver faults: a variant that a driver breaks in small work-groups alone is refused in these") {
