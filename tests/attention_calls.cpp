@@ -326,6 +326,61 @@ TEST_CASE("attention: the same bits twice by matrix units") {
   }
 }
 
+TEST_CASE("attention: groups take turns at tiles, of which the last ones are of fewer rows") {
+  const smem::Context context;
+  for (const bool causal : {false, true}) {
+    // Three tiles a head; sorted ones of causal sequences lie in more windows than one.
+    const std::size_t heads = 4 * context.device().compute_units / 3 + 5, queries = 300, keys = 389;
+    for (const std::size_t size : {64, 128}) {
+      const smem::AttentionProblem problem{.in = Scalar::half,
+                                           .out = Scalar::half,
+                                           .heads = heads,
+                                           .kv_heads = heads,
+                                           .queries = queries,
+                                           .keys = keys,
+                                           .head_size = size,
+                                           .value_size = size,
+                                           .right_limit = causal,
+                                           .lse = true};
+      const smem::Plan plan = smem::plan_attention(context.device(), problem);
+      if (plan.variant != "wgmma") return;
+      CAPTURE(causal);
+      CAPTURE(size);
+      CHECK(plan.groups() == context.device().compute_units);
+      test::Random random(size);
+      std::vector<smem::half> host(heads * keys * size);
+      for (smem::half& x : host)
+        x = smem::half(static_cast<float>(random.between(0, 255)) / 64 - 2);
+      const smem::Array<smem::half> in(context, host);
+      const HeadsShape of_queries{1, heads, queries, size}, of_keys{1, heads, keys, size};
+      const std::size_t results = heads * queries * size;
+      const smem::Array<smem::half> one(context, std::vector<smem::half>(results, smem::half(7.0F))),
+          two(context, std::vector<smem::half>(results, smem::half(9.0F)));
+      const smem::Array<float> lse_one(context, std::vector<float>(heads * queries, 7)),
+          lse_two(context, std::vector<float>(heads * queries, 9));
+      const auto call = [&](const smem::Array<smem::half>& out, const smem::Array<float>& lse,
+                            std::string_view variant) {
+        const smem::HeadsView<const smem::half> k(in.buffer(), of_keys);
+        smem::attention(context, smem::HeadsView<const smem::half>(in.buffer(), of_queries), k, k,
+                        smem::HeadsView<smem::half>(out.buffer(), of_queries), lse.vector(),
+                        {.causal = causal}, {.variant = variant});
+      };
+      call(one, lse_one, "wgmma");
+      call(two, lse_two, "mma");
+      const std::vector<smem::half> a = one.to_host(), b = two.to_host();
+      std::size_t apart = 0;
+      for (std::size_t i = 0; i < results; ++i)
+        apart += std::abs(static_cast<float>(a[i]) - static_cast<float>(b[i])) < 8e-3F ? 0 : 1;
+      CHECK(apart == 0);
+      const std::vector<float> x = lse_one.to_host(), y = lse_two.to_host();
+      apart = 0;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        apart += std::abs(x[i] - y[i]) < 1e-3F ? 0 : 1;
+      CHECK(apart == 0);
+    }
+  }
+}
+
 TEST_CASE("attention: logits in slices") {
   const smem::Context context;
   constexpr std::size_t kTokens = 1501;

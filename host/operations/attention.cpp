@@ -402,6 +402,8 @@ Operation attention_operation() {
                     {"mma", "wgmma"}},
                    {"4x16x512x96 half --bias --soft-cap 30 --lengths --lse", {"mma", "wgmma"}},
                    {"4x16x512x128 half --ragged --causal --float-out", {"mma", "wgmma"}},
+                   {"4x16x512x64 bfloat16", {"wgmma"}},
+                   {"4x16x512x128 half --causal --lse", {"wgmma"}},
                    {"4x16x512x64 --page 64", {"tiled", ""}},
                    {"1x32x1x128 half --keys 131072 --kv-heads 8", {"split_keys", "split_mma"}},
                    {"16x32x1x128 half --keys 8192", {""}},

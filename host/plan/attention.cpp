@@ -173,6 +173,7 @@ std::size_t mma_pitch(std::size_t size) { return round_up(size, 64) * 2; }
 
 /// Results of a store.
 std::size_t results_at_once(const AttentionProblem& p) {
+  if (size_of(p.out) == 2 && p.value_size % 8 == 0 && p.out_alignment >= 16) return 8;
   return p.value_size % 2 == 0 && p.out_alignment >= 2 * size_of(p.out) ? 2 : 1;
 }
 
@@ -228,6 +229,16 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
   return no_tile_fits(device);
 }
 
+/// Whether groups of "wgmma" take turns at tiles, each of which has keys.
+bool takes_turns(const Device& device, const AttentionProblem& p) {
+  const AttentionPolicy& policy = attention_policy(device);
+  const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.slopes || p.ragged || p.paged);
+  if (!is_plain || p.key_lengths || p.keys == 0 || (p.right_limit && p.keys < p.queries)) return false;
+  if (p.head_size % 64 != 0 || p.value_size % 64 != 0)
+    return false;  // ptxas spills where zeros fill up heads
+  return p.keys <= (p.right_limit ? policy.causal_turns_keys : policy.turns_keys);
+}
+
 Attempt wgmma(const Device& device, const AttentionProblem& p) {
   if (!device.retargeting)
     return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
@@ -237,9 +248,11 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
   for (const AttentionWgmma& tile : attention_policy(device).wgmma) {
     const std::size_t of_queries = tile.rows() * mma_pitch(p.head_size);
     const std::size_t keys = is_plain ? tile.keys : std::min(tile.keys, tile.most_keys);
-    const std::size_t bytes = of_queries + tile.stages * (keys * mma_pitch(larger) + 16);
+    std::size_t bytes = of_queries + tile.stages * (keys * mma_pitch(larger) + 16);
     if (larger > tile.most_size || bytes > device.local_bytes || tile.group() > device.max_work_group)
       continue;
+    const bool turns = takes_turns(device, p) && bytes + of_queries <= device.local_bytes;
+    if (turns) bytes += of_queries;
     Plan plan = attention::base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
     if (std::string reason = set_tiles(plan, p, tile.rows(), tile.group()); !reason.empty()) return reason;
     plan.target = "sm_90a";
@@ -253,7 +266,7 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});
-    if (is_plain && !p.right_limit && !p.key_lengths && p.keys <= attention_policy(device).turns_keys) {
+    if (turns) {
       define(plan, "TURNS", 1);
       set_groups(plan, tile.group(), std::min(device.compute_units, plan.groups()));
     }
@@ -262,8 +275,10 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
         attention_pairs(p) * 2 * (real(p.head_size) * (1.0 / 64 + 1 / real(keys)) + real(p.value_size) / 64);
     plan.reason = formatted(
         "{} warpgroups of 64 rows, {} registers a work-item, loop over tiles of {} keys, which another "
-        "warpgroup copies, {} on their way; weights stay in registers; {}",
-        tile.consumers, tile.consumer_registers(), keys, tile.stages, unit_bound(p, kUnitSm90));
+        "warpgroup copies, {} on their way; weights stay in registers{}; {}",
+        tile.consumers, tile.consumer_registers(), keys, tile.stages,
+        turns ? "; the next tile's queries come while this one's are multiplied" : "",
+        unit_bound(p, kUnitSm90));
     return plan;
   }
   return no_tile_fits(device);

@@ -110,9 +110,9 @@ struct AttentionPolicy {
                                        {128, 2, 128, 5, 64, 40},
                                        {192, 2, 64, 4, 64, 40},
                                        {256, 2, 64, 4, 64, 40}}};
-  /// Groups of "wgmma" take turns at tiles where sequences have at most so many keys and are not causal; 0:
-  /// nowhere.
+  /// Groups of "wgmma" take turns at tiles where sequences have at most so many keys; 0: nowhere.
   std::size_t turns_keys = 0;
+  std::size_t causal_turns_keys = 0;
   AttentionSplit split = {};  ///< of "split_keys" and "split_mma"
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;
@@ -131,9 +131,12 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
 // 645. Consumers that take turns (ping-pong): 400, 603 and 629. The other numbers: what ptxas needs not to
 // spill.
 //
-// turns_keys: an H100 made 32 x 16 heads of 512 x 512 halves of 128 at 398 instead of 369 TFLOP/s, bfloat16
-// at 403 instead of 365; of 4096 keys 517 instead of 521, of 4095 470 instead of 518; causal ones in pairs of
-// a long tile and a short one 233 instead of 225, of 4096 430 instead of 457, 16384 431 instead of 566.
+// turns_keys: an H200 made halves of 128 in TFLOP/s with turns and without: 32 x 16 heads of 512 x 512 430
+// and 400, causal 250 and 248; 4 x 16 of 1024 453 and 456, of 64 300 and 289, causal 308 and 263; of 2048
+// causal 421 and 377; of 4095 500 and 536, causal 475 and 460, in longer runs 470 and 475. cuDNN in the same
+// run: 512 510, causal 321; 1024 523, causal 320; 4095 603, causal 567.
+//
+// Results by 16 bytes at once and not by 4: the same of 512 400 instead of 374, causal 248 instead of 231.
 //
 // split_mma: stages and groups of a unit, of the H100's three cases: 2 and 3: 0.88 of Zipf's lengths; 3 and
 // 2: 0.98, 0.93 and 0.85; 4 and 1: 0.98, 0.94 and 0.83; 2 and 2: 0.98 and 0.86.
@@ -154,6 +157,7 @@ inline constexpr AttentionPolicy kAttentionPolicies[] = {
      .units = kUnitsMeasured,
      .tiles = kNvidiaTiles,
      .turns_keys = 1024,
+     .causal_turns_keys = 2048,
      .split = {.evidence = kSplitMeasured, .mma_evidence = kSplitMmaMeasured}},
     {.when = {.family = "nvidia", .compute_capability = 80}, .evidence = kByReads, .tiles = kNvidiaTiles},
     {.when = {.family = "nvidia"},

@@ -39,8 +39,27 @@ TEST_CASE("attention: plans for devices that are not here") {
   CHECK(test::contains(refusal("gfx90a"), "sm_80"));
   p.alignment = 8;
   CHECK(test::contains(refusal("sm_90"), "16 bytes"));
-  // Heads that share keys are rows of one tile.
   p.alignment = 16;
+  // Of short sequences groups take turns at tiles, where the queries of two of them fit.
+  p.queries = p.keys = 512;
+  p.batch = 32;
+  for (const bool causal : {false, true}) {
+    p.right_limit = causal;
+    CHECK(plan("sm_90").groups() == 64);
+    CHECK(test::contains(plan("sm_90").reason, "the next tile's queries come"));
+    p.queries = 513;  // causal: the first one sees no key
+    CHECK(plan("sm_90").groups() == (causal ? 5 * 16 * 32 : 64));
+    p.queries = 512;
+    p.head_size = p.value_size = 256;
+    CHECK(plan("sm_90").groups() == 4 * 16 * 32);
+    p.head_size = p.value_size = 96;
+    CHECK(plan("sm_90").groups() == 4 * 16 * 32);
+    p.head_size = p.value_size = 128;
+  }
+  p.right_limit = false;
+  p.queries = p.keys = 4096;
+  p.batch = 1;
+  // Heads that share keys are rows of one tile.
   p.kv_heads = 4;
   p.queries = 1;
   CHECK(plan("sm_90", "tiled").groups() == 4);

@@ -21,7 +21,7 @@
 #define Q_REGISTERS 0  // 1: a warp keeps its queries in registers
 #endif
 #ifndef OUT_VECTOR
-#define OUT_VECTOR 1  // results of a store: 2 if all rows of the results begin at multiples of two, else 1
+#define OUT_VECTOR 1  // results of a store: 8 of two bytes, or 2, if all rows of the results begin at multiples of as many, else 1
 #endif
 #define TILE_M (WARPS * MS * 16)
 #define GROUP (32 * WARPS)
@@ -187,11 +187,12 @@ void attention_mma(ATTENTION_ARGUMENTS) {
   for (uint m = 0; m < MS; ++m) {
     UNROLLED
     for (uint h = 0; h < 2; ++h) {
-      const uint r = warp_row + m * 16 + h * 8 + lane / 4, row = at.row + r;
-      if (r >= at.rows) continue;
+      const uint r = warp_row + m * 16 + h * 8 + lane / 4;
+      const bool is_row = r < at.rows;
+      const uint row = at.row + (is_row ? r : 0);
       const float sum = total[m][h] + first_sum(FIRST_LARGEST(at, row), largest[m][h]), share = share_of(sum);
-      store_row(out + ROW_PLACE(at, row, out), &sums[m][0][0], h, lane, share);
-      if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[m][h], sum);
+      store_row(out + ROW_PLACE(at, row, out), &sums[m][0][0], h, lane, share, is_row);
+      if (LSE && is_row && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[m][h], sum);
     }
   }
 }
