@@ -278,9 +278,12 @@ TEST_CASE("norm: plans for devices that are not here") {
     return smem::plan_norm(test::target(target), {.rows = rows, .cols = cols}).variant;
   };
   CHECK(variant_of("sm_90", 4096, 4096) == "shuffle");
-  CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
-  const smem::NormProblem halves{.in = Scalar::half, .out = Scalar::half, .rows = 16384, .cols = 16384};
-  CHECK(smem::plan_norm(test::target("sm_90"), halves).variant == "ahead");
+  CHECK(variant_of("sm_90", 16384, 8192) == "shuffle");
+  CHECK(variant_of("sm_90", 16384, 16384) == "ahead");
+  for (const std::size_t cols : {3000, 4096, 16384}) {
+    const smem::NormProblem halves{.in = Scalar::half, .out = Scalar::half, .rows = 16384, .cols = cols};
+    CHECK(smem::plan_norm(test::target("sm_90"), halves).variant == (cols == 3000 ? "shuffle" : "ahead"));
+  }
   // Rows that 128 work-items keep, and longer ones.
   const auto group_of = [](std::size_t cols) {
     return smem::plan_norm(test::target("sm_90"), {.rows = 8192, .cols = cols}).work_items();

@@ -4,6 +4,7 @@
 
 #include "support/environment.hpp"
 #include "support/random_cases.hpp"
+#include "support/targets.hpp"
 
 #include <doctest/doctest.h>
 
@@ -54,6 +55,19 @@ TEST_CASE("rows ahead: a group has many rows in turn, which begin anywhere") {
     smem::layer_norm(context, in.matrix(rows, cols), two.matrix(rows, cols), how, {.overrides = &fixed});
     CHECK(largest_difference(one.to_host(), two.to_host()) < 1e-4);
   }
+}
+
+TEST_CASE("rows ahead: long ones that begin anywhere are stored in whole lines of 128 bytes") {
+  const auto line_of = [](std::size_t row_alignment) {
+    const smem::SoftmaxProblem p{.rows = 4096, .cols = 50257, .row_alignment = row_alignment};
+    const smem::Plan plan = smem::plan_softmax(test::target("sm_90"), p);
+    CHECK(plan.variant == "ahead");
+    const auto line = std::find_if(plan.defines.begin(), plan.defines.end(),
+                                   [](const auto& one) { return one.first == "LINE"; });
+    return line == plan.defines.end() ? 0 : line->second;
+  };
+  CHECK(line_of(4) == 32);
+  CHECK(line_of(16) == 0);
 }
 
 TEST_CASE("softmax_columns: groups share long columns, and read the parts of others that publish late") {

@@ -63,7 +63,7 @@ INLINED statistics merge_packs(statistics before, packed_vector* v, int i, int c
 #if KEEP_WEIGHTS
 #define RESULT_OF(place, x) ((x)TIMES_WEIGHTS(place) PLUS_BIAS(place))
 #else
-#define RESULT_OF(place, x) weighted(x, weight, weight_offset, bias, bias_offset, (place) * PACK - shift, cols, shift, flags)
+#define RESULT_OF(place, x) weighted(x, weight, weight_offset, bias, bias_offset, (place) * PACK - shift, cols, shift % PACK, flags)
 #endif
 // Writes the results of pack `place`, whose elements are `elements`.
 #define STORE_RESULTS(place, elements)                                                                                                    \
@@ -88,7 +88,7 @@ void norm_ahead(NORM_ARGUMENTS) {
   ROLLED
   for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
     UNROLLED
-    for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % PACK, r < all ? cols : 0);
+    for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % LINE, r < all ? cols : 0);
     END_CHUNK();
   }
 #if KEEP_WEIGHTS && HAS_WEIGHT
@@ -98,7 +98,7 @@ void norm_ahead(NORM_ARGUMENTS) {
   keep_weights(kept_bias, bias + bias_offset, item, cols);
 #endif
   for (; r < all; r += get_num_groups(0)) {
-    const int shift = from % PACK;
+    const int shift = from % LINE;
     const bool goes_on = r + get_num_groups(0) < all;
     const ulong next = row_place(goes_on ? r + get_num_groups(0) : r, rows, batch, in_offset, in_pitch, in_stride);
     statistics mine = 0;
@@ -118,7 +118,7 @@ void norm_ahead(NORM_ARGUMENTS) {
         v[k] = pack_in_row(held[c * AT_ONCE + k], place, shift, cols, 0);
       }
       UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, item + c * CHUNK + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
+      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, item + c * CHUNK + k * GROUP, in + next, next % LINE, goes_on ? cols : 0);
       END_CHUNK();
       mine = merge_packs(mine, v, (item + c * CHUNK) * PACK - shift, cols);
     }
@@ -146,7 +146,7 @@ void norm_ahead(NORM_ARGUMENTS) {
     if (item == 0 && flags & STORES_MEAN) means[means_offset + r] = mean;
     if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
     const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
-    const int aligned = to % PACK == (ulong)shift;
+    const int aligned = to % PACK == (ulong)shift % PACK;
     ROLLED
     for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
       UNROLLED
@@ -155,7 +155,7 @@ void norm_ahead(NORM_ARGUMENTS) {
         STORE_RESULTS(place, kept_pack(kept, place, shift, cols, 0));
       }
       UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
+      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % LINE, goes_on ? cols : 0);
       END_CHUNK();
     }
     UNROLLED

@@ -52,11 +52,11 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
   ROLLED
   for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
     UNROLLED
-    for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % PACK, r < all ? cols : 0);
+    for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % LINE, r < all ? cols : 0);
     END_CHUNK();
   }
   for (; r < all; r += get_num_groups(0)) {
-    const int shift = from % PACK;
+    const int shift = from % LINE;
     const bool goes_on = r + get_num_groups(0) < all;
     const ulong next = row_place(goes_on ? r + get_num_groups(0) : r, rows, batch, in_offset, in_pitch, in_stride);
     VALUE largest = LEAST, sum = 0;
@@ -74,7 +74,7 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
       }
       count_packs(v, &largest, &sum);
       UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, item + c * CHUNK + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
+      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, item + c * CHUNK + k * GROUP, in + next, next % LINE, goes_on ? cols : 0);
       END_CHUNK();
     }
     ROLLED
@@ -95,7 +95,7 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
 #if OPERATION == OP_LOGSUMEXP
     if (item == 0) store_result(out + to, 0, finish);
 #else
-    const int aligned = to % PACK == (ulong)shift;
+    const int aligned = to % PACK == (ulong)shift % PACK;
 #endif
     ROLLED
     for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
@@ -107,7 +107,7 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
 #endif
       }
       UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % PACK, goes_on ? cols : 0);
+      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % LINE, goes_on ? cols : 0);
       END_CHUNK();
     }
 #if OPERATION != OP_LOGSUMEXP

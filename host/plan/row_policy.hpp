@@ -19,11 +19,16 @@ struct RowPolicy {
   std::size_t naive_group = 64;   ///< work-items of "naive"
   // Of "ahead", chosen for rows of at least `ahead_packs` packs; 0: never.
   std::size_t ahead_packs = 0;
-  std::size_t ahead_element = 8;   ///< bytes of an element of such rows, at most
-  std::size_t ahead_each = 16;     ///< packs of a work-item, at most
-  std::size_t ahead_items = 1024;  ///< work-items that a unit has at once, of 64 registers
-  std::size_t ahead_values = 16;   ///< of a work-item, that are waited for together
-  std::size_t ahead_held = 0;      ///< bytes of its row that a work-item keeps in registers, at most
+  std::size_t ahead_element = 8;     ///< bytes of an element of such rows, at most
+  std::size_t ahead_wide_packs = 0;  ///< the same as `ahead_packs` of wider elements
+  std::size_t ahead_each = 16;       ///< packs of a work-item, at most
+  std::size_t ahead_items = 1024;    ///< work-items that a unit has at once, of 64 registers
+  std::size_t ahead_values = 16;     ///< of a work-item, that are waited for together
+  std::size_t ahead_halves = 16;     ///< the same of elements of two bytes
+  /// Bytes from whose multiples on the packs of unaligned rows are counted, which are waited for one by one;
+  /// 0: those of a pack.
+  std::size_t ahead_line = 0;
+  std::size_t ahead_held = 0;  ///< bytes of its row that a work-item keeps in registers, at most
   /// Of "split": rows for each unit below which groups share them, and packs of a work-item of a part, at
   /// least.
   double rows_a_unit = 0.5;
@@ -44,6 +49,11 @@ struct RowPolicy {
 // ahead_held: an H100 made layer_norm of 16384 x 16384 halves at 0.90 of copy without and 0.91 with 64 bytes,
 // softmax of floats at 0.943 and 0.930; where weights are read again for each row (4096 x 50257 halves), 0.64
 // and 0.54.
+//
+// ahead_line, ahead_halves: an H200 made softmax of 4096 x 50257 halves in 0.240 and 0.244 ms instead of
+// 0.246, floats in 0.461 and 0.469 instead of 0.469; of 16384 x 16384 halves with 8 values instead of 16 in
+// 0.298 and 0.302 instead of 0.306, floats with 4 values in 0.596 instead of 0.570. Norms of the same rows:
+// no gain, or slower.
 //
 // kept_bytes: of 1024 work-items each has 64 registers on NVIDIA's units, of which ptxas spills some where 32
 // hold elements. A multiprocessor has one such group at a time: groups of 512 that keep 128 bytes took 0.319

@@ -173,8 +173,12 @@ bool copies_async(const Device& device, const RowWork& w, std::size_t pack) {
 Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   if (w.has_second_input) return "it copies one input ahead";
   const RowPolicy& policy = w.policy;
-  const Packs row = packs_of(w);
+  Packs row = packs_of(w);
   const bool async = copies_async(device, w, row.pack);
+  // Stores of a group then fill whole lines of memory, wherever its row begins.
+  const std::size_t pack_bytes = row.pack * size_of(w.in);
+  const bool fills_lines = policy.ahead_line > pack_bytes && w.row_alignment < pack_bytes;
+  if (fills_lines) row.packs += policy.ahead_line / pack_bytes - 1;
   const bool may_keep = w.weights_bytes != 0 && w.row_alignment >= row.pack * size_of(w.in);
   AheadGroup best;
   for (const bool keeps_weights : {true, false}) {
@@ -202,8 +206,10 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   // spills 24 bytes.
   const std::size_t most_at_once =
       !async && value_bytes(w) == 8 ? at_least_1(policy.packs / 2) : policy.packs;
-  const std::size_t at_once = std::min(most_at_once, at_least_1(policy.ahead_values / row.pack));
+  const std::size_t values = size_of(w.in) == 2 ? policy.ahead_halves : policy.ahead_values;
+  const std::size_t at_once = fills_lines ? 1 : std::min(most_at_once, at_least_1(values / row.pack));
   define(plan, {{"GROUP", best.items}, {"PACKS", best.packs}, {"PACK", row.pack}, {"AT_ONCE", at_once}});
+  if (fills_lines) define(plan, "LINE", policy.ahead_line / size_of(w.in));
   const std::size_t chunk_bytes = at_once * row.pack * size_of(w.in);
   // Weights that are read again for each row need the registers, and so do wide ones of narrow elements: with
   // two vectors of float32 ptxas spills 8 bytes of rows of bfloat16.
@@ -328,8 +334,9 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
-  if (policy.ahead_packs != 0 && packs >= policy.ahead_packs && size_of(w.in) <= policy.ahead_element &&
-      copies_async(device, w, pack))
+  const std::size_t ahead_packs =
+      size_of(w.in) <= policy.ahead_element ? policy.ahead_packs : policy.ahead_wide_packs;
+  if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack))
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   // Longer rows than registers hold.
   if (policy.ahead_packs != 0 && copies_async(device, w, pack))

@@ -9,7 +9,11 @@ namespace smem::plan {
 
 // intel: its compiler keeps arrays in memory that take more than 32 bytes.
 inline constexpr RowPolicy kSoftmaxPolicies[] = {
-    {.when = {.family = "nvidia-hopper"}, .evidence = kLongRows, .ahead_packs = 2048},
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = kLongRows,
+     .ahead_packs = 2048,
+     .ahead_halves = 8,
+     .ahead_line = 128},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
      .ahead_packs = 2048},
