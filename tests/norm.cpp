@@ -280,10 +280,15 @@ TEST_CASE("norm: plans for devices that are not here") {
   CHECK(variant_of("sm_90", 4096, 4096) == "shuffle");
   CHECK(variant_of("sm_90", 16384, 8192) == "shuffle");
   CHECK(variant_of("sm_90", 16384, 16384) == "ahead");
-  for (const std::size_t cols : {3000, 4096, 16384}) {
-    const smem::NormProblem halves{.in = Scalar::half, .out = Scalar::half, .rows = 16384, .cols = cols};
-    CHECK(smem::plan_norm(test::target("sm_90"), halves).variant == (cols == 3000 ? "shuffle" : "ahead"));
-  }
+  smem::NormProblem halves{.in = Scalar::half, .out = Scalar::half, .weights = Scalar::half, .rows = 16384};
+  const auto variant_of_halves = [&](std::size_t cols, bool weight) {
+    halves.cols = cols, halves.weight = weight;
+    return smem::plan_norm(test::target("sm_90"), halves).variant;
+  };
+  CHECK(variant_of_halves(3000, true) == "shuffle");
+  CHECK(variant_of_halves(4096, true) == "ahead");  // the weights stay beside the row
+  CHECK(variant_of_halves(4096, false) == "shuffle");
+  CHECK(variant_of_halves(16384, false) == "ahead");
   // Rows that 128 work-items keep, and longer ones.
   const auto group_of = [](std::size_t cols) {
     return smem::plan_norm(test::target("sm_90"), {.rows = 8192, .cols = cols}).work_items();

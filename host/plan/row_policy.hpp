@@ -21,6 +21,7 @@ struct RowPolicy {
   std::size_t ahead_packs = 0;
   std::size_t ahead_element = 8;     ///< bytes of an element of such rows, at most
   std::size_t ahead_wide_packs = 0;  ///< the same as `ahead_packs` of wider elements
+  std::size_t ahead_kept_packs = 0;  ///< of narrower ones, with weights that stay beside a row; 0: the same
   std::size_t ahead_each = 16;       ///< packs of a work-item, at most
   std::size_t ahead_items = 1024;    ///< work-items that a unit has at once, of 64 registers
   std::size_t ahead_values = 16;     ///< of a work-item, that are waited for together

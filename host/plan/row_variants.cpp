@@ -334,8 +334,10 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
-  const std::size_t ahead_packs =
-      size_of(w.in) <= policy.ahead_element ? policy.ahead_packs : policy.ahead_wide_packs;
+  const bool is_narrow = size_of(w.in) <= policy.ahead_element;
+  const bool keeps = w.weights_bytes != 0 && w.row_alignment >= pack * size_of(w.in);
+  std::size_t ahead_packs = is_narrow ? policy.ahead_packs : policy.ahead_wide_packs;
+  if (is_narrow && keeps && policy.ahead_kept_packs != 0) ahead_packs = policy.ahead_kept_packs;
   if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack))
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   // Longer rows than registers hold.
