@@ -105,9 +105,10 @@ class Checker {
   smem::Kernel fill_, check_;
 };
 
-/// Room for `count` buffers of `bytes` each, or nothing.
+/// Buffers of so many bytes each, or nothing: a CPU would take minutes.
 std::optional<std::vector<cl::Buffer>> rooms(const smem::Context& context,
                                              const std::vector<std::size_t>& bytes, std::size_t in_all) {
+  if (context.device().type != smem::DeviceType::gpu) return std::nullopt;
   std::vector<cl::Buffer> buffers;
   for (const std::size_t each : bytes) {
     std::optional<cl::Buffer> buffer = test::large_buffer(context, each, in_all);
