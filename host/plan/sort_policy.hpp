@@ -32,6 +32,8 @@ struct SortPolicy {
   std::array<SortTile, 4> keys{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
   SortTile doubles{256, 8};  ///< of float64 keys alone, whose order takes more registers
   std::array<SortTile, 4> pairs{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
+  /// Of pairs whose values are copied ahead: in local memory they lie beside the keys. None: without.
+  std::array<SortTile, 4> ahead{{{0, 0}, {0, 0}, {0, 0}, {0, 0}}};
   std::size_t look_back = 4;          ///< statuses that are polled at once
   std::size_t match = 0;              ///< how NVIDIA's lanes find their peers (cl/nvidia/match_lanes.clh)
   std::size_t histogram_group = 256;  ///< work-items that count the digits of all passes
@@ -44,13 +46,15 @@ struct SortPolicy {
   SortThreads threads;                      ///< of CPUs
 };
 
-// nvidia-hopper: two groups or three share a multiprocessor's registers, of which a work-item has a key, its
-// rank and, with values, two more words an item. 2^27 uint32 with 384 work-items of 19, 20, 21, 23
-// keys: 2.75, 2.69, 2.66, 2.90 ms; 512 of 16, 19: 2.98, 2.78; 256 of 23: 2.77; with match.any instead of
-// ballots 4.6 and more. 2^26 pairs with 384 of 16, 19: 2.19, 2.07; 512 of 12, 16: 2.24, 1.98, whose registers
-// spill. On an H100 2^26 uint64 with 320 work-items of 12 keys and 384 of 15: 4.71 and 4.40 ms (CUB 4.37). As
-// many tables of digits as banks, so that no two lanes of a warp meet; 128 KiB for four digits. A network's
-// 8192 keys and places take 48 KiB.
+// nvidia-hopper: two groups or three share a multiprocessor's registers, of which a work-item has a key and
+// its rank an item. H200, in ms. 2^27 uint32 with 384 work-items of 19, 20, 21, 23
+// keys: 2.75, 2.69, 2.66, 2.90; 512 of 16, 19: 2.98, 2.78; 256 of 23: 2.77; with match.any instead of
+// ballots 4.6 and more; 4 statuses at once 2.61, 8 2.66. 2^26 uint64 with 384 of 15, 18,
+// 20: 4.01, 3.68, 3.54; 512 of 12, 14, 16: 4.0, 3.63, 3.58. 2^26 pairs whose values are read after the keys
+// were written, with 384 of 19, 20, 21, 22, 23: 2.05, 1.98, 1.97, 1.96, 2.70; copied ahead, with 384 of 19,
+// 21, 23, 26: 1.94, 1.89, 1.85, 1.85; 512 of 16, 18, 20: 1.92, 1.89, 2.46 (CUB 1.92). uint64 with values of 4
+// bytes, 320 of 10, 384 of 12, 15: 6.08, 5.61, 5.11; copied ahead 5.74. As many tables of digits as banks, so
+// that no two lanes of a warp meet; 128 KiB for four digits. A network's 8192 keys and places take 48 KiB.
 //
 // intel: its compiler runs 32 work-items in the registers of one thread.
 //
@@ -60,12 +64,13 @@ inline constexpr SortPolicy kSortPolicies[] = {
     {.when = {.family = "nvidia-hopper", .local_bytes = 160 * 1024},
      .evidence = {.device = "H200",
                   .driver = "580.159",
-                  .what = "2^27 uint32 and float, 2^26 pairs of uint32, in ms; CUB in the same run",
-                  .share = "2.66, 2.88 and 2.07; CUB 2.77, 2.97 and 2.20"},
-     .keys = {{{512, 20}, {512, 24}, {384, 21}, {384, 15}}},
-     .doubles = {320, 12},
-     .pairs = {{{384, 16}, {256, 16}, {384, 19}, {320, 10}}},
-     .look_back = 8,
+                  .what = "2^27 uint32, 2^26 pairs of uint32 and uint64, in ms; CUB in the same run",
+                  .share = "2.61, 1.85 and 3.54; CUB 2.74, 1.91 and 4.18"},
+     .keys = {{{512, 20}, {512, 24}, {384, 21}, {384, 20}}},
+     .doubles = {384, 20},
+     .pairs = {{{384, 16}, {256, 16}, {384, 19}, {384, 15}}},
+     .ahead = {{{0, 0}, {0, 0}, {384, 23}, {0, 0}}},
+     .look_back = 4,
      .histogram_group = 1024,
      .histogram_parts = 32,
      .histogram_groups_a_unit = 1,
