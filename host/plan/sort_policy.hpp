@@ -50,7 +50,7 @@ struct SortPolicy {
 // its rank an item. H200, in ms. 2^27 uint32 with 384 work-items of 19, 20, 21, 23
 // keys: 2.75, 2.69, 2.66, 2.90; 512 of 16, 19: 2.98, 2.78; 256 of 23: 2.77; with match.any instead of
 // ballots 4.6 and more; 4 statuses at once 2.61, 8 2.66. 2^26 uint64 with 384 of 15, 18,
-// 20: 4.01, 3.68, 3.54; 512 of 12, 14, 16: 4.0, 3.63, 3.58. 2^26 pairs whose values are read after the keys
+// 20: 4.01, 3.68, 3.54; 512 of 13, 14, 16: 3.83, 3.63, 3.58. 2^26 pairs whose values are read after the keys
 // were written, with 384 of 19, 20, 21, 22, 23: 2.05, 1.98, 1.97, 1.96, 2.70; copied ahead, with 384 of 19,
 // 21, 23, 26: 1.94, 1.89, 1.85, 1.85; 512 of 16, 18, 20: 1.92, 1.89, 2.46 (CUB 1.92). uint64 with values of 4
 // bytes, 320 of 10, 384 of 12, 15: 6.08, 5.61, 5.11; copied ahead 5.74. As many tables of digits as banks, so
