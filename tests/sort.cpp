@@ -362,6 +362,12 @@ TEST_CASE("sort: the plan is the whole call") {
   CHECK(smem::plan_sort(hopper, problem, {.variant = "three_launches"}).tile_cols == 384 * 19);
   problem.value_bytes = 2;
   CHECK(smem::plan_sort(hopper, problem).build_options().find("-DAHEAD=1") == std::string::npos);
+  problem.value_bytes = 8;
+  CHECK(smem::plan_sort(hopper, problem).tile_cols == 384 * 18);
+  problem.keys = Scalar::uint64;
+  CHECK(smem::plan_sort(hopper, problem).tile_cols == 384 * 15);
+  CHECK(smem::plan_sort(hopper, problem).build_options().find("-DAHEAD=1") == std::string::npos);
+  problem.keys = Scalar::uint32;
   problem.value_bytes = 4;
   problem.in_place = true;
   problem.end_bit = 24;

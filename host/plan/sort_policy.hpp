@@ -47,14 +47,18 @@ struct SortPolicy {
 };
 
 // nvidia-hopper: two groups or three share a multiprocessor's registers, of which a work-item has a key and
-// its rank an item. H200, in ms. 2^27 uint32 with 384 work-items of 19, 20, 21, 23
-// keys: 2.75, 2.69, 2.66, 2.90; 512 of 16, 19: 2.98, 2.78; 256 of 23: 2.77; with match.any instead of
-// ballots 4.6 and more; 4 statuses at once 2.61, 8 2.66. 2^26 uint64 with 384 of 15, 18,
-// 20: 4.01, 3.68, 3.54; 512 of 13, 14, 16: 3.83, 3.63, 3.58. 2^26 pairs whose values are read after the keys
-// were written, with 384 of 19, 20, 21, 22, 23: 2.05, 1.98, 1.97, 1.96, 2.70; copied ahead, with 384 of 19,
-// 21, 23, 26: 1.94, 1.89, 1.85, 1.85; 512 of 16, 18, 20: 1.92, 1.89, 2.46 (CUB 1.92). uint64 with values of 4
-// bytes, 320 of 10, 384 of 12, 15: 6.08, 5.61, 5.11; copied ahead 5.74. As many tables of digits as banks, so
-// that no two lanes of a warp meet; 128 KiB for four digits. A network's 8192 keys and places take 48 KiB.
+// its rank an item. H200, in ms, beside CUB in the same run. 2^27 uint32 with 384 work-items of 19, 20, 21,
+// 23 keys: 2.75, 2.69, 2.66, 2.90; 512 of 16, 19: 2.98, 2.78; with match.any instead of ballots 4.6 and more;
+// 4 statuses at once instead of 8: 2.63 (2.77). 2^26 uint64, 384 of 15, 18, 20, 22: 4.06, 3.68, 3.55, 3.57;
+// 512 of 14, 16: 3.63, 3.59 (4.23). float64, 320 of 12, 384 of 16, 18, 20: 4.37, 4.07, 3.87, 3.75 (4.35).
+// 2^26 pairs of uint32 whose values are read after the keys were written, 384 of 19, 20, 22, 23: 2.08, 1.98,
+// 1.97, 2.70; copied ahead, 384 of 19, 21, 23, 24, 25: 1.94, 1.89, 1.85, 1.84, 1.88; 512 of 16, 18, 20: 1.92,
+// 1.89, 2.46; by 16 bytes 1.87; exchanged as pairs or beside the keys instead of by places 1.90 (1.95).
+// uint32 with values of 8 bytes, 320 of 10, 384 of 15: 3.08, 2.61; ahead, 384 of 15, 18, 20,
+// 22: 2.49, 2.42, 2.38, 2.84 (2.61). uint64 with values of 4 bytes, 320 of 10, 384 of 15,
+// 17: 6.27, 5.14, 4.96; ahead 5.74 (5.20); of 8 bytes 8.09, 5.99 (6.34). Tiles below the best, because
+// registers of other types of keys are near the limit. As many tables of digits as banks, so that no two
+// lanes of a warp meet; 128 KiB for four digits. A network's 8192 keys and places take 48 KiB.
 //
 // intel: its compiler runs 32 work-items in the registers of one thread.
 //
@@ -65,11 +69,11 @@ inline constexpr SortPolicy kSortPolicies[] = {
      .evidence = {.device = "H200",
                   .driver = "580.159",
                   .what = "2^27 uint32, 2^26 pairs of uint32 and uint64, in ms; CUB in the same run",
-                  .share = "2.61, 1.85 and 3.54; CUB 2.74, 1.91 and 4.18"},
+                  .share = "2.63, 1.85 and 3.55; CUB 2.77, 1.95 and 4.23"},
      .keys = {{{512, 20}, {512, 24}, {384, 21}, {384, 20}}},
      .doubles = {384, 20},
      .pairs = {{{384, 16}, {256, 16}, {384, 19}, {384, 15}}},
-     .ahead = {{{0, 0}, {0, 0}, {384, 23}, {0, 0}}},
+     .ahead = {{{0, 0}, {0, 0}, {384, 23}, {384, 18}}},
      .look_back = 4,
      .histogram_group = 1024,
      .histogram_parts = 32,

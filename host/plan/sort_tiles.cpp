@@ -78,7 +78,9 @@ std::optional<TileSizes> sort_tile_ahead(const Device& device, const SortProblem
   const SortPolicy& policy = sort_policy(device);
   const SortTile& wanted = policy.ahead.at(policy_place(problem));
   const std::size_t carried = carried_bytes(problem);
-  if (wanted.items == 0 || !carries_values(problem) || carried < 4) return std::nullopt;
+  // With keys of 64 bits it is slower.
+  if (wanted.items == 0 || !carries_values(problem) || carried < 4 || size_of(problem.keys) > 4)
+    return std::nullopt;
   TileSizes sizes;
   sizes.group = fixed.work_items != 0 ? fixed.work_items : wanted.group;
   sizes.items = wanted.items;
