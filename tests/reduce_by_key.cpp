@@ -142,6 +142,17 @@ TEST_CASE("clamped: reductions of runs on smaller devices") {
   }
 }
 
+TEST_CASE("clamped: reductions of runs by more parts than a group has work-items") {
+  const test::Variable clamp("SMEM_CLAMP", "work_group=4");
+  const smem::Context context;
+  const smem::Plan plan =
+      smem::plan_reduce_by_key(context.device(), {.size = 300007}, {.variant = "reduce_then_scan"});
+  CHECK(plan.before.size() == 1);
+  CHECK(plan.groups() >= std::min<std::size_t>(context.device().compute_units, 5));
+  for (const std::size_t length : {3, 2000})
+    CHECK(is_right(context, runs_of(300007, length), "reduce_then_scan"));
+}
+
 // Of a custom operation that does not commute, and whose identity is none on the left.
 TEST_CASE("reduce_by_key: operations of floats, in their order, with the same bits in every run") {
   const smem::Context context;
@@ -286,21 +297,26 @@ TEST_CASE("reduce_by_key: a histogram of sorted keys, counted on the device, and
       unique_keys(context, smem::Count{6});
   const smem::Array<double> in(context, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}), values(context, smem::Count{6}),
       out(context, smem::Count{6});
-  const smem::Array<std::uint32_t> count(context, {99});
+  const smem::Array<std::uint32_t> counts(context, {99, 98, 97});
+  const smem::Array<std::uint64_t> wide_counts(context, {99, 98, 97});
+  const auto count = counts.vector(1, 1);
   smem::sort_pairs(context, keys.vector(), in.vector(), sorted.vector(), values.vector());
   if (context.device().fp64) {
-    smem::reduce_by_key(context, sorted.vector(), values.vector(), unique_keys.vector(), out.vector(),
-                        count.vector())
+    smem::reduce_by_key(context, sorted.vector(), values.vector(), unique_keys.vector(), out.vector(), count)
         .wait();
-    CHECK(count.to_host()[0] == 3);
+    CHECK(counts.to_host() == std::vector<std::uint32_t>{99, 3, 97});
+    smem::reduce_by_key(context, sorted.vector(), values.vector(), unique_keys.vector(), out.vector(),
+                        wide_counts.vector(2, 1))
+        .wait();
+    CHECK(wide_counts.to_host() == std::vector<std::uint64_t>{99, 98, 3});
     const std::vector<double> sums = out.to_host();
     CHECK(std::vector(sums.begin(), sums.begin() + 3) == std::vector<double>{7, 8, 6});
     CHECK(unique_keys.to_host()[0] == -1);
   }
   smem::reduce_by_key(context, sorted.vector(0, 0), values.vector(0, 0), unique_keys.vector(), out.vector(),
-                      count.vector())
+                      count)
       .wait();
-  CHECK(count.to_host()[0] == 0);
+  CHECK(counts.to_host()[1] == 0);
   CHECK(smem::unique_by_key(context, sorted.vector(0, 0), values.vector(0, 0), unique_keys.vector(),
                             out.vector()) == 0);
 }

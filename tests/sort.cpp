@@ -352,6 +352,23 @@ TEST_CASE("sort: the plan is the whole call") {
   problem.value_bytes = 4;
   plan = smem::plan_sort(hopper, problem);
   CHECK(static_cast<double>(plan.scratch_bytes) <= 1.05 * 8 * static_cast<double>(problem.size));
+  // Values of 4 bytes are copied ahead, where local memory holds them beside the keys.
+  CHECK(plan.tile_cols == 384 * 23);
+  CHECK(plan.local_bytes > 384 * 23 * 10);
+  CHECK(test::contains(plan.reason, "values are copied meanwhile"));
+  CHECK(plan.build_options().find("-DAHEAD=1") != std::string::npos);
+  // 1024 work-items would take more than there is.
+  CHECK(smem::plan_sort(hopper, problem, {.work_items = 1024}).tile_cols == 1024 * 19);
+  CHECK(smem::plan_sort(hopper, problem, {.variant = "three_launches"}).tile_cols == 384 * 19);
+  problem.value_bytes = 2;
+  CHECK(smem::plan_sort(hopper, problem).build_options().find("-DAHEAD=1") == std::string::npos);
+  problem.value_bytes = 8;
+  CHECK(smem::plan_sort(hopper, problem).tile_cols == 384 * 18);
+  problem.keys = Scalar::uint64;
+  CHECK(smem::plan_sort(hopper, problem).tile_cols == 384 * 15);
+  CHECK(smem::plan_sort(hopper, problem).build_options().find("-DAHEAD=1") == std::string::npos);
+  problem.keys = Scalar::uint32;
+  problem.value_bytes = 4;
   problem.in_place = true;
   problem.end_bit = 24;
   CHECK(smem::plan_sort(hopper, problem).repeats == 4);  // an even number, of fewer bits each
@@ -363,9 +380,9 @@ TEST_CASE("sort: the plan is the whole call") {
   CHECK(plan.build_options().find("-DWIDE=1") != std::string::npos);
   CHECK(plan.scratch[0].bytes == 0);  // one pass needs no second array
   CHECK(smem::plan_sort(hopper, problem_of<float>(2000)).variant == "bitonic");
-  // The order of doubles takes registers, so that their tiles are smaller than those of integers.
-  CHECK(smem::plan_sort(hopper, problem_of<std::uint64_t>(std::size_t{1} << 26)).tile_cols == 384 * 15);
-  CHECK(smem::plan_sort(hopper, problem_of<double>(std::size_t{1} << 26)).tile_cols == 320 * 12);
+  // The order of doubles takes registers, so that their tiles are others than those of integers.
+  CHECK(smem::plan_sort(hopper, problem_of<std::uint64_t>(std::size_t{1} << 26)).tile_cols == 384 * 20);
+  CHECK(smem::plan_sort(hopper, problem_of<double>(std::size_t{1} << 26)).tile_cols == 384 * 20);
   smem::Device device = hopper;
   device.forward_progress = false;
   plan = smem::plan_sort(device, problem_of<double>(std::size_t{1} << 20));

@@ -11,12 +11,15 @@
 // Launch: one dimension, GROUP work-items a group, a group for each of `parts` tiles; once for each pass.
 #include "sort/tile.clh"
 #include "sort/status.clh"
+#if AHEAD
+#include "nvidia/values_ahead.clh"
+#endif
 
 #ifndef ORDERED_START
 #define ORDERED_START 0  // 1: work-groups start in the order of their numbers
 #endif
 #ifndef POLL_LIMIT
-#define POLL_LIMIT 1024  // polls before a group falls back; 0: no status is polled before the group has counted
+#define POLL_LIMIT 1024  // polls before a group falls back; 0: it polls none before it has counted, and publishes no count itself
 #endif
 #ifndef LOOK_BACK
 #define LOOK_BACK 4  // statuses that are polled at once
@@ -85,12 +88,20 @@ void sort_onesweep(SORT_ARGUMENTS) {
   KEY keys[ITEMS];
   uint ranks[ITEMS];
   load_tile(keys, ranks, source + begin, count, shift, mask, item);
+#if AHEAD
+  if (!MAKES_PLACES(way)) fetch_values(area, SOURCE_VALUES(way) + begin, count, item);
+#endif
   count_tile(ranks, (local uint*)area, counts, item);
   for (uint d = item; d < RADIX; d += GROUP)
-    if (is_active) store_status(own + d, make_status(tile == 0 ? PREFIX(odd) : PARTIAL(odd), counts[d]));
+    if (is_active && (tile == 0 || POLL_LIMIT > 0))
+      store_status(own + d, make_status(tile == 0 ? PREFIX(odd) : PARTIAL(odd), counts[d]));
   if (item == 0) subject[0] = 0;
   rank_tile(ranks, (local uint*)area, counts, sums, item);
+#if AHEAD
+  exchange_places(keys, ranks, area, item);
+#else
   exchange_tile(keys, ranks, (local KEY*)area);
+#endif
 
   look_back_state before[TURNS];
   UNROLL_TURNS
@@ -151,5 +162,9 @@ void sort_onesweep(SORT_ARGUMENTS) {
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 
+#if AHEAD
+  store_fetched(area, bases, TARGET_KEYS(way), TARGET_VALUES(way), begin, count, shift, mask, way, item);
+#else
   store_tile(ranks, area, bases, TARGET_KEYS(way), SOURCE_VALUES(way), TARGET_VALUES(way), begin, count, shift, mask, way, item);
+#endif
 }

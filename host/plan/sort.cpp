@@ -163,7 +163,8 @@ bool can_count_wide(const Device& device, const SortProblem& problem) {
 
 std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, const PlanOverrides& fixed) {
   const SortPolicy& policy = sort_policy(device);
-  const std::optional<TileSizes> sizes = sort_tile_of(device, problem, fixed);
+  std::optional<TileSizes> sizes = sort_tile_ahead(device, problem, fixed);
+  if (!sizes) sizes = sort_tile_of(device, problem, fixed);
   if (!sizes || !can_count_wide(device, problem)) return std::nullopt;
   const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
   const SortPasses passes = passes_of(problem, sizes->radix_bits);
@@ -192,8 +193,8 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   predict_local(problem, passes, plan);
   plan.prediction.bytes_read += key_traffic(problem);
   plan.reason =
-      formatted("{}, each in one launch: decoupled look-back gives each tile the offsets of its digits; {}",
-                pass_text(passes), ranks_text(*sizes));
+      formatted("{}, each in one launch: decoupled look-back gives each tile the offsets of its digits; {}{}",
+                pass_text(passes), ranks_text(*sizes), sizes->ahead ? "; values are copied meanwhile" : "");
 
   Launch histogram = base_launch(problem, "histogram", "sort/histogram.cl", "sort_histogram", false);
   const std::size_t bins = passes.count * radix;

@@ -32,6 +32,8 @@ struct SortPolicy {
   std::array<SortTile, 4> keys{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
   SortTile doubles{256, 8};  ///< of float64 keys alone, whose order takes more registers
   std::array<SortTile, 4> pairs{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
+  /// Of pairs whose values are copied ahead: in local memory they lie beside the keys. None: without.
+  std::array<SortTile, 4> ahead{{{0, 0}, {0, 0}, {0, 0}, {0, 0}}};
   std::size_t look_back = 4;          ///< statuses that are polled at once
   std::size_t match = 0;              ///< how NVIDIA's lanes find their peers (cl/nvidia/match_lanes.clh)
   std::size_t histogram_group = 256;  ///< work-items that count the digits of all passes
@@ -44,13 +46,19 @@ struct SortPolicy {
   SortThreads threads;                      ///< of CPUs
 };
 
-// nvidia-hopper: two groups or three share a multiprocessor's registers, of which a work-item has a key, its
-// rank and, with values, two more words an item. 2^27 uint32 with 384 work-items of 19, 20, 21, 23
-// keys: 2.75, 2.69, 2.66, 2.90 ms; 512 of 16, 19: 2.98, 2.78; 256 of 23: 2.77; with match.any instead of
-// ballots 4.6 and more. 2^26 pairs with 384 of 16, 19: 2.19, 2.07; 512 of 12, 16: 2.24, 1.98, whose registers
-// spill. On an H100 2^26 uint64 with 320 work-items of 12 keys and 384 of 15: 4.71 and 4.40 ms (CUB 4.37). As
-// many tables of digits as banks, so that no two lanes of a warp meet; 128 KiB for four digits. A network's
-// 8192 keys and places take 48 KiB.
+// nvidia-hopper: two groups or three share a multiprocessor's registers, of which a work-item has a key and
+// its rank an item. H200, in ms, beside CUB in the same run. 2^27 uint32 with 384 work-items of 19, 20, 21,
+// 23 keys: 2.75, 2.69, 2.66, 2.90; 512 of 16, 19: 2.98, 2.78; with match.any instead of ballots 4.6 and more;
+// 4 statuses at once instead of 8: 2.63 (2.77). 2^26 uint64, 384 of 15, 18, 20, 22: 4.06, 3.68, 3.55, 3.57;
+// 512 of 14, 16: 3.63, 3.59 (4.23). float64, 320 of 12, 384 of 16, 18, 20: 4.37, 4.07, 3.87, 3.75 (4.35).
+// 2^26 pairs of uint32 whose values are read after the keys were written, 384 of 19, 20, 22, 23: 2.08, 1.98,
+// 1.97, 2.70; copied ahead, 384 of 19, 21, 23, 24, 25: 1.94, 1.89, 1.85, 1.84, 1.88; 512 of 16, 18, 20: 1.92,
+// 1.89, 2.46; by 16 bytes 1.87; exchanged as pairs or beside the keys instead of by places 1.90 (1.95).
+// uint32 with values of 8 bytes, 320 of 10, 384 of 15: 3.08, 2.61; ahead, 384 of 15, 18, 20,
+// 22: 2.49, 2.42, 2.38, 2.84 (2.61). uint64 with values of 4 bytes, 320 of 10, 384 of 15,
+// 17: 6.27, 5.14, 4.96; ahead 5.74 (5.20); of 8 bytes 8.09, 5.99 (6.34). Tiles below the best, because
+// registers of other types of keys are near the limit. As many tables of digits as banks, so that no two
+// lanes of a warp meet; 128 KiB for four digits. A network's 8192 keys and places take 48 KiB.
 //
 // intel: its compiler runs 32 work-items in the registers of one thread.
 //
@@ -60,12 +68,13 @@ inline constexpr SortPolicy kSortPolicies[] = {
     {.when = {.family = "nvidia-hopper", .local_bytes = 160 * 1024},
      .evidence = {.device = "H200",
                   .driver = "580.159",
-                  .what = "2^27 uint32 and float, 2^26 pairs of uint32, in ms; CUB in the same run",
-                  .share = "2.66, 2.88 and 2.07; CUB 2.77, 2.97 and 2.20"},
-     .keys = {{{512, 20}, {512, 24}, {384, 21}, {384, 15}}},
-     .doubles = {320, 12},
-     .pairs = {{{384, 16}, {256, 16}, {384, 19}, {320, 10}}},
-     .look_back = 8,
+                  .what = "2^27 uint32, 2^26 pairs of uint32 and uint64, in ms; CUB in the same run",
+                  .share = "2.63, 1.85 and 3.55; CUB 2.77, 1.95 and 4.23"},
+     .keys = {{{512, 20}, {512, 24}, {384, 21}, {384, 20}}},
+     .doubles = {384, 20},
+     .pairs = {{{384, 16}, {256, 16}, {384, 19}, {384, 15}}},
+     .ahead = {{{0, 0}, {0, 0}, {384, 23}, {384, 18}}},
+     .look_back = 4,
      .histogram_group = 1024,
      .histogram_parts = 32,
      .histogram_groups_a_unit = 1,

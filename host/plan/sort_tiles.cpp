@@ -18,8 +18,18 @@ bool carries_values(const SortProblem& problem) {
 
 std::size_t area_bytes(const SortProblem& problem, const TileSizes& sizes, std::size_t carried) {
   const std::size_t counters = sizes.group / sizes.lanes * sizes.radix() * (sizes.warps ? 4 : 12);
+  if (sizes.ahead) {
+    const std::size_t keys = round_up(std::max(counters, sizes.tile() * size_of(problem.keys)), 8);
+    return round_up(keys + sizes.tile() * (carried + 2), 8);
+  }
   const std::size_t moved = std::max(size_of(problem.keys), carried);
   return round_up(std::max(counters, sizes.tile() * moved), 8);
+}
+
+/// Where the policy has the tiles of what passes through local memory.
+std::size_t policy_place(const SortProblem& problem) {
+  const std::size_t carried = std::min<std::size_t>(carried_bytes(problem), 8);
+  return static_cast<std::size_t>(std::countr_zero(std::max(size_of(problem.keys), carried)));
 }
 
 }  // namespace
@@ -63,12 +73,30 @@ void set_teams(const Device& device, TileSizes& sizes) {
   sizes.lanes = std::min<std::size_t>(sizes.group, 32);
 }
 
+std::optional<TileSizes> sort_tile_ahead(const Device& device, const SortProblem& problem,
+                                         const PlanOverrides& fixed) {
+  const SortPolicy& policy = sort_policy(device);
+  const SortTile& wanted = policy.ahead.at(policy_place(problem));
+  const std::size_t carried = carried_bytes(problem);
+  // With keys of 64 bits it is slower.
+  if (wanted.items == 0 || !carries_values(problem) || carried < 4 || size_of(problem.keys) > 4)
+    return std::nullopt;
+  TileSizes sizes;
+  sizes.group = fixed.work_items != 0 ? fixed.work_items : wanted.group;
+  sizes.items = wanted.items;
+  sizes.radix_bits = policy.radix_bits;
+  sizes.ahead = true;
+  set_teams(device, sizes);
+  const bool fits = sizes.group <= std::min(device.max_work_group, device.max_work_items[0]) &&
+                    tile_local_bytes(problem, sizes, carried) <= device.local_bytes;
+  return sizes.warps && fits ? std::optional(sizes) : std::nullopt;
+}
+
 std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& problem,
                                       const PlanOverrides& fixed) {
   const SortPolicy& policy = sort_policy(device);
-  const std::size_t moved = std::max(size_of(problem.keys), std::min<std::size_t>(carried_bytes(problem), 8));
   const bool alone = problem.payload == SortPayload::none;
-  const auto place = static_cast<std::size_t>(std::countr_zero(moved));
+  const std::size_t place = policy_place(problem);
   const SortTile& wanted = alone && problem.keys == Scalar::float64 ? policy.doubles
                            : alone                                  ? policy.keys.at(place)
                                                                     : policy.pairs.at(place);
@@ -109,6 +137,7 @@ void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& lau
   define(launch, "ITEMS", sizes.items);
   define(launch, "LANES", sizes.lanes);
   if (sizes.warps) define(launch, "WARPS", 1);
+  if (sizes.ahead) define(launch, "AHEAD", 1);
 }
 
 }  // namespace smem::plan

@@ -34,6 +34,7 @@ void define_keys(Launch& launch, const SortProblem& problem, bool moves);
 struct TileSizes {
   std::size_t group = 0, items = 0, lanes = 0, radix_bits = 0;
   bool warps = false;
+  bool ahead = false;  ///< values are copied into local memory while keys are ranked
   std::size_t tile() const { return group * items; }
   std::size_t radix() const { return std::size_t{1} << radix_bits; }
 };
@@ -43,6 +44,10 @@ std::size_t tile_local_bytes(const SortProblem& problem, const TileSizes& sizes,
 
 /// How a group's work-items rank keys: in warps, or in teams of lanes.
 void set_teams(const Device& device, TileSizes& sizes);
+
+/// The policy's sizes for values that are copied ahead; nothing where it has none, or the device cannot.
+std::optional<TileSizes> sort_tile_ahead(const Device& device, const SortProblem& problem,
+                                         const PlanOverrides& fixed);
 
 /// The policy's sizes, or smaller ones that fit the device; nothing where none do.
 std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& problem,
