@@ -291,11 +291,21 @@ bool prefers_real_product(const Device& device, const Problem& p) {
   return p.m >= policy.least_rows && products >= policy.least_products;
 }
 
+/// Whether tiles of "registers" would leave most of the device idle.
+bool has_few_tiles(const Device& device, const Problem& p) {
+  const ComplexGemmPolicy& policy = policy_of(device);
+  const ComplexTile& tile = p.part == Scalar::float64 ? policy.doubles : policy.floats;
+  const std::size_t tiles =
+      size_product(size_product(divide_up(p.m, tile.m), divide_up(p.n, tile.n)), p.batch);
+  return size_product(tiles, policy.units_a_tile) < device.compute_units && policy.units_a_tile > 0;
+}
+
 std::vector<std::string_view> choices_in_order(const Device& device, const Problem& p,
                                                const PlanOverrides& /*fixed*/) {
   if (p.k == 0) return {"naive"};
   if (prefers_real_product(device, p)) return {"gemm", "registers", "tiled", "naive"};
   if (device.type == DeviceType::cpu) return {"naive", "registers"};
+  if (has_few_tiles(device, p)) return {"tiled", "registers", "naive"};
   return {"registers", "tiled", "naive"};
 }
 
@@ -321,6 +331,7 @@ std::string why_not_chosen(const Device& device, const Problem& p, std::string_v
   if (chosen.variant == "naive") return "a CPU runs work-items that share local memory as loops";
   if (variant == "naive") return "each number comes from global memory for each result that needs it";
   static_cast<void>(device);
+  if (chosen.variant == "tiled") return "its tiles, which are larger, would leave most of the device idle";
   return "one result a work-item: it reads local memory more often";
 }
 

@@ -31,6 +31,8 @@ struct ComplexGemmPolicy {
   ComplexTile doubles = {32, 32, 8, 2, 2};
   ComplexTile square = {16, 16, 16, 1, 1};  ///< of "tiled"
   RealProduct real_product = {};
+  std::size_t units_a_tile =
+      0;  ///< of the device, from which "tiled", whose tiles are more, is better; 0: never
   std::size_t most_bytes = std::size_t{256} << 20;  ///< of expanded and transposed factors
   std::size_t depth_multiple = 32;                  ///< of the depth of slices along k, unless they have less
   std::size_t group = 256;                          ///< work-items of launches without tiles
@@ -38,6 +40,19 @@ struct ComplexGemmPolicy {
 };
 
 inline constexpr ComplexGemmPolicy kComplexGemmPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "float, ms of a real product, registers, tiled and cuBLAS",
+                  .share =
+                      "4096^3 11.06, 17.1, 32.7, 10.34; 1024^3 0.210, 0.287, 0.540, 0.171; 512^3 0.045, "
+                      "0.057, 0.075, 0.027; 384^3 0.030, 0.043, 0.039, 0.026; 256^3 0.019, 0.030, 0.014, "
+                      "0.026; 64^3 0.021, 0.009, 0.008, 0.026"},
+     .floats = {64, 64, 8, 4, 4},
+     .doubles = {64, 32, 8, 4, 2},
+     .real_product = {.least_products = (1 << 24) + 1},
+     .units_a_tile = 3,
+     .unroll = 0},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: 4 x 4 sums of two numbers each in registers"},
      .floats = {64, 64, 8, 4, 4},

@@ -74,7 +74,13 @@ TEST_CASE("plan of complex_gemm: a large product is one real product, whose laun
   p.a_along_k = true;
   p.complex_beta = false;
   CHECK(smem::plan_complex_gemm(device, p).before.size() == 1);
+  // Few large tiles leave the device idle; a real product is worth its launches from 300^3 on.
   p = {.m = 8, .n = 8, .k = 8};
+  CHECK(smem::plan_complex_gemm(device, p).variant == "tiled");
+  CHECK(smem::plan_complex_gemm(test::target("sm_75"), p).variant == "registers");
+  CHECK(smem::plan_complex_gemm(device, {.m = 256, .n = 256, .k = 256}).variant == "tiled");
+  CHECK(smem::plan_complex_gemm(device, {.m = 384, .n = 384, .k = 384}).variant == "gemm");
+  p = {.m = 16, .n = 16, .k = 16, .batch = 1000};
   CHECK(smem::plan_complex_gemm(device, p).variant == "registers");
   p.k = 0;
   CHECK(smem::plan_complex_gemm(device, p).variant == "naive");
