@@ -161,6 +161,8 @@ TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and
   CHECK(on_hopper(1, 64, 56, f4x4) == "implicit");
   CHECK(on_hopper(4, 256, 14, f4x4) == "winograd_4x4");
   CHECK(on_hopper(4, 128, 28, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(1, 256, 14, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(4, 512, 7, f4x4) == "winograd_4x4");
   // Temporary memory is that of a slice, and the filters'.
   Conv2dProblem many = deep;
   many.winograd = smem::Winograd::f4x4;
