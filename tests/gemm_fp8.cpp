@@ -92,23 +92,27 @@ void check_rounding(const Format& f, unsigned most) {
   CHECK(std::isnan(static_cast<float>(T(std::bit_cast<float>(0xff800001U)))));
 }
 
-/// The results of products with 1 of all codes, as A or as B, by a variant.
+/// The results of products with 1 of all codes, as A or as B, by a variant: of the first of `depth` k, of
+/// which all others are 0, so that rows begin where "wgmma" reads them.
 std::vector<float> converted(const smem::Context& context, Scalar type, bool as_b, bool mixed,
                              const std::string& variant) {
   constexpr std::size_t kAll = 256;
+  const std::size_t depth = variant == "wgmma" ? 16 : 1;
   const Scalar other = !mixed ? type : type == Scalar::e4m3 ? Scalar::e5m2 : Scalar::e4m3;
   const std::uint8_t one = other == Scalar::e4m3 ? e4m3(1.0F).bits : e5m2(1.0F).bits;
-  std::vector<std::uint8_t> codes(kAll), ones(4, one);
+  std::vector<std::uint8_t> codes(kAll * depth), ones(4 * depth);
   for (std::size_t i = 0; i < kAll; ++i)
-    codes[i] = static_cast<std::uint8_t>(i);
+    codes[i * depth] = static_cast<std::uint8_t>(i);
+  for (std::size_t i = 0; i < 4; ++i)
+    ones[i * depth] = one;
   const smem::Array<std::uint8_t> all(context, codes), few(context, ones);
   smem::Array<float> out(context, smem::Count{4 * kAll});
-  const smem::Matrix tall(all.buffer()(), type, kAll, 1), wide(all.buffer()(), type, 1, kAll),
-      row(few.buffer()(), other, 1, 4), column(few.buffer()(), other, 4, 1);
+  const smem::Matrix tall(all.buffer()(), type, kAll, depth), narrow(few.buffer()(), other, 4, depth);
+  const smem::Gemm product{.transpose_b = true};
   if (as_b)
-    smem::gemm(context, column, wide, out.matrix(4, kAll), {}, {.variant = variant});
+    smem::gemm(context, narrow, tall, out.matrix(4, kAll), product, {.variant = variant});
   else
-    smem::gemm(context, tall, row, out.matrix(kAll, 4), {}, {.variant = variant});
+    smem::gemm(context, tall, narrow, out.matrix(kAll, 4), product, {.variant = variant});
   const std::vector<float> results = out.to_host();
   std::vector<float> numbers;
   for (std::size_t i = 0; i < kAll; ++i)
