@@ -411,7 +411,7 @@ Operation gemm_operation() {
                    {"4096x4096x4096 int8", {"wgmma"}, "a_alignment=1 b_alignment=1"},
                    {"4096x4096x4096 e4m3", {"", "naive", "async", "mma", "wgmma", "matrix_units"}},
                    {"4096x4096x4096 e5m2 --b-type e4m3 --out half --transpose-b",
-                    {"", "two_level", "wgmma"},
+                    {"", "wgmma"},
                     "a_alignment=1 b_alignment=1 c_alignment=2"},
                    {"1000x4096x4096 e5m2 --out bfloat16 --transpose-b --bias column --activation gelu",
                     {"double_buffered", "wgmma"}},
