@@ -80,7 +80,9 @@ TEST_CASE("plan of complex_gemm: a large product is one real product, whose laun
   CHECK(smem::plan_complex_gemm(test::target("sm_75"), p).variant == "registers");
   CHECK(smem::plan_complex_gemm(device, {.m = 256, .n = 256, .k = 256}).variant == "tiled");
   CHECK(smem::plan_complex_gemm(device, {.m = 384, .n = 384, .k = 384}).variant == "gemm");
-  CHECK(smem::plan_complex_gemm(device, {.m = 320, .n = 320, .k = 320}).variant == "tiled");
+  smem::Device h200 = device;
+  h200.compute_units = 132;
+  CHECK(smem::plan_complex_gemm(h200, {.m = 320, .n = 320, .k = 320}).variant == "tiled");
   CHECK(smem::plan_complex_gemm(device, {.m = 8, .n = 4096, .k = 4096}).variant == "gemm");
   CHECK(smem::plan_complex_gemm(device, {.m = 4, .n = 4096, .k = 4096}).variant == "tiled");
   // Of batches, a product alone fills a tile or not.
