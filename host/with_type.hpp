@@ -31,6 +31,10 @@ auto with_type(Scalar type, const Visit& visit) {
       return visit(half{});
     case Scalar::bfloat16:
       return visit(bfloat16{});
+    case Scalar::e4m3:
+      return visit(e4m3{});
+    case Scalar::e5m2:
+      return visit(e5m2{});
     case Scalar::float64:
       return visit(double{});
     case Scalar::float32:

@@ -150,6 +150,35 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: types and numbers that do not fit") {
     CHECK(error.argument == "in");
     CHECK(error.got == "float64");
   }
+  // fp8 is of both factors, and not of C.
+  for (const Scalar type : {Scalar::e4m3, Scalar::e5m2}) {
+    CHECK(of(type, type).argument == "out");
+    CHECK(of(type, type).expected == "float32, half or bfloat16");
+    CHECK(of(type, Scalar::float64).argument == "out");
+    CHECK(of(Scalar::float32, type).argument == "out");
+    const smem::Matrix x(a.buffer()(), type, 3, 5), y(b.buffer()(), Scalar::int8, 5, 4);
+    const auto mixed = test::failure_of([&] { smem::gemm(context, x, y, c.matrix(3, 4)); });
+    CHECK(mixed.argument == "b");
+    CHECK(mixed.got == "int8");
+    const auto turned = test::failure_of([&] {
+      smem::gemm(context, smem::Matrix(a.buffer()(), Scalar::half, 5, 3),
+                 smem::Matrix(b.buffer()(), type, 4, 5), c.matrix(4, 3),
+                 {.order = smem::Order::column_major});
+    });
+    CHECK(turned.argument == "b");
+    // Other operations move it, and do not compute with it.
+    const smem::Vector codes(a.buffer()(), type, 4), sorted(b.buffer()(), type, 4);
+    CHECK(test::failure_of([&] {
+            smem::reduce(context, codes, c.vector(0, 1), smem::ReduceOp::sum);
+          }).argument == "in");
+    const auto sort = test::failure_of([&] { smem::sort(context, codes, sorted); });
+    CHECK(sort.argument == "keys");
+    CHECK(sort.expected == "a type that this operation computes with; fp8 is for gemm");
+    CHECK(sort.got == smem::name_of(type));
+    CHECK_FALSE(test::failure_of([&] {
+                  smem::softmax(context, smem::Matrix(a.buffer()(), type, 2, 2), c.matrix(2, 2));
+                }).argument.empty());
+  }
   // Other operations do not compute with bfloat16.
   const smem::VectorView<smem::bfloat16> numbers(a.buffer(), 4);
   const smem::VectorView<float> result(b.buffer(), 1);
@@ -158,7 +187,7 @@ TEST_CASE_FIXTURE(Fixture, "gemm refuses: types and numbers that do not fit") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "gemm refuses: enumerations without such a value") {
-  for (const int value : {-1, 12, 1000}) {
+  for (const int value : {-1, 14, 1000}) {
     CAPTURE(value);
     const auto type = static_cast<Scalar>(value);
     const auto of = [&](Scalar in, Scalar out) {

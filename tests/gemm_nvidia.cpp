@@ -24,7 +24,7 @@ using Types = std::vector<std::pair<Scalar, Scalar>>;
 
 /// Whether the variant takes aligned rows alone, of which a plan without views knows nothing.
 bool takes_aligned(std::string_view variant, Scalar in, bool tf32) {
-  return variant == "wgmma" && (in == Scalar::int8 || tf32);
+  return variant == "wgmma" && (smem::size_of(in) == 1 || tf32);
 }
 
 void all_of(const char* variant, const Types& types, bool tf32 = false) {
@@ -86,8 +86,8 @@ void all_of(const char* variant, const Types& types, bool tf32 = false) {
     c.k = 99;
     c.batch = 7;
     sweep.run(c);
-    c.listed = true;  // of which no plan knows the alignment
-    if (!only_aligned) sweep.run(c);
+    c.listed = true;  // of which no plan knows the alignment, nor what of fp8 is to be widened
+    if (!only_aligned && !smem::is_fp8(in)) sweep.run(c);
     c.listed = false;
     c.shared_b = true;
     sweep.run(c);
@@ -101,7 +101,8 @@ void all_of(const char* variant, const Types& types, bool tf32 = false) {
     }
     ran += sweep.ran();
   }
-  CHECK(ran > types.size() * (tf32 ? 8 : 40));  // TF32 in one order, and by wgmma in aligned rows
+  // TF32 in one order, and by wgmma in aligned rows, as fp8.
+  CHECK(ran > types.size() * (tf32 || smem::is_fp8(types.front().first) ? 8 : 40));
 }
 
 }  // namespace
@@ -119,6 +120,11 @@ TEST_CASE("gemm on NVIDIA: wgmma") {
                    {Scalar::half, Scalar::half},
                    {Scalar::bfloat16, Scalar::float32},
                    {Scalar::int8, Scalar::int32}});
+}
+TEST_CASE("gemm on NVIDIA: fp8") {
+  all_of("wgmma",
+         {{Scalar::e4m3, Scalar::float32}, {Scalar::e5m2, Scalar::half}, {Scalar::e4m3, Scalar::bfloat16}});
+  all_of("mma", {{Scalar::e4m3, Scalar::half}, {Scalar::e5m2, Scalar::float32}});
 }
 TEST_CASE("gemm on NVIDIA: TF32 where it is asked for") {
   all_of("mma", {{Scalar::float32, Scalar::float32}}, true);
@@ -217,7 +223,7 @@ const Types kHalf{{Scalar::half, Scalar::float32}}, kHalfOut{{Scalar::half, Scal
 const Types kBfloat16{{Scalar::bfloat16, Scalar::float32}},
     kBfloat16Out{{Scalar::bfloat16, Scalar::bfloat16}};
 const Types kFloats{{Scalar::float32, Scalar::float32}}, kDoubles{{Scalar::float64, Scalar::float64}};
-const Types kInts{{Scalar::int8, Scalar::int32}};
+const Types kInts{{Scalar::int8, Scalar::int32}}, kFp8{{Scalar::e4m3, Scalar::float32}};
 const Types kAll{{Scalar::float32, Scalar::float32},  {Scalar::float64, Scalar::float64},
                  {Scalar::half, Scalar::float32},     {Scalar::half, Scalar::half},
                  {Scalar::bfloat16, Scalar::float32}, {Scalar::bfloat16, Scalar::bfloat16},
@@ -237,6 +243,7 @@ TEST_CASE("gemm on a GPU: every order by wgmma, half out") { every_order("wgmma"
 TEST_CASE("gemm on a GPU: every order by wgmma, bfloat16") { every_order("wgmma", kBfloat16); }
 TEST_CASE("gemm on a GPU: every order by wgmma, bfloat16 out") { every_order("wgmma", kBfloat16Out); }
 TEST_CASE("gemm on a GPU: every order by wgmma, int8") { every_order("wgmma", kInts); }
+TEST_CASE("gemm on a GPU: every order by wgmma, fp8") { every_order("wgmma", kFp8); }
 TEST_CASE("gemm on a GPU: every order by wgmma, TF32") { every_order("wgmma", kFloats, true); }
 TEST_CASE("gemm on a GPU: every order by multistage") { every_order("multistage", kFloats); }
 TEST_CASE("gemm on a GPU: every order by stream_k") { every_order("stream_k", kAll); }
@@ -246,6 +253,7 @@ TEST_CASE("gemm on a GPU: every order by the plan's choice, half out") { every_o
 TEST_CASE("gemm on a GPU: every order by the plan's choice, bfloat16") { every_order("", kBfloat16); }
 TEST_CASE("gemm on a GPU: every order by the plan's choice, bfloat16 out") { every_order("", kBfloat16Out); }
 TEST_CASE("gemm on a GPU: every order by the plan's choice, int8") { every_order("", kInts); }
+TEST_CASE("gemm on a GPU: every order by the plan's choice, fp8") { every_order("", kFp8); }
 TEST_CASE("gemm on a GPU: every order by the plan's choice, TF32") { every_order("", kFloats, true); }
 TEST_CASE("gemm on a GPU: every order by the plan's choice, float") { every_order("", kFloats); }
 TEST_CASE("gemm on a GPU: every order by the plan's choice, double") { every_order("", kDoubles); }

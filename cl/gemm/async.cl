@@ -83,7 +83,7 @@ void gemm_async(GEMM_ARGUMENTS) {
 #pragma unroll
         for (uint s = 0; s < EACH_N; ++s) {
           const uint j = x + s * ACROSS;
-          right[s] = load_local_element(b_tile + (B_ALONG_K ? j * B_LINE + p : p * B_LINE + j));
+          right[s] = load_local_b_element(b_tile + (B_ALONG_K ? j * B_LINE + p : p * B_LINE + j));
         }
 #pragma unroll
         for (uint r = 0; r < EACH_M; ++r)

@@ -29,7 +29,7 @@ void gemm_naive(GEMM_ARGUMENTS) {
       global const element* right = q.b + (B_ALONG_K ? col * b_pitch : col);
       value sum = 0;
       for (ulong p = 0; p < q.k; ++p) {
-        sum += load_element(left) * load_element(right);
+        sum += load_element(left) * load_b_element(right);
         left += A_ALONG_K ? 1 : a_pitch;
         right += B_ALONG_K ? 1 : b_pitch;
       }

@@ -45,6 +45,10 @@ Initial initial_of(const std::byte* bytes, Scalar type) {
       return static_cast<double>(static_cast<float>(get(half{})));
     case Scalar::bfloat16:
       return static_cast<double>(static_cast<float>(get(bfloat16{})));
+    case Scalar::e4m3:
+      return static_cast<double>(static_cast<float>(get(e4m3{})));
+    case Scalar::e5m2:
+      return static_cast<double>(static_cast<float>(get(e5m2{})));
     case Scalar::float32:
       return static_cast<double>(get(float{}));
     case Scalar::float64:

@@ -31,6 +31,7 @@ struct Product {
   std::size_t m = 0, n = 0, k = 0;
   GemmProblem p;  ///< what plans are made for: row-major
   Gemm how;       ///< but for its arrays
+  Scalar a = Scalar::float32, b = Scalar::float32;
   bool bias = false, residual = false, shares_residual = false;
   std::size_t rows = 0;  ///< of A that differ
 
@@ -108,9 +109,10 @@ void multiply(const Product& of, std::size_t q, const HostArrays& arrays) {
   });
 }
 
-/// Small enough that every sum is exact in its type.
+/// Small enough that every sum is exact in its type, and each number in its own.
 Fill fill_of(const GemmProblem& p) {
-  return {.most = p.in == Scalar::int8 ? 127U : p.k > 65536 ? 3U : 15U, .negative = true};
+  const unsigned most = p.in == Scalar::int8 ? 127 : p.k > 65536 ? 3 : is_fp8(p.in) ? 7 : 15;
+  return {.most = most, .negative = true};
 }
 
 /// The three matrices of each product, the last product's first.
@@ -151,7 +153,8 @@ void set_problem(Product& of) {
 
 std::string product_text(const Product& of, const Words& words) {
   const GemmProblem& p = of.p;
-  std::string text = formatted("{}{}x{}x{} {}{}", batch_text(p.batch), of.m, of.n, of.k, name_of(p.in),
+  std::string text = formatted("{}{}x{}x{} {}{}{}", batch_text(p.batch), of.m, of.n, of.k, name_of(of.a),
+                               of.a == of.b ? "" : formatted(" x {}", name_of(of.b)),
                                p.out == p.in ? "" : formatted(" to {}", name_of(p.out)));
   if (of.how.transpose_a || of.how.transpose_b)
     text += formatted(", {}{}", of.how.transpose_a ? "T" : "N", of.how.transpose_b ? "T" : "N");
@@ -183,13 +186,16 @@ Case read_gemm(const Words& words) {
   const auto sizes = words.sizes("shape");
   of.m = sizes[0], of.n = sizes[1], of.k = sizes[2];
   of.p.batch = words.number("batch");
-  of.p.in = words.scalar("type");
+  of.a = of.b = words.scalar("type");
+  if (words.text("b-type") != "same") of.b = words.scalar("b-type");
+  if (words.flag("column-major")) of.how.order = Order::column_major;
+  of.p.in = of.turned() ? of.b : of.a;
+  of.p.mixed = of.a != of.b;
   of.p.out = words.text("out") == "sums" ? sums_of(of.p.in) : words.scalar("out");
   of.p.listed = words.flag("list");
   of.how.alpha = words.real("alpha"), of.how.beta = words.real("beta");
   of.how.transpose_a = words.flag("transpose-a"), of.how.transpose_b = words.flag("transpose-b");
   of.how.tf32 = words.flag("tf32");
-  if (words.flag("column-major")) of.how.order = Order::column_major;
   of.bias = words.text("bias") != "none", of.residual = words.text("residual") != "none";
   of.shares_residual = words.text("residual") == "one";
   Epilogue& epilogue = of.how.epilogue;
@@ -208,8 +214,8 @@ Case read_gemm(const Words& words) {
   set_tolerance(made, p);
   const std::size_t results = detail::size_product(of.m, of.n, p.batch);
   const Fill fill = fill_of(p);
-  made.in = {{"a", p.in, detail::size_product(of.m, of.k, p.batch), fill},
-             {"b", p.in, detail::size_product(of.k, of.n, p.batch), fill}};
+  made.in = {{"a", of.a, detail::size_product(of.m, of.k, p.batch), fill},
+             {"b", of.b, detail::size_product(of.k, of.n, p.batch), fill}};
   if (repeats) made.in[0].fill.period = kRows * of.k;
   const ArrayRule c{"c", p.out, results, fill};
   (p.reads_c ? made.in_out : made.out) = {c};
@@ -312,29 +318,35 @@ Operation gemm_operation() {
       .name = "gemm",
       .summary = "Matrix products",
       .steps = steps(),
-      .words = {sizes_rule("shape", "Size of the product: MxNxK", "MxNxK", {3, 3}),
-                type_rule(WordKind::choice, "Type of A and B", "float",
-                          {"float", "double", "half", "bfloat16", "int8", "float32", "float64", "char"}),
-                choice_rule(
-                    "out", "Type of C: that of the sums, or, for half and bfloat16, that of A and B",
-                    {"sums", "float", "double", "half", "bfloat16", "int32", "float32", "float64", "int"}),
-                number_rule("batch", "Number of products", "1"),
-                flag_rule("transpose-a", "A is K x M"),
-                flag_rule("transpose-b", "B is N x K"),
-                flag_rule("tf32", "Let matrix units round float to TF32"),
-                flag_rule("column-major", "All matrices are in column-major order"),
-                flag_rule("list", "Take the matrices from a list of offsets"),
-                {.name = "alpha", .kind = WordKind::real, .help = "Factor of the product", .usual = "1"},
-                {.name = "beta",
-                 .kind = WordKind::real,
-                 .help = "Factor of C, which is added to the product",
-                 .usual = "0"},
-                choice_rule("bias", "Add a bias for each row or column of C", {"none", "row", "column"}),
-                activation_rule("Activation of the sum and its bias"),
-                flag_rule("expression", "Apply |x| + row as an expression"),
-                {.name = "scale", .kind = WordKind::real, .help = "Factor of each result", .usual = "1"},
-                choice_rule("residual", "Add a residual matrix: one for each product, or one for all",
-                            {"none", "each", "one"})},
+      .words =
+          {sizes_rule("shape", "Size of the product: MxNxK", "MxNxK", {3, 3}),
+           type_rule(
+               WordKind::choice, "Type of A and B", "float",
+               {"float", "double", "half", "bfloat16", "int8", "e4m3", "e5m2", "float32", "float64", "char"}),
+           choice_rule("b-type", "Type of B, where A is of fp8: that of A or another",
+                       {"same", "e4m3", "e5m2"}),
+           choice_rule(
+               "out",
+               "Type of C: that of the sums, or, for half and bfloat16, that of A and B; for e4m3 and e5m2 "
+               "also half or bfloat16",
+               {"sums", "float", "double", "half", "bfloat16", "int32", "float32", "float64", "int"}),
+           number_rule("batch", "Number of products", "1"),
+           flag_rule("transpose-a", "A is K x M"),
+           flag_rule("transpose-b", "B is N x K"),
+           flag_rule("tf32", "Let matrix units round float to TF32"),
+           flag_rule("column-major", "All matrices are in column-major order"),
+           flag_rule("list", "Take the matrices from a list of offsets"),
+           {.name = "alpha", .kind = WordKind::real, .help = "Factor of the product", .usual = "1"},
+           {.name = "beta",
+            .kind = WordKind::real,
+            .help = "Factor of C, which is added to the product",
+            .usual = "0"},
+           choice_rule("bias", "Add a bias for each row or column of C", {"none", "row", "column"}),
+           activation_rule("Activation of the sum and its bias"),
+           flag_rule("expression", "Apply |x| + row as an expression"),
+           {.name = "scale", .kind = WordKind::real, .help = "Factor of each result", .usual = "1"},
+           choice_rule("residual", "Add a residual matrix: one for each product, or one for all",
+                       {"none", "each", "one"})},
       .read = read_gemm,
       .samples =
           {.edges =
@@ -346,6 +358,9 @@ Operation gemm_operation() {
                 "--column-major",
                 "20x33x40 half --out half --batch 3 --list --bias row --activation gelu --scale 0.5 "
                 "--residual one",
+                "67x35x131 e4m3 --bias row --activation relu",
+                "35x130x70 e4m3 --b-type e5m2 --out half --batch 2 --transpose-b --column-major",
+                "33x20x300 e5m2 --out bfloat16 --transpose-a --beta 2 --list --batch 2",
                 "35x18x9 int8 --alpha 3 --bias row --column-major --transpose-b --expression --scale -2"},
            .small = {"100x100x100 float", "256x256x256 float", "256x256x256 half", "100x33x77 float",
                      "1x512x512 float"},
@@ -394,6 +409,13 @@ Operation gemm_operation() {
                    {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}},
                    {"4096x4096x4096 --transpose-a --tf32", {"mma", "wgmma"}},
                    {"4096x4096x4096 int8", {"wgmma"}, "a_alignment=1 b_alignment=1"},
+                   {"4096x4096x4096 e4m3", {"", "naive", "async", "mma", "wgmma", "matrix_units"}},
+                   {"4096x4096x4096 e5m2 --b-type e4m3 --out half --transpose-b",
+                    {"", "wgmma"},
+                    "a_alignment=1 b_alignment=1 c_alignment=2"},
+                   {"1000x4096x4096 e5m2 --out bfloat16 --transpose-b --bias column --activation gelu",
+                    {"double_buffered", "wgmma"}},
+                   {"300x300x20000 e4m3 --b-type e5m2 --transpose-b", {"wgmma"}},
                    {"4096x4096x4096 double", {"mma"}},
                    {"300x300x20000 double --transpose-a --transpose-b --bias row --activation gelu", {"mma"}},
                    {"512x512x8192 double --transpose-b",

@@ -129,7 +129,7 @@ std::optional<std::size_t> parse_element(const std::string& text) {
 }
 
 std::optional<Scalar> parse_scalar(const std::string& text) {
-  for (int i = 0; i <= static_cast<int>(Scalar::bfloat16); ++i) {
+  for (int i = 0; i <= static_cast<int>(Scalar::e5m2); ++i) {
     if (text == name_of(static_cast<Scalar>(i)) || text == opencl_name_of(static_cast<Scalar>(i)))
       return static_cast<Scalar>(i);
   }

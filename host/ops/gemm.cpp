@@ -179,27 +179,37 @@ GemmFactor factor_of(const GemmOperand& operand, cl_mem otherwise) {
 
 /// Factors whose lines are copied to `memory` before the product: a pitch of 0 says that one is not.
 struct Packed {
-  explicit Packed(const ops::Launching& launch, cl_mem otherwise)
-      : memory(launch.scratch(1, otherwise)),
+  Packed(const ops::Launching& launch, const GemmProblem& of, cl_mem otherwise)
+      : problem(of),
+        memory(launch.scratch(1, otherwise)),
         a_pitch(launch.plan().number("packed_a_pitch")),
         b(launch.plan().number("packed_b")),
         b_pitch(launch.plan().number("packed_b_pitch")) {}
+  const GemmProblem& problem;
   cl_mem memory;
   cl_ulong a_pitch, b, b_pitch;
+
+  /// Lines that are contiguous in memory, of a factor along k or across it; and their elements.
+  cl_ulong lines(bool along_k, std::size_t across) const { return along_k ? across : problem.k; }
+  cl_ulong along(bool along_k, std::size_t across) const { return along_k ? problem.k : across; }
+  /// Matrices of a factor: one, unless each product has its own.
+  cl_ulong matrices(const GemmFactor& factor) const { return factor.stride == 0 ? 1 : problem.batch; }
+  GemmFactor packed_a(const GemmFactor& a) const {
+    return {memory, 0, a_pitch, a.stride == 0 ? 0 : lines(problem.a_along_k, problem.m) * a_pitch};
+  }
+  GemmFactor packed_b(const GemmFactor& from) const {
+    return {memory, b, b_pitch, from.stride == 0 ? 0 : lines(problem.b_along_k, problem.n) * b_pitch};
+  }
 };
 
-/// The arguments of the launch that packs.
-void bind_pack(const ops::Launching& launch, const GemmProblem& problem, const GemmFactor& a,
-               const GemmFactor& b, const Packed& packed) {
-  const auto lines = [&](bool is_packed, bool along_k, std::size_t across) {
-    return is_packed ? along_k ? across : problem.k : 0;
-  };
-  const auto along = [&](bool along_k, std::size_t across) { return along_k ? problem.k : across; };
+/// The arguments of the launch that packs or widens.
+void bind_pack(const ops::Launching& launch, const GemmFactor& a, const GemmFactor& b, const Packed& packed) {
+  const GemmProblem& p = packed.problem;
   const bool of_a = packed.a_pitch > 0, of_b = packed.b_pitch > 0;
-  launch(a.buffer, a.offset, a.pitch, a.stride, lines(of_a, problem.a_along_k, problem.m),
-         along(problem.a_along_k, problem.m), cl_ulong{of_a ? 1U : 0U}, b.buffer, b.offset, b.pitch, b.stride,
-         lines(of_b, problem.b_along_k, problem.n), along(problem.b_along_k, problem.n),
-         cl_ulong{of_b ? 1U : 0U}, packed.memory, cl_ulong{0}, packed.a_pitch, packed.b, packed.b_pitch);
+  launch(a.buffer, a.offset, a.pitch, a.stride, of_a ? packed.lines(p.a_along_k, p.m) : 0,
+         packed.along(p.a_along_k, p.m), of_a ? packed.matrices(a) : 0, b.buffer, b.offset, b.pitch, b.stride,
+         of_b ? packed.lines(p.b_along_k, p.n) : 0, packed.along(p.b_along_k, p.n),
+         of_b ? packed.matrices(b) : 0, packed.memory, cl_ulong{0}, packed.a_pitch, packed.b, packed.b_pitch);
 }
 
 /// `T`: what sums are made in, as kernels take it.
@@ -211,10 +221,11 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
   const bool reads = problem.k > 0, listed = problem.listed;
   return ops::run(context, "gemm", plan_gemm, problem, options, [&](const ops::Launching& launch) {
     GemmFactor a = factor_of(o.a, c.buffer), b = factor_of(o.b, c.buffer);
-    const Packed packed(launch, c.buffer);
-    if (launch.launch().variant == "pack") return bind_pack(launch, problem, a, b, packed);
-    if (packed.a_pitch > 0) a = {packed.memory, 0, packed.a_pitch, 0};
-    if (packed.b_pitch > 0) b = {packed.memory, packed.b, packed.b_pitch, 0};
+    const Packed packed(launch, problem, c.buffer);
+    if (launch.launch().variant == "pack" || launch.launch().variant == "widen")
+      return bind_pack(launch, a, b, packed);
+    if (packed.a_pitch > 0) a = packed.packed_a(a);
+    if (packed.b_pitch > 0) b = packed.packed_b(b);
     launch(a.buffer, a.offset, a.pitch, a.stride, b.buffer, b.offset, b.pitch, b.stride, c.buffer, c.offset,
            c.pitch, c.stride, problem.m, problem.n, problem.k, problem.batch, static_cast<T>(product.alpha),
            static_cast<T>(product.beta), listed ? product.list.buffer : c.buffer, product.list.offset,
@@ -232,11 +243,15 @@ cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm&
 cl::Event gemm(const Context& context, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c,
                const Gemm& given, const CallOptions& options) try {
   Gemm product = given;
-  const Scalar in = ops::number_type("gemm", "a", a.type), out = ops::number_type("gemm", "c", c.type);
-  ops::check_type("gemm", "b", b.type, in, "a");
+  const Scalar of_a = ops::number_type("gemm", "a", a.type), out = ops::number_type("gemm", "c", c.type);
+  const Scalar of_b = ops::number_type("gemm", "b", b.type);
+  const bool both_fp8 = is_fp8(of_a) && is_fp8(of_b);
+  if (!both_fp8) ops::check_type("gemm", "b", b.type, of_a, "a");
   const Epilogue& epilogue = product.epilogue;
   GemmProblem problem = check_shapes(product, a, b, c);
+  const Scalar in = problem.turned ? of_b : of_a;
   problem.in = in;
+  problem.mixed = of_a != of_b;
   problem.out = out;
   problem.activation = epilogue.activation;
   problem.expression = epilogue.expression;

@@ -47,13 +47,13 @@ std::string text_of(const ElementType& type) {
 
 Scalar number_type(const char* operation, const char* argument, const ElementType& type) {
   if (!type.scalar) refuse(operation, argument, "numbers", text_of(type));
-  plan::require_known(operation, argument, *type.scalar);
+  plan::require_element(operation, argument, *type.scalar);
   return *type.scalar;
 }
 
 void check_type(const char* operation, const char* argument, const ElementType& type, const ElementType& in,
                 const char* in_name) {
-  if (type.scalar) plan::require_known(operation, argument, *type.scalar);
+  if (type.scalar) plan::require_element(operation, argument, *type.scalar);
   if (type == in || (type.bytes == in.bytes && (!type.scalar || !in.scalar))) return;
   refuse(operation, argument, formatted("{}, as {} has", text_of(in), in_name), text_of(type));
 }

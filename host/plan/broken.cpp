@@ -45,7 +45,7 @@ Broken::Broken(const Device& device, std::string_view operation, std::string_vie
 
 Broken::Broken(const Device& device, std::string_view operation, Scalar type)
     : Broken(device, operation,
-             type >= Scalar::int8 && type <= Scalar::bfloat16 ? name_of(type) : std::string_view()) {}
+             type >= Scalar::int8 && type <= Scalar::e5m2 ? name_of(type) : std::string_view()) {}
 
 void Broken::refuse(std::string expected, std::string got) const {
   throw Error({.operation = std::string(operation_),

@@ -288,7 +288,19 @@ Attempt by_real_product(const Device& device, const Problem& p) {
 bool prefers_real_product(const Device& device, const Problem& p) {
   const RealProduct& policy = policy_of(device).real_product;
   const std::size_t products = size_product(size_product(p.m, p.n), size_product(p.k, p.batch));
-  return p.m >= policy.least_rows && products >= policy.least_products;
+  return p.m >= policy.least_rows && products >= policy.least_products &&
+         size_product(p.m, p.n) >= policy.least_results;
+}
+
+/// Whether tiles of "registers" would leave most of the device idle, or be empty for the most part.
+bool prefers_small_tiles(const Device& device, const Problem& p) {
+  const ComplexGemmPolicy& policy = policy_of(device);
+  const ComplexTile& tile = p.part == Scalar::float64 ? policy.doubles : policy.floats;
+  const std::size_t tiles =
+      size_product(size_product(divide_up(p.m, tile.m), divide_up(p.n, tile.n)), p.batch);
+  if (policy.units_a_tile == 0) return false;
+  const bool few = size_product(tiles, policy.units_a_tile) < device.compute_units;
+  return few || 4 * real(p.m, p.n, p.batch) < real(tiles, tile.m, tile.n);
 }
 
 std::vector<std::string_view> choices_in_order(const Device& device, const Problem& p,
@@ -296,6 +308,7 @@ std::vector<std::string_view> choices_in_order(const Device& device, const Probl
   if (p.k == 0) return {"naive"};
   if (prefers_real_product(device, p)) return {"gemm", "registers", "tiled", "naive"};
   if (device.type == DeviceType::cpu) return {"naive", "registers"};
+  if (prefers_small_tiles(device, p)) return {"tiled", "registers", "naive"};
   return {"registers", "tiled", "naive"};
 }
 
@@ -321,6 +334,8 @@ std::string why_not_chosen(const Device& device, const Problem& p, std::string_v
   if (chosen.variant == "naive") return "a CPU runs work-items that share local memory as loops";
   if (variant == "naive") return "each number comes from global memory for each result that needs it";
   static_cast<void>(device);
+  if (chosen.variant == "tiled")
+    return "its tiles, which are larger, would leave most of the device idle, or be nearly empty";
   return "one result a work-item: it reads local memory more often";
 }
 

@@ -22,6 +22,7 @@ struct ComplexTile {
 struct RealProduct {
   std::size_t least_rows = 32;           ///< of C, which share an expanded number
   std::size_t least_products = 1 << 24;  ///< of complex numbers
+  std::size_t least_results = 0;         ///< of each product of a batch
 };
 
 struct ComplexGemmPolicy {
@@ -31,6 +32,9 @@ struct ComplexGemmPolicy {
   ComplexTile doubles = {32, 32, 8, 2, 2};
   ComplexTile square = {16, 16, 16, 1, 1};  ///< of "tiled"
   RealProduct real_product = {};
+  /// Of the device for each tile of "registers", from which "tiled", whose tiles are smaller, is better, and
+  /// where products fill less than a quarter of these; 0: never.
+  std::size_t units_a_tile = 0;
   std::size_t most_bytes = std::size_t{256} << 20;  ///< of expanded and transposed factors
   std::size_t depth_multiple = 32;                  ///< of the depth of slices along k, unless they have less
   std::size_t group = 256;                          ///< work-items of launches without tiles
@@ -38,6 +42,21 @@ struct ComplexGemmPolicy {
 };
 
 inline constexpr ComplexGemmPolicy kComplexGemmPolicies[] = {
+    {.when = {.family = "nvidia-hopper"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "float, ms of a real product, registers, tiled and cuBLAS",
+                  .share =
+                      "4096^3 11.06, 17.1, 32.7, 10.34; 1024^3 0.210, 0.287, 0.540, 0.171; 512^3 0.045, "
+                      "0.057, 0.075, 0.027; 384^3 0.030, 0.043, 0.039, 0.026; 256^3 0.019 to 0.030, 0.030, "
+                      "0.012 to 0.014, 0.026; 8 x 4096 x 4096 0.218, 0.719, 0.235, 0.118; 10,000 of 64^3 "
+                      "0.795, 0.720, 1.452, 0.496; 100,000 of 16^3 0.454, 1.896, 0.365, 0.544; double "
+                      "2048^3 1.442, 3.812, 7.914, 1.172; 256^3 0.027, 0.038, 0.019, 0.016"},
+     .floats = {64, 64, 8, 4, 4},
+     .doubles = {64, 32, 8, 4, 2},
+     .real_product = {.least_rows = 8, .least_products = 1 << 25, .least_results = 64 * 64 + 1},
+     .units_a_tile = 3,
+     .unroll = 0},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: 4 x 4 sums of two numbers each in registers"},
      .floats = {64, 64, 8, 4, 4},

@@ -17,24 +17,6 @@ namespace plan::gemm {
 
 namespace {
 
-/// As cl/gemm/numbers.clh counts types.
-std::size_t type_number(Scalar type) {
-  switch (type) {
-    case Scalar::float64:
-      return 1;
-    case Scalar::half:
-      return 2;
-    case Scalar::bfloat16:
-      return 3;
-    case Scalar::int8:
-      return 4;
-    case Scalar::int32:
-      return 5;
-    default:
-      return 0;
-  }
-}
-
 /// Loops of a work-item on devices that do not run them to their end, with some room.
 constexpr std::size_t kShortLoops = 32768;
 
@@ -50,29 +32,57 @@ void set_grid(const Device& device, const GemmProblem& problem, Plan& plan) {
 
 }  // namespace
 
+std::size_t type_number(Scalar type) {
+  switch (type) {
+    case Scalar::float64:
+      return 1;
+    case Scalar::half:
+      return 2;
+    case Scalar::bfloat16:
+      return 3;
+    case Scalar::int8:
+      return 4;
+    case Scalar::int32:
+      return 5;
+    case Scalar::e4m3:
+      return 6;
+    case Scalar::e5m2:
+      return 7;
+    default:
+      return 0;
+  }
+}
+
+Scalar b_type(const GemmProblem& problem) {
+  if (!problem.mixed) return problem.in;
+  return problem.in == Scalar::e4m3 ? Scalar::e5m2 : Scalar::e4m3;
+}
+
 Scalar value_type(Scalar in) {
   return in == Scalar::int8 ? Scalar::int32 : in == Scalar::float64 ? in : Scalar::float32;
 }
 
 std::string text_of(Scalar type) {
-  const bool is_known = type >= Scalar::int8 && type <= Scalar::bfloat16;
+  const bool is_known = type >= Scalar::int8 && type <= Scalar::e5m2;
   return is_known ? std::string(name_of(type)) : formatted("{}", static_cast<int>(type));
 }
 
 void check(const Device& device, const GemmProblem& problem) {
-  require_known("gemm", "in", problem.in);
-  require_known("gemm", "out", problem.out);
+  require_element("gemm", "in", problem.in);
+  require_element("gemm", "out", problem.out);
   require_known("gemm", "activation", problem.activation, Activation::gelu);
   // Factors may be those of all products.
   require_elements("gemm", "a", {problem.m, problem.k});
   require_elements("gemm", "b", {problem.k, problem.n});
   require_elements("gemm", "c", {problem.m, problem.n, problem.batch});
   using enum Scalar;
-  require_one_of("gemm", "in", problem.in, {float32, float64, half, bfloat16, int8});
+  require_one_of("gemm", "in", problem.in, {float32, float64, half, bfloat16, int8, e4m3, e5m2});
   const std::string in(name_of(problem.in));
   const Scalar sums = value_type(problem.in);
+  if (is_fp8(problem.in)) require_one_of("gemm", "out", problem.out, {float32, half, bfloat16});
+  if (problem.mixed && !is_fp8(problem.in)) refuse("b", formatted("{}, as a has", in), "another type");
   const bool storage = problem.in == half || problem.in == bfloat16;
-  if (problem.out != sums && !(storage && problem.out == problem.in)) {
+  if (!is_fp8(problem.in) && problem.out != sums && !(storage && problem.out == problem.in)) {
     refuse("out", formatted("{}{} for {}", name_of(sums), storage ? formatted(" or {}", in) : "", in),
            name_of(problem.out));
   }
@@ -88,6 +98,7 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string
                 {"RESULT_TYPE", type_number(problem.out)},
                 {"A_ALONG_K", problem.a_along_k ? 1 : 0},
                 {"B_ALONG_K", problem.b_along_k ? 1 : 0}});
+  if (problem.mixed) define(plan, "B_TYPE", type_number(b_type(problem)));
   if (problem.listed) define(plan, "LISTED", problem.turned ? 2 : 1);
   if (problem.epilogue) {
     define(plan, "EPILOGUE", 1);
@@ -195,11 +206,12 @@ Split split_of_units(const Device& device, const GemmProblem& problem) {
 
 std::string_view choose(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   const bool has_room = device.local_bytes >= 1024;
-  if (is_free(fixed) && runs_on_cpu(device, problem)) return "cpu";
+  const GemmProblem wide = as_widened(device, problem);
+  if (is_free(fixed) && runs_on_cpu(device, wide)) return "cpu";
   if (is_free(fixed) && has_room) {
     if (const auto choices = nvidia_choices(device, problem); !choices.empty())
       return choices.front().variant;
-    if (takes_units(device, problem)) return "matrix_units";
+    if (takes_units(device, wide)) return "matrix_units";
     const std::size_t tiles = tiles_of(problem, best_tile(device, problem));
     const PartsPolicy& policy = policy_of(device).parts;
     const std::size_t groups = policy.groups_a_unit * device.compute_units;
@@ -213,6 +225,12 @@ std::string_view choose(const Device& device, const GemmProblem& problem, const 
 Split split_of(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
   if (variant == "stream_k") return stream_split(device, problem, fixed);
+  if (is_fp8(problem.in) && widens(variant) && !is_nvidias(variant)) {
+    const GemmProblem wide = as_widened(device, problem);
+    Split split = is_fp8(wide.in) ? Split{} : split_of(device, wide, fixed, variant);
+    split.packing = widening_of(device, problem);
+    return split;
+  }
   if (variant == "matrix_units") return split_of_units(device, problem);
   const PartsPolicy& policy = policy_of(device).parts;
   Split split;
@@ -240,6 +258,10 @@ namespace {
 
 Attempt plan_variant(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant, const Split& split) {
+  if (is_fp8(problem.in) && widens(variant)) {
+    if (std::string reason = no_widening(device, problem); !reason.empty()) return reason;
+    return plan_variant(device, as_widened(device, problem), fixed, variant, split);
+  }
   if (variant == "matrix_units") return matrix_units(device, problem, fixed, split);
   if (variant == "naive") return naive(device, problem, fixed);
   if (variant == "async") return async(device, problem, fixed);
@@ -314,7 +336,7 @@ void complete(const Device& device, const GemmProblem& problem, const Split& spl
   }
   if (packing.bytes > 0) {
     add_scratch(plan, packing.bytes);
-    plan.before.push_back(pack(device, problem, packing));
+    plan.before.push_back(packing.widened ? widen(device, problem, packing) : pack(device, problem, packing));
     for (const auto& [name, number] : {std::pair{"packed_a_pitch", packing.a_pitch},
                                        {"packed_b", packing.b_at},
                                        {"packed_b_pitch", packing.b_pitch}})

@@ -116,7 +116,7 @@ std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem
 }  // namespace
 
 bool runs_on_cpu(const Device& device, const GemmProblem& problem) {
-  return runs_cpu_variant(device) && cpu_tile(device, problem);
+  return runs_cpu_variant(device) && !is_fp8(problem.in) && cpu_tile(device, problem);
 }
 
 Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {

@@ -32,7 +32,7 @@ struct Model {
     };
     return of(rates.a, problem.a_along_k, loose(problem.a_alignment)) *
            of(rates.b, problem.b_along_k, loose(problem.b_alignment)) *
-           (size_of(problem.in) == 4 ? rates.rounding : 1);
+           (size_of(problem.in) == 4 ? rates.rounding : 1) * (is_fp8(problem.in) ? rates.promoted : 1);
   }
   double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
     if (loose(problem.c_alignment))
@@ -222,10 +222,44 @@ void add_skinny(const Model& model, std::vector<Choice>& choices) {
   }
 }
 
+/// The fastest first: fewer parts where both are alike.
+void sort_choices(const nvidia::Policy& policy, std::vector<Choice>& choices) {
+  const auto rank = [&](const Choice& choice) {
+    return choice.nanoseconds * (choice.split.parts > 1 ? policy.gain : 1);
+  };
+  std::stable_sort(choices.begin(), choices.end(),
+                   [&](const Choice& a, const Choice& b) { return rank(a) < rank(b); });
+}
+
+/// "wgmma" of fp8 as it is, and the others of halves to which both factors are widened before.
+std::vector<Choice> fp8_choices(const Device& device, const GemmProblem& problem, std::string_view variant) {
+  const Model model{device, nvidia::policy_of(device), problem};
+  std::vector<Choice> choices;
+  if (variant == "wgmma" || (variant.empty() && model.policy.chooses_fp8))
+    add_all_wgmma(model, true, choices);
+  if (variant != "wgmma" && no_widening(device, problem).empty()) {
+    const Packing packing = widening_of(device, problem);
+    // Of the bytes of halves, half as many are read.
+    const double before = model.policy.pack.launch + 1.5 * real(packing.bytes) / model.policy.pack.memory;
+    for (Choice& choice : nvidia_choices(device, as_widened(device, problem), variant)) {
+      if (choice.variant == "wgmma") continue;
+      choice.split.packing = packing;
+      choice.nanoseconds += packing.bytes > 0 ? before : 0;
+      choices.push_back(choice);
+    }
+  }
+  sort_choices(model.policy, choices);
+  return choices;
+}
+
 }  // namespace
 
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant) {
+  if (is_fp8(problem.in)) {
+    if (compute_capability(device) < 80 || variant == "multistage") return {};
+    return fp8_choices(device, problem, variant);
+  }
   const Model model{device, nvidia::policy_of(device), problem};
   const bool by_units = has_units(problem) && variant != "skinny";
   std::vector<Choice> choices;
@@ -278,11 +312,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   const bool is_thin = std::min(problem.m, problem.n) <= model.policy.skinny_rows &&
                        real(problem.m, problem.n, problem.k) >= model.policy.skinny_least;
   if (variant == "skinny" || (variant.empty() && is_thin)) add_skinny(model, choices);
-  const auto rank = [&](const Choice& choice) {
-    return choice.nanoseconds * (choice.split.parts > 1 ? model.policy.gain : 1);
-  };
-  std::stable_sort(choices.begin(), choices.end(),
-                   [&](const Choice& a, const Choice& b) { return rank(a) < rank(b); });
+  sort_choices(model.policy, choices);
   return choices;
 }
 

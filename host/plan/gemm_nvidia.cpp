@@ -175,7 +175,7 @@ namespace {
 std::string no_wgmma_at_all(const Device& device, const GemmProblem& problem) {
   if (!device.retargeting)
     return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
-  if (!has_units(problem)) return "multiplies half, bfloat16, int8, and where it may, TF32";
+  if (!has_units(problem)) return "multiplies half, bfloat16, int8, fp8, and where it may, TF32";
   return {};
 }
 
@@ -188,7 +188,7 @@ std::string no_wgmma(const Device& device, const GemmProblem& problem) {
   if (std::string reason = no_wgmma_at_all(device, problem); !reason.empty()) return reason;
   if (is_16_bit(problem.in)) return {};
   if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
-    return "of int8 and TF32, both factors must lie along k, with rows at multiples of 16 bytes";
+    return "of int8, fp8 and TF32, both factors must lie along k, with rows at multiples of 16 bytes";
   return {};
 }
 
@@ -323,16 +323,20 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   plan.target = "sm_90a";
   set_sizes(plan, problem, tile.tile_m(), tile.of.tile_n, tile.group(),
             std::clamp<std::size_t>(tiles, 1, device.compute_units), bytes);
-  define(plan, {{"CONSUMERS", tile.of.consumers},
-                {"PRODUCERS", tile.of.producers},
-                {"TILE_N", tile.of.tile_n},
-                {"MMA_N", tile.of.mma_n},
-                {"STAGES", tile.of.stages},
-                {"LAG", tile.of.lag},
-                {"PRODUCER_REGISTERS", joins ? tile.joining_producer_registers : tile.producer_registers},
-                {"CONSUMER_REGISTERS", joins ? tile.joining_consumer_registers : tile.consumer_registers},
-                {"LOOSE", tile.loose ? 1 : 0},
-                {"C_VECTOR", width}});
+  // Of fp8, the sums of a step are beside those of all.
+  const bool needs_registers = joins || is_fp8(problem.in);
+  const std::size_t mma_n = is_fp8(problem.in) ? std::min(tile.of.mma_n, nvidia::kMostOfFp8) : tile.of.mma_n;
+  define(plan,
+         {{"CONSUMERS", tile.of.consumers},
+          {"PRODUCERS", tile.of.producers},
+          {"TILE_N", tile.of.tile_n},
+          {"MMA_N", mma_n},
+          {"STAGES", tile.of.stages},
+          {"LAG", tile.of.lag},
+          {"PRODUCER_REGISTERS", needs_registers ? tile.joining_producer_registers : tile.producer_registers},
+          {"CONSUMER_REGISTERS", needs_registers ? tile.joining_consumer_registers : tile.consumer_registers},
+          {"LOOSE", tile.loose ? 1 : 0},
+          {"C_VECTOR", width}});
   const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
   define(plan, "BAND", small ? policy.small_band : policy.band);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
@@ -343,7 +347,10 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");
   const Evidence& of_packed = is_turned(given) ? policy.turned : policy.packed;
-  plan.evidence = (split.packing.bytes > 0 ? of_packed : policy.wgmma_evidence).text(device);
+  plan.evidence = (is_fp8(problem.in)        ? policy.fp8_evidence
+                   : split.packing.bytes > 0 ? of_packed
+                                             : policy.wgmma_evidence)
+                      .text(device);
   return plan;
 }
 

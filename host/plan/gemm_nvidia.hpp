@@ -16,6 +16,8 @@ namespace smem::plan::gemm::nvidia {
 
 /// By which the groups that share a tile know the last of them, in local memory.
 inline constexpr std::size_t kFlagBytes = 4;
+/// Columns of an instruction of fp8: its sums have registers of their own.
+inline constexpr std::size_t kMostOfFp8 = 128;
 
 /// The time of a tile, in nanoseconds.
 struct Cost {
@@ -69,8 +71,8 @@ inline constexpr std::array<Multistage, 17> kMultistage{{
     {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 40, 400}, false, true},
 }};
 
-/// wgmma.cl: half and bfloat16 any way; int8 and TF32 where both factors lie along k. Rows of A and B begin
-/// at multiples of 16 bytes, or LOOSE. As many groups as multiprocessors, or tiles if they are fewer.
+/// wgmma.cl: half and bfloat16 any way; int8, fp8 and TF32 where both factors lie along k. Rows of A and B
+/// begin at multiples of 16 bytes, or LOOSE. As many groups as multiprocessors, or tiles if they are fewer.
 struct Wgmma {
   struct Shape {
     std::size_t consumers, producers, tile_n, mma_n, stages, lag;
@@ -220,6 +222,7 @@ struct Rates {
   Factors a, b;
   Across bytes = {1, 1}, words = {1, 1};
   double rounding = 1;       ///< what TF32, whose fragments are rounded, makes of a step
+  double promoted = 1;       ///< what fp8, whose sums of a step are added to those of all, makes of a step
   double short_c = 1;        ///< what aligned results of 16 bits make of a tile's own time
   double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
 };
@@ -227,21 +230,22 @@ struct Rates {
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
 /// multiple of so many elements. A factor that is aligned already need not be packed.
 ///
-/// turn.cl before it: of int8 and TF32, factors that do not lie along k too.
+/// turn.cl before it: of int8, fp8 and TF32, factors that do not lie along k too.
 struct Pack {
   std::size_t group = 256, lines = 2, pitch = 64;
   double least = 0x1p30;           ///< m n k from which packing is worth its launch
-  double least_turned = 0x1p27;    ///< the same of int8 and TF32
+  double least_turned = 0x1p27;    ///< the same of int8, fp8 and TF32
   std::size_t turned_lines = 128;  ///< of a block
   std::size_t turned_bytes = 128;  ///< of k in a block
   double launch = 6000;            ///< nanoseconds
   double memory = 3500;            ///< bytes a nanosecond, read and written
-  double turned_memory = 2200;     ///< the same of int8 and TF32
+  double turned_memory = 2200;     ///< the same of int8, fp8 and TF32
 };
 
 struct Policy {
   When when;
-  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed, turned;
+  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed, turned,
+      fp8_evidence;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
@@ -254,6 +258,7 @@ struct Policy {
   double skinny_least = 0x1p26;  ///< m n k from which it does
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
+  bool chooses_fp8 = false;      ///< "wgmma" of fp8
   Rates multistage_rates = {5770, 2600, 670, 40, 1.3, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 5150,
                        .memory = 2600,
@@ -341,17 +346,25 @@ inline constexpr Policy kPolicies[] = {
                 .what = "int8 and TF32 turned before, us, and by mma",
                 .share = "TF32 6809 x 1636 x 15197: 1548 and 5348, cuBLAS 3678; int8 1120 x 304 x 14656: 54 "
                          "and 162, cuBLAS 579; 60 random shapes: the choice 2 % over the better of both"},
+     .fp8_evidence = {.device = "H200",
+                      .driver = "580.159",
+                      .what = "e4m3 to bfloat16, both along k, ms; by mma, widened; cuBLASLt",
+                      .share =
+                          "4096^3 0.115, 0.365, 0.108; 8192^3 0.897, 2.52, 0.785; 2048^3 0.0183, 0.0609, "
+                          "0.0328; 20 random shapes: the choice is the fastest of two tiles in 19"},
      .chooses_dmma = true,
      .skinny_rows = 16,
      .chooses_turned = true,
-     .chooses_batched = true},
+     .chooses_batched = true,
+     .chooses_fp8 = true},
     {.multistage_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .wgmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .mma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .dmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .skinny_evidence = {.what = "no measurement: the speed of memory"},
      .packed = {.what = "no measurement: a Hopper's tiles"},
-     .turned = {.what = "no measurement: a Hopper's tiles"}},
+     .turned = {.what = "no measurement: a Hopper's tiles"},
+     .fp8_evidence = {.what = "no measurement: the tiles and rates of half"}},
 };
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }

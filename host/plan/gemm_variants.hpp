@@ -21,6 +21,7 @@ struct Packing {
   std::size_t b_pitch = 0;  ///< the same of B
   std::size_t b_at = 0;     ///< elements before B
   std::size_t bytes = 0;    ///< of both
+  bool widened = false;     ///< from fp8 to half or float32, of all products of a batch
 };
 
 /// How a variant makes its sums: in how many parts, and of which factors.
@@ -29,7 +30,7 @@ struct Split {
   std::size_t part_depth = 0;  ///< numbers of a sum in each part; of "wgmma": steps of a unit
   std::size_t whole = 0;       ///< tiles of "wgmma" that are not cut into units
   std::size_t bytes = 0;       ///< for the sums of parts; 0: there is one part
-  Packing packing = {};        ///< of "wgmma" alone
+  Packing packing = {};        ///< of "wgmma", and of fp8
   std::size_t tile = 0;        ///< of NVIDIA's own variants: which of their policy's
   std::size_t team = 0;        ///< of them: parts that are added before the sums of teams are; 0: all at once
 };
@@ -95,6 +96,16 @@ GemmProblem as_packed(GemmProblem problem, const Packing& packing);
 Packing packing_of(const Device& device, const GemmProblem& problem);
 /// The launch that packs.
 Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing);
+/// Whether a variant multiplies fp8 as it is widened before.
+bool widens(std::string_view variant);
+/// Why factors of fp8 cannot be widened; empty: they can.
+std::string no_widening(const Device& device, const GemmProblem& problem);
+/// The problem of widened factors; of other types than fp8, and where there is no widening, the problem.
+GemmProblem as_widened(const Device& device, GemmProblem problem);
+/// What is widened, where it can be; nothing where nothing is multiplied.
+Packing widening_of(const Device& device, const GemmProblem& problem);
+/// The launch that widens.
+Launch widen(const Device& device, const GemmProblem& problem, const Packing& packing);
 /// Whether NVIDIA's matrix units multiply this.
 bool has_units(const GemmProblem& problem);
 /// Factors of words across k, whose rows have a padding in the tiles of "mma".
@@ -107,6 +118,10 @@ using Kind = LocalLayout::Kind;
 
 /// What products are summed in.
 Scalar value_type(Scalar in);
+/// As cl/gemm/numbers.clh counts types.
+std::size_t type_number(Scalar type);
+/// Of B: `in`, but for the other type of fp8.
+Scalar b_type(const GemmProblem& problem);
 
 Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string_view file,
                std::string_view entry);

@@ -16,7 +16,7 @@ struct Facts {
 };
 
 // In the order of the enumeration.
-constexpr std::array<Facts, 12> kFacts{{{1, "int8", "char"},
+constexpr std::array<Facts, 14> kFacts{{{1, "int8", "char"},
                                         {2, "int16", "short"},
                                         {4, "int32", "int"},
                                         {8, "int64", "long"},
@@ -27,10 +27,12 @@ constexpr std::array<Facts, 12> kFacts{{{1, "int8", "char"},
                                         {2, "half", "half"},
                                         {4, "float32", "float"},
                                         {8, "float64", "double"},
-                                        {2, "bfloat16", "ushort"}}};
+                                        {2, "bfloat16", "ushort"},
+                                        {1, "e4m3", "uchar"},
+                                        {1, "e5m2", "uchar"}}};
 
 const Facts& facts(const char* function, Scalar type) {
-  plan::require_known(function, "type", type);
+  plan::require_element(function, "type", type);
   return kFacts[static_cast<std::size_t>(type)];
 }
 

@@ -45,6 +45,11 @@ void require_elements(const char* operation, const char* argument,
   refuse(operation, argument, formatted("at most {} elements", kMostElements), std::move(text));
 }
 
+void refuse_fp8(const char* operation, const char* argument, Scalar type) {
+  refuse(operation, argument, "a type that this operation computes with; fp8 is for gemm",
+         std::string(name_of(type)));
+}
+
 void refuse_value(const char* operation, const char* argument, long long last, long long value) {
   refuse(operation, argument, formatted("a value of its enumeration: 0 to {}", last), formatted("{}", value));
 }

@@ -59,14 +59,23 @@ void require_elements(const char* operation, const char* argument,
 /// Throws what require_known() does.
 [[noreturn]] void refuse_value(const char* operation, const char* argument, long long last, long long value);
 
+/// Throws what require_known() does of fp8.
+[[noreturn]] void refuse_fp8(const char* operation, const char* argument, Scalar type);
+
 /// \throws Error naming `argument` unless the value is one of its enumeration, whose values are 0 to `last`.
 template <class Enum>
 void require_known(const char* operation, const char* argument, Enum value, Enum last) {
   const auto number = static_cast<long long>(value), most = static_cast<long long>(last);
   if (number < 0 || number > most) refuse_value(operation, argument, most, number);
 }
+/// Of elements, whatever is done with them.
+inline void require_element(const char* operation, const char* argument, Scalar type) {
+  require_known(operation, argument, type, Scalar::e5m2);
+}
+/// Of numbers: \throws Error for fp8 too, which gemm() alone computes with.
 inline void require_known(const char* operation, const char* argument, Scalar type) {
-  require_known(operation, argument, type, Scalar::bfloat16);
+  require_element(operation, argument, type);
+  if (is_fp8(type)) refuse_fp8(operation, argument, type);
 }
 inline void require_known(const char* operation, const char* argument, Boundary boundary) {
   require_known(operation, argument, boundary, Boundary::leave);

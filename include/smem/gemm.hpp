@@ -64,9 +64,12 @@ struct Gemm {
 
 /// C = alpha op(A) op(B) + beta C, for each product of the batch; op(A) is m x k, op(B) is k x n, C is m x n.
 ///
-/// A and B have one type: float32, float64, half, bfloat16 or int8. C has the type of the sums: float32,
-/// float64 or int32; for half and bfloat16 it may also have their type. Products of half and bfloat16 are
-/// exact, and summed in float32: no device needs cl_khr_fp16. Sums of int8 wrap at 32 bits.
+/// A and B have one type: float32, float64, half, bfloat16, int8, e4m3 or e5m2; or one of them e4m3 and the
+/// other e5m2. C has the type of the sums: float32, float64 or int32; for half and bfloat16 it may also have
+/// their type, for e4m3 and e5m2 be half or bfloat16. Products of half, bfloat16 and fp8 are exact, and
+/// summed in float32: no device needs cl_khr_fp16. But matrix units of NVIDIA's Hopper ("wgmma") add up to
+/// 128 products of fp8 at a time with fewer bits, about 14, before they are added in float32. Scales of
+/// factors of fp8 go into alpha. Sums of int8 wrap at 32 bits.
 ///
 /// Views may have any offset, pitch and batch stride. An A or B whose batch is 1 is used for every product.
 /// Nothing is written between the rows of C. If k or alpha is 0, C = beta C with the epilogue, and A and B

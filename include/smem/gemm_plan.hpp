@@ -46,6 +46,7 @@ struct GemmProblem {
   bool residual_is_c = false;                ///< and it is C itself
   Activation activation = Activation::none;  ///< of the epilogue
   std::string expression = {};               ///< the caller's own: OpenCL C, of `x`, `row` and `col`
+  bool mixed = false;                        ///< of e4m3 and e5m2: A is of `in`, and B of the other
   bool tf32 = false;                         ///< products of float32 may be of numbers cut to TF32
   bool turned = false;  ///< of a column-major C: its rows are columns here, and A and B are exchanged
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
@@ -64,9 +65,9 @@ struct GemmProblem {
                       choice("epilogue", epilogue), ignored("row_bias", row_bias),
                       ignored("column_bias", column_bias), ignored("residual", residual),
                       ignored("residual_is_c", residual_is_c), ignored("activation", activation),
-                      untuned("expression", expression), choice("tf32", tf32), ignored("turned", turned),
-                      aligned("a_alignment", a_alignment), aligned("b_alignment", b_alignment),
-                      aligned("c_alignment", c_alignment));
+                      untuned("expression", expression), choice("mixed", mixed), choice("tf32", tf32),
+                      ignored("turned", turned), aligned("a_alignment", a_alignment),
+                      aligned("b_alignment", b_alignment), aligned("c_alignment", c_alignment));
   }
 };
 
@@ -78,6 +79,10 @@ struct GemmProblem {
 /// copies factors whose rows begin anywhere to where "wgmma" reads them faster: large products of half and
 /// bfloat16 on NVIDIA's Hopper; and of int8 and of float32 by TF32, factors that do not lie along k too.
 /// Where TF32 is allowed, small products may be made of vectors of float32 all the same.
+///
+/// fp8: the tiles in local memory, and "naive", convert each number that they read. "wgmma" multiplies them
+/// as they are. Before "mma", "skinny", "matrix_units" and "cpu" a launch ("widen") writes both factors to
+/// temporary memory, as halves, of "cpu" as float32: no number changes. Not of listed products.
 ///
 /// "matrix_units", of half, bfloat16 and int8, is chosen on every device of AMD and Intel that has such a
 /// unit (Device::matrix_unit): nobody measured it there, nor another variant, and the unit does several times

@@ -74,8 +74,21 @@ TEST_CASE("plan of complex_gemm: a large product is one real product, whose laun
   p.a_along_k = true;
   p.complex_beta = false;
   CHECK(smem::plan_complex_gemm(device, p).before.size() == 1);
+  // Few large tiles leave the device idle; a real product is worth its launches above 320^3.
   p = {.m = 8, .n = 8, .k = 8};
-  CHECK(smem::plan_complex_gemm(device, p).variant == "registers");
+  CHECK(smem::plan_complex_gemm(device, p).variant == "tiled");
+  CHECK(smem::plan_complex_gemm(test::target("sm_75"), p).variant == "registers");
+  CHECK(smem::plan_complex_gemm(device, {.m = 256, .n = 256, .k = 256}).variant == "tiled");
+  CHECK(smem::plan_complex_gemm(device, {.m = 384, .n = 384, .k = 384}).variant == "gemm");
+  smem::Device h200 = device;
+  h200.compute_units = 132;
+  CHECK(smem::plan_complex_gemm(h200, {.m = 320, .n = 320, .k = 320}).variant == "tiled");
+  CHECK(smem::plan_complex_gemm(device, {.m = 8, .n = 4096, .k = 4096}).variant == "gemm");
+  CHECK(smem::plan_complex_gemm(device, {.m = 4, .n = 4096, .k = 4096}).variant == "tiled");
+  // Of batches, a product alone fills a tile or not.
+  CHECK(smem::plan_complex_gemm(device, {.m = 16, .n = 16, .k = 16, .batch = 100000}).variant == "tiled");
+  CHECK(smem::plan_complex_gemm(device, {.m = 64, .n = 64, .k = 64, .batch = 10000}).variant == "registers");
+  CHECK(smem::plan_complex_gemm(device, {.m = 128, .n = 128, .k = 128, .batch = 1000}).variant == "gemm");
   p.k = 0;
   CHECK(smem::plan_complex_gemm(device, p).variant == "naive");
 }

@@ -123,13 +123,10 @@ TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and
     Conv2dProblem allowed = deep;
     allowed.winograd = smem::Winograd::f4x4;
     const smem::Plan plan = smem::plan_conv2d(device, allowed);
-    // Other variants were measured on Hopper, and this one was not.
-    CHECK((plan.variant == "winograd_4x4") == (std::string_view(name) != "sm_90"));
-    if (plan.variant == "winograd_4x4") {
-      CHECK(plan.prediction.operations ==
-            doctest::Approx(2.0 * 36 * 7 * 7 * 32 * 256 * 256));  // 7 x 7 tiles of each plane
-      CHECK(plan.evidence.find("measure") != std::string::npos);
-    }
+    CHECK(plan.variant == "winograd_4x4");
+    CHECK(plan.prediction.operations ==
+          doctest::Approx(2.0 * 36 * 7 * 7 * 32 * 256 * 256));  // 7 x 7 tiles of each plane
+    CHECK(plan.evidence.find("measure") != std::string::npos);
     // What is allowed is the largest tile.
     allowed.winograd = smem::Winograd::f2x2;
     CHECK(smem::plan_conv2d(device, allowed).variant != "winograd_4x4");
@@ -146,6 +143,26 @@ TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and
     for (const smem::Alternative& other : smem::plan_conv2d(device, allowed).alternatives)
       CHECK_FALSE(other.why_not.empty());
   }
+  // What was measured on Hopper.
+  const auto on_hopper = [](std::size_t images, std::size_t channels, std::size_t edge, smem::Winograd most) {
+    Conv2dProblem problem = layer(images, channels, edge, channels, 3);
+    problem.winograd = most;
+    return smem::plan_conv2d(target("sm_90"), problem).variant;
+  };
+  using enum smem::Winograd;
+  CHECK(on_hopper(64, 64, 56, f4x4) == "implicit");
+  CHECK(on_hopper(64, 128, 28, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(64, 128, 28, f2x2) == "implicit");
+  CHECK(on_hopper(64, 256, 14, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(64, 256, 14, f2x2) == "winograd_2x2");
+  CHECK(on_hopper(64, 512, 7, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(64, 512, 7, f2x2) == "winograd_2x2");
+  CHECK(on_hopper(64, 16, 112, f4x4) == "direct");
+  CHECK(on_hopper(1, 64, 56, f4x4) == "implicit");
+  CHECK(on_hopper(4, 256, 14, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(4, 128, 28, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(1, 256, 14, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(4, 512, 7, f4x4) == "winograd_4x4");
   // Temporary memory is that of a slice, and the filters'.
   Conv2dProblem many = deep;
   many.winograd = smem::Winograd::f4x4;

@@ -27,6 +27,7 @@ enum class Place { packed, odd, aligned };
 struct GemmCase {
   smem::Scalar in = smem::Scalar::float32;
   smem::Scalar out = smem::Scalar::float32;
+  bool mixed = false;  ///< of fp8: A is of `in`, B of the other type
   std::size_t m = 0, n = 0, k = 0, batch = 1;
   bool transpose_a = false, transpose_b = false;
   bool column_major = false;
@@ -43,14 +44,21 @@ struct GemmCase {
   int residual = 0;  ///< 1: a matrix of its own, 2: C itself
   smem::PlanOverrides overrides = {};
 
-  Tested tested() const { return {"gemm", variant, types_text(in, out) + (tf32 ? " by TF32" : "")}; }
+  smem::Scalar b_in() const {
+    if (!mixed) return in;
+    return in == smem::Scalar::e4m3 ? smem::Scalar::e5m2 : smem::Scalar::e4m3;
+  }
+  Tested tested() const {
+    return {"gemm", variant, types_text(in, out) + (mixed ? ", mixed" : "") + (tf32 ? " by TF32" : "")};
+  }
   std::string text() const {
     constexpr const char* kPlaces[] = {"packed", "odd", "aligned"};
     return fmt::format(
-        "gemm {} -> {}, m {} n {} k {}, batch {}{}{}, op(A) {} op(B) {}{}, {}, alpha {} beta {}, bias {} "
+        "gemm {} x {} -> {}, m {} n {} k {}, batch {}{}{}, op(A) {} op(B) {}{}, {}, alpha {} beta {}, bias "
+        "{} "
         "{}{}{} "
         "scale {} residual {}, variant \"{}\", tile {} x {} by {}; SMEM_SEED={}",
-        smem::name_of(in), smem::name_of(out), m, n, k, batch, listed ? " listed" : "",
+        smem::name_of(in), smem::name_of(b_in()), smem::name_of(out), m, n, k, batch, listed ? " listed" : "",
         shared_b ? " of one B" : "", transpose_a ? "T" : "N", transpose_b ? "T" : "N",
         column_major ? ", column-major" : "", kPlaces[static_cast<int>(place)], alpha, beta, bias,
         smem::name_of(activation), custom ? " custom" : "", tf32 ? " TF32" : "", scale, residual, variant,
@@ -69,6 +77,10 @@ class Numbers {
         return put(i, smem::half(static_cast<float>(value)));
       case smem::Scalar::bfloat16:
         return put(i, smem::bfloat16(static_cast<float>(value)));
+      case smem::Scalar::e4m3:
+        return put(i, smem::e4m3(static_cast<float>(value)));
+      case smem::Scalar::e5m2:
+        return put(i, smem::e5m2(static_cast<float>(value)));
       case smem::Scalar::int8:
         return put(i, static_cast<std::int8_t>(value));
       case smem::Scalar::int32:
@@ -85,6 +97,10 @@ class Numbers {
         return static_cast<float>(take<smem::half>(i));
       case smem::Scalar::bfloat16:
         return static_cast<float>(take<smem::bfloat16>(i));
+      case smem::Scalar::e4m3:
+        return static_cast<float>(take<smem::e4m3>(i));
+      case smem::Scalar::e5m2:
+        return static_cast<float>(take<smem::e5m2>(i));
       case smem::Scalar::int8:
         return take<std::int8_t>(i);
       case smem::Scalar::int32:
@@ -180,7 +196,8 @@ inline smem::GemmProblem problem_of(const GemmCase& c) {
   problem.k = c.k;
   problem.batch = c.batch;
   problem.tf32 = c.tf32;
-  problem.in = c.in;
+  problem.in = c.column_major ? c.b_in() : c.in;
+  problem.mixed = c.mixed;
   problem.out = c.out;
   problem.reads_c = c.beta != 0;
   problem.a_along_k = c.column_major ? !c.transpose_b : !c.transpose_a;
@@ -195,10 +212,11 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
     return static_cast<double>(random.next() >> 40) * 0x1p-23 - 1;
   };
   GemmMatrix a(c, c.in, c.transpose_a ? c.k : c.m, c.transpose_a ? c.m : c.k, c.batch);
-  GemmMatrix b(c, c.in, c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, c.shared_b ? 1 : c.batch);
+  GemmMatrix b(c, c.b_in(), c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, c.shared_b ? 1 : c.batch);
   GemmMatrix out(c, c.out, c.m, c.n, c.batch), other(c, c.out, c.m, c.n, c.listed ? 1 : c.batch);
   const Numbers a_host = a.fill(c.in, c.transpose_a ? c.k : c.m, c.transpose_a ? c.m : c.k, random, number);
-  const Numbers b_host = b.fill(c.in, c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, random, number);
+  const Numbers b_host =
+      b.fill(c.b_in(), c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, random, number);
   // Where C is not read, it holds NaNs only.
   const bool reads_c = c.beta != 0 || c.residual == 2;
   const Numbers before = out.fill(c.out, c.m, c.n, random, [&] {
@@ -280,6 +298,8 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
   // In double precision; what lies along k comes first, for speed.
   std::vector<bool> inside(got.size());
   std::vector<double> left(c.k), right(c.k * c.n);
+  // Hopper's units add 32 products of fp8 to a sum, of 128 at most, with about 14 bits.
+  const bool short_sums = smem::is_fp8(c.in) && context.device().retargeting;
   const double eps = unit_of(c.in == smem::Scalar::float64 ? c.in : smem::Scalar::float32);
   for (std::size_t p = 0; p < c.batch; ++p) {
     for (std::size_t q = 0; q < c.k; ++q)
@@ -302,9 +322,11 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
         const double old = before.get(place), scaled = c.k == 0 || c.alpha == 0 ? 0 : c.alpha * sum;
         double x = scaled + (c.beta != 0 ? c.beta * old : 0);
         // K roundings of partial sums, none larger than the sum of sizes; two for what comes after, in all.
-        double error =
-            ((static_cast<double>(c.k) + 2) * eps + (c.tf32 ? 0x1.01p-9 : 0)) * std::abs(c.alpha) * size +
-            4 * eps * (c.beta != 0 ? std::abs(c.beta * old) : 0) + 2 * eps * std::abs(x);
+        double error = ((static_cast<double>(c.k) + 2) * eps + (c.tf32       ? 0x1.01p-9
+                                                                : short_sums ? 0x1p-11
+                                                                             : 0)) *
+                           std::abs(c.alpha) * size +
+                       4 * eps * (c.beta != 0 ? std::abs(c.beta * old) : 0) + 2 * eps * std::abs(x);
         if (c.bias != 0) x += bias.get(3 + (c.bias == 1 ? i : j));
         if (c.activation == smem::Activation::relu) x = x < 0 ? 0 : x;
         if (c.activation == smem::Activation::gelu) {  // no steeper than 1.13; erf within 16 units

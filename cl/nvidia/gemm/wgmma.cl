@@ -1,5 +1,5 @@
 // GEMM by Hopper's matrix units, warp-specialised: C = alpha A B + beta C of half or bfloat16 with sums in float; and where both
-// factors are contiguous along k, of int8 with sums in int, and of float, of which the bits of TF32 are read.
+// factors are contiguous along k, of int8 with sums in int, of fp8, and of float, of which the bits of TF32 are read.
 //
 // PRODUCERS warpgroups fill the STAGES stages of a pipeline in local memory with tiles of A and B, 128 bytes of k each. CONSUMERS
 // warpgroups multiply them: each has 64 rows by TILE_N columns of accumulators in registers. They synchronise only at the barriers of
@@ -68,7 +68,7 @@
 
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
-#if ELEMENT_TYPE == TYPE_INT8
+#if ELEMENT_TYPE == TYPE_INT8 || FP8
 #define ELEMENT_BYTES 1
 #elif ELEMENT_TYPE == TYPE_FLOAT
 #define ELEMENT_BYTES 4
@@ -81,6 +81,9 @@
 #define B_MN_MAJOR (!B_ALONG_K)
 #if ELEMENT_BYTES != 2 && (A_MN_MAJOR || B_MN_MAJOR || LOOSE)
 #error elements of other than 2 bytes lie along k, in rows that begin at multiples of 16 bytes
+#endif
+#if FP8 && MMA_N > 128
+#error an instruction of fp8 has at most 128 columns, so that its sums fit registers of their own
 #endif
 #if TILE_N == 192 && B_MN_MAJOR
 #error a TILE_N of 192 needs a B along k
