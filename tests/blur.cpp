@@ -343,8 +343,9 @@ TEST_CASE("blur: Gaussian of bytes by packed products") {
     c.size = w.across, c.down_size = w.down, c.sigma = w.sigma;
     c.grids.boundary = w.boundary, c.grids.out = w.out, c.grids.channels = w.channels;
     c.grids.batch = w.channels == 3 ? 2 : 1;
-    // With a middle that no edge touches, and of fewer columns than a work-item reads.
-    for (const auto& [width, height] : {std::pair{260, 70}, {16, 33}}) {
+    // With a middle that no edge touches; where all work-items are at both edges, and windows have many rows
+    // beyond them; and with columns that fill no word.
+    for (const auto& [width, height] : {std::pair{260, 70}, {24, 5}, {33, 40}}) {
       c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
       sweep.run(c);
       // Mesa's compiler crashes on several channels.

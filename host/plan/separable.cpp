@@ -314,16 +314,21 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
   if (problem.in_alignment < kWord) return "rows do not begin at multiples of 4 bytes";
   const PackedWindow window = packed_window(problem.row_taps, problem.origin(), problem.channels);
   const std::size_t begun = problem.column_taps - 1;
-  const std::size_t cols = kMarchCols * (2 * kMarchCols * begun <= policy.wide_registers ? 2 : 1);
-  const std::size_t words = cols / kWord + window.words - 1;
+  const bool wide = 2 * kMarchCols * begun <= policy.wide_registers && problem.in_alignment >= 2 * kWord;
+  const std::size_t cols = kMarchCols * (wide ? 2 : 1), vector = cols / kWord;
+  // Of a row, by loads of as many words as a work-item has columns.
+  const std::size_t skipped = round_up(window.left, vector) - window.left;
+  const std::size_t words = round_up(skipped + vector + window.words - 1, vector);
   if (begun * cols > policy.most_registers || policy.step * words > policy.most_registers ||
       (2 + 4 * window.words + problem.column_taps) * kWord > kFewWeightsBytes ||
       problem.row_elements() > kMarchMost || problem.height > kMarchMost) {
     return formatted("a window of {} x {} needs too many registers, or too many weights", problem.row_taps,
                      problem.column_taps);
   }
+  if (problem.row_elements() < kWord * words)
+    return formatted("rows have fewer than {} bytes, which a work-item loads", kWord * words);
   const std::size_t group =
-      group_for(device, wanted == 0 ? policy.group : wanted, policy.step * words * kWord, kOwnBytes);
+      group_for(device, wanted == 0 ? policy.group : wanted, kWord * words * sizeof(int), kOwnBytes);
   if (group == 0) return no_tile_fits(device);
   const std::size_t registers = round_up(policy.own_registers + begun * cols + policy.step * words, 8);
   const std::size_t a_unit =
@@ -338,7 +343,7 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
   plan.tile_rows = policy.step;
   plan.tile_cols = plan.vector_width = cols;
   plan.items_per_work_item = policy.step * cols;
-  plan.local_bytes = policy.step * words * kWord * group;
+  plan.local_bytes = kWord * words * sizeof(int) * group;
   define(plan, {{"GROUP", group},
                 {"COLS", cols},
                 {"STEP", policy.step},
