@@ -345,8 +345,11 @@ TEST_CASE("blur: Gaussian of bytes by packed products") {
     c.grids.batch = w.channels == 3 ? 2 : 1;
     // With a middle that no edge touches; where all work-items are at both edges, and windows have many rows
     // beyond them; and with columns that fill no word.
-    for (const auto& [width, height] : {std::pair{260, 70}, {24, 5}, {33, 40}}) {
+    for (const auto& [width, height, aligned] :
+         {std::tuple{260, 70, 0}, {24, 5, 0}, {37, 40, 4}, {61, 40, 8}}) {
+      if (aligned != 0 && w.across != 5 && w.across != 9) continue;
       c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+      c.grids.aligned = static_cast<std::size_t>(aligned);
       sweep.run(c);
       // Mesa's compiler crashes on several channels.
       if (w.channels == 1 || context.device().platform != "rusticl") ++expected;
@@ -366,6 +369,48 @@ TEST_CASE("blur: Gaussian of bytes by packed products") {
           smem::gaussian_blur(context, from, to, {.size = 3}, {Boundary::constant, 0.5}, packed);
         }).argument == "variant");
   CHECK(failure_of([&] { smem::unsharp_mask(context, from, to, {}, {}, packed); }).argument == "variant");
+}
+
+TEST_CASE("blur: boxes of bytes by shuffles") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  BlurCase c;
+  c.variant = "shuffle";
+  c.grids.in = c.grids.out = Scalar::uint8;
+  c.grids.value = 200;
+  struct Window {
+    Boundary boundary;
+    std::size_t across, down, width, height, aligned, batch;
+  };
+  std::size_t expected = 0;
+  // Several strips and bands; sums of more than 23 bits, and of columns of 16; results that need not move to
+  // another work-item, or by whole work-items; rows of one vector, whose edges are many times as wide.
+  for (const Window& w : {Window{Boundary::mirror, 101, 25, 700, 130, 16, 1},
+                          {Boundary::constant, 161, 257, 530, 40, 16, 1},
+                          {Boundary::wrap, 15, 15, 512, 33, 0, 2},
+                          {Boundary::leave, 33, 3, 400, 20, 0, 1},
+                          {Boundary::reflect, 31, 9, 1000, 21, 16, 1},
+                          {Boundary::clamp, 1, 1, 64, 9, 0, 1},
+                          {Boundary::mirror, 43, 41, 16, 7, 0, 1}}) {
+    c.grids.boundary = w.boundary, c.grids.aligned = w.aligned, c.grids.batch = w.batch;
+    c.size = w.across, c.down_size = w.down;
+    c.grids.size = {w.width, w.height};
+    sweep.run(c);
+    ++expected;
+  }
+  CHECK(sweep.ran() == expected);
+  const smem::Device& device = context.device();
+  const auto refusal = [&](std::size_t across, std::size_t down, std::size_t alignment) {
+    smem::SeparableProblem grids{.in = Scalar::uint8, .out = Scalar::uint8, .width = 1000, .height = 1000};
+    grids.in_alignment = alignment;
+    return test::failure_of([&] {
+             smem::plan_box(device, smem::BoxProblem::of(grids, {across, down}), {.variant = "shuffle"});
+           })
+        .got;
+  };
+  CHECK(refusal(250, 3, 16).find("too large for a warp") != std::string::npos);
+  CHECK(refusal(3, 129, 16).find("too large for a warp") != std::string::npos);
+  CHECK(refusal(3, 3, 8).find("multiples of 16 bytes") != std::string::npos);
 }
 
 TEST_CASE("blur: nothing to do") {

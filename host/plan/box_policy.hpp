@@ -29,6 +29,16 @@ struct BoxMarch {
   std::size_t most_group = 512;  ///< work-items, where boxes are not so large that only twice as many do
 };
 
+/// Of "shuffle": strips of 512 bytes that a warp slides down.
+struct BoxShuffle {
+  bool used = false;                 ///< by plans' own choice, where it runs
+  std::size_t group = 128;           ///< work-items, where shuffles are not emulated
+  std::size_t step = 2;              ///< rows that are loaded ahead of time
+  std::size_t warps_a_unit = 8;      ///< that a launch is made for
+  std::size_t band_boxes = 1;        ///< a band has at least so many times the rows of a box, if it can
+  std::size_t least_work_items = 8;  ///< of a warp, that have results, or it would do little but halos
+};
+
 struct BoxPolicy {
   When when;
   Evidence evidence;  ///< of "march"
@@ -37,6 +47,7 @@ struct BoxPolicy {
   std::size_t run = 64;     ///< results along which one of them slides
   std::size_t small = 15;   ///< cells of a side of a box that is cheaper summed anew for each result
   BoxMarch march;
+  BoxShuffle shuffle = {};
   std::size_t thread_sums = 3 * 8192;  ///< of a CPU's thread: a part of its second-level cache
   std::size_t threads_items = 64;      ///< work-items of a CPU that take bands in turns, for each thread
 };
