@@ -44,32 +44,41 @@
 #define RESULTS ((32 - LANES_LEFT - LANES_RIGHT) * COLS)  // columns of a strip with results
 
 #if SHUFFLES
+#include "nvidia/bytes.clh"
 #include "nvidia/shuffle.clh"
 #else
 #define WARP 32
+static inline uint low_bytes(uint a, uint b, uint c, uint d) { return (a & 255) | (b & 255) << 8 | (c & 255) << 16 | d << 24; }
 #endif
 
-// The word of the work-item `by` lanes before, or after; of the own one or any other where there is none. By all work-items of the warp.
-GROUP_FUNCTION uint word_from_left(uint word, uint by, local uint* exchange, uint lane) {
+// Words that the work-items of a warp have for each other. By all of them: with SHUFFLES words stay in registers, else share_words() puts them
+// into local memory, one row of WARP for each. Its loops are written out: PoCL 3.1 loses private arrays in them.
+typedef uint shared_words[WARP];
+GROUP_FUNCTION void share_words(local shared_words* shared, uint first, const uint* words, uint count, uint lane) {
+#if !SHUFFLES
+#pragma unroll
+  for (uint n = 0; n < count; ++n) shared[first + n][lane] = words[n];
+#endif
+  (void)shared, (void)first, (void)words, (void)count, (void)lane;
+}
+GROUP_FUNCTION void wait_for_words(void) {
+#if !SHUFFLES
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+}
+// Word n, which is `word` here, of the work-item `by` lanes before, or after; any word where there is none.
+GROUP_FUNCTION uint word_before(local const shared_words* shared, uint n, uint word, uint by, uint lane) {
 #if SHUFFLES
   return shuffle_up(word, by);
 #else
-  exchange[lane] = word;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  word = exchange[lane >= by ? lane - by : lane];
-  barrier(CLK_LOCAL_MEM_FENCE);  // the next exchange overwrites it
-  return word;
+  return shared[n][lane >= by ? lane - by : 0];
 #endif
 }
-GROUP_FUNCTION uint word_from_right(uint word, uint by, local uint* exchange, uint lane) {
+GROUP_FUNCTION uint word_after(local const shared_words* shared, uint n, uint word, uint by, uint lane) {
 #if SHUFFLES
   return shuffle_down(word, by);
 #else
-  exchange[lane] = word;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  word = exchange[min(lane + by, (uint)WARP - 1)];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return word;
+  return shared[n][min(lane + by, (uint)WARP - 1)];
 #endif
 }
 
@@ -80,22 +89,32 @@ INLINED void load_rows(uint4 v[STEP], global const uchar* from, ulong pitch, int
     v[k] = *(global const uint4*)(from + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch);
 }
 
-// The same vector by the boundary condition. `places`: of its bytes in a row, for a work-item `at_edge`.
-INLINED uint4 corrected(uint4 v, bool at_edge, const int places[COLS], global const uchar* plane, ulong pitch, int row, int rows, uint beyond) {
-  const int place = place_in_few(row, rows);
-  if (place < 0) return (uint4)(beyond * 0x01010101u);
-  if (at_edge) {
-    global const uchar* from = plane + (ulong)place * pitch;
+// Replaces the vectors of STEP rows by the bytes that the boundary condition puts there, at `places` in a row. All loads are made, wherever
+// they are from, since branches would let each wait for the one before.
+INLINED void replace_vectors(uint4 v[STEP], const int places[COLS], global const uchar* plane, ulong pitch, int first_row, int rows, uint beyond) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+    global const uchar* from = plane + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch;
     uint word[4];
 #pragma unroll
     for (uint n = 0; n < 4; ++n) {
       word[n] = 0;
 #pragma unroll
-      for (uint b = 0; b < 4; ++b) word[n] |= (places[4 * n + b] >= 0 ? (uint)from[max(places[4 * n + b], 0)] : beyond) << 8 * b;
+      for (uint b = 0; b < 4; ++b) {
+        const int place = places[4 * n + b];
+        const uint byte = from[max(place, 0)];
+        word[n] |= (BOUNDARY > 1 || place >= 0 ? byte : beyond) << 8 * b;
+      }
     }
-    v = (uint4)(word[0], word[1], word[2], word[3]);
+    v[k] = (uint4)(word[0], word[1], word[2], word[3]);
   }
-  return v;
+}
+
+// Replaces the vectors of rows without a place in the plane.
+INLINED void replace_rows(uint4 v[STEP], int first_row, int rows, uint beyond) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k)
+    if (place_in_few(first_row + (int)k, rows) < 0) v[k] = (uint4)(beyond * 0x01010101u);
 }
 
 // The bytes of columns 0, 2 and of columns 1, 3 of four, as two numbers of 16 bits.
@@ -132,34 +151,75 @@ INLINED uint mean_bits(uint sum, mean_divisor d) {
 #endif
 }
 
-// The means of the boxes that begin after the work-item's columns, four in a word. `before`: the sum of all columns before the work-item's.
-GROUP_FUNCTION void find_means(uint means[4], const uint prefix[COLS], uint before, mean_divisor d, local uint* exchange, uint lane) {
+// The sums of the work-items before this one. `totals`: of each of STEP rows.
+GROUP_FUNCTION void sum_before(uint before[STEP], const uint totals[STEP], local shared_words* shared, uint lane) {
+#if SHUFFLES
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) before[k] = totals[k];
+#pragma unroll
+  for (uint by = 1; by < WARP; by *= 2)
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k) {
+      const uint left = shuffle_up(before[k], by);
+      if (lane >= by) before[k] += left;
+    }
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) before[k] -= totals[k];
+  (void)shared;
+#else
+  share_words(shared, 0, totals, STEP, lane);
+  wait_for_words();
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+    before[k] = 0;
+    for (uint n = 0; n < lane; ++n) before[k] += shared[k][n];
+  }
+  wait_for_words();
+#endif
+}
+
+// The means of the boxes that begin after the work-item's columns, four in a word. `before`: the sum of all columns before the work-item's,
+// `prefix`: of its own, which are shared words, the last of COLS + 1.
+GROUP_FUNCTION void find_means(uint means[4], const uint prefix[COLS], uint before, mean_divisor d, local const shared_words* shared, uint lane) {
   // The last column of a box is another work-item's: ROW_TAPS / COLS lanes after, or one more.
-  const uint nearer = word_from_right(before, ROW_TAPS / COLS, exchange, lane) - before;
-  const uint farther = word_from_right(before, ROW_TAPS / COLS + 1, exchange, lane) - before;
+  const uint nearer = word_after(shared, COLS, before, ROW_TAPS / COLS, lane) - before;
+  const uint farther = word_after(shared, COLS, before, ROW_TAPS / COLS + 1, lane) - before;
 #pragma unroll
   for (uint n = 0; n < 4; ++n) {
-    means[n] = 0;
+    uint mean[4];
 #pragma unroll
     for (uint b = 0; b < 4; ++b) {
       const uint c = 4 * n + b, last = c + ROW_TAPS % COLS;
-      const uint end = word_from_right(prefix[last % COLS], ROW_TAPS / COLS + last / COLS, exchange, lane);
-      means[n] |= (mean_bits(end - prefix[c] + (last < COLS ? nearer : farther), d) & 255) << 8 * b;
+      const uint end = word_after(shared, last % COLS, prefix[last % COLS], ROW_TAPS / COLS + last / COLS, lane);
+      mean[b] = mean_bits(end - prefix[c] + (last < COLS ? nearer : farther), d);
     }
+    means[n] = low_bytes(mean[0], mean[1], mean[2], mean[3]);
   }
 }
 
-// Moves the means to the work-item whose columns are their centers.
-GROUP_FUNCTION void move_means(uint means[4], local uint* exchange, uint lane) {
-  uint r[8];  // of the work-item before, then those of the columns' own
+// The means whose boxes have their centers in the work-item's columns. `means`: the work-item's own, which are shared words.
+GROUP_FUNCTION void move_means(uint moved[4], const uint means[4], local const shared_words* shared, uint lane) {
+  uint r[8];  // of the two work-items that have them
 #pragma unroll
-  for (uint n = 0; n < 4; ++n) r[4 + n] = SHIFT / COLS > 0 ? word_from_left(means[n], SHIFT / COLS, exchange, lane) : means[n];
-#pragma unroll
-  for (uint n = 0; n < 4; ++n) r[n] = 4 - n <= (SHIFT % COLS + 3) / 4 ? word_from_left(r[4 + n], 1, exchange, lane) : 0;
+  for (uint n = 0; n < 4; ++n) {
+    r[4 + n] = SHIFT / COLS > 0 ? word_before(shared, n, means[n], SHIFT / COLS, lane) : means[n];
+    r[n] = 4 - n <= (SHIFT % COLS + 3) / 4 ? word_before(shared, n, means[n], SHIFT / COLS + 1, lane) : 0;
+  }
 #pragma unroll
   for (uint n = 0; n < 4; ++n) {
     const uint word = 4 + n - SHIFT % COLS / 4, bits = SHIFT % 4 * 8;
-    means[n] = bits == 0 ? r[word] : r[word] << bits | r[word - 1] >> (32 - bits) % 32;
+    moved[n] = bits == 0 ? r[word] : r[word] << bits | r[word - 1] >> (32 - bits) % 32;
+  }
+}
+
+// Writes the results whose bits are set.
+INLINED void store_row(global uchar* to, const uint means[4], uint written) {
+  if (VECTOR_OUT && written == 0xffff) {
+    *(global uint4*)to = (uint4)(means[0], means[1], means[2], means[3]);
+  } else if (written != 0) {
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c)
+      if (written >> c & 1) to[c] = (uchar)(means[c / 4] >> c % 4 * 8);
   }
 }
 
@@ -167,9 +227,9 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void box_shuffle(SEPARABLE_ARGUMENTS) {
   (void)row_origin, (void)streaming, (void)scratch;
 #if SHUFFLES
-  local uint* const exchange = 0;
+  local shared_words* const shared = 0;
 #else
-  local uint exchange[WARP];
+  local shared_words shared[STEP * (COLS + 1)];
 #endif
   const uint lane = get_local_id(0) % WARP, beyond = (uint)value_beyond(weights);
   mean_divisor divisor;
@@ -200,57 +260,59 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
     uint4 even = 0, odd = 0, enter[STEP], leave[STEP];
     for (int r = 0; r + 1 < (int)column_taps; r += STEP) {
       load_rows(enter, plane + loaded, in_pitch, first_read + r, (int)rows);
+      if (at_edge) replace_vectors(enter, places, plane, in_pitch, first_read + r, (int)rows, beyond);
+      if (BOUNDARY < 2) replace_rows(enter, first_read + r, (int)rows, beyond);
 #pragma unroll
-      for (uint k = 0; k < STEP; ++k) {
-        if (r + (int)k + 1 < (int)column_taps) {
-          const uint4 v = corrected(enter[k], at_edge, places, plane, in_pitch, first_read + r + (int)k, (int)rows, beyond);
-          even += even_columns(v), odd += odd_columns(v);
-        }
-      }
+      for (uint k = 0; k < STEP; ++k)
+        if (r + (int)k + 1 < (int)column_taps) even += even_columns(enter[k]), odd += odd_columns(enter[k]);
     }
     const int entering = first_read + (int)column_taps - 1;
     load_rows(enter, plane + loaded, in_pitch, entering, (int)rows);
     load_rows(leave, plane + loaded, in_pitch, first_read, (int)rows);
     for (int y = 0; y < height; y += STEP) {
-      uint prefix[STEP][COLS], before[STEP];
+      if (at_edge) {
+        replace_vectors(enter, places, plane, in_pitch, entering + y, (int)rows, beyond);
+        replace_vectors(leave, places, plane, in_pitch, first_read + y, (int)rows, beyond);
+      }
+      if (BOUNDARY < 2) {
+        replace_rows(enter, entering + y, (int)rows, beyond);
+        replace_rows(leave, first_read + y, (int)rows, beyond);
+      }
+      uint prefix[STEP][COLS], totals[STEP], before[STEP];
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {
-        const int row = y + (int)k;
-        const uint4 in_box = corrected(enter[k], at_edge, places, plane, in_pitch, entering + row, (int)rows, beyond);
-        const uint4 left_box = corrected(leave[k], at_edge, places, plane, in_pitch, first_read + row, (int)rows, beyond);
-        even += even_columns(in_box), odd += odd_columns(in_box);
+        even += even_columns(enter[k]), odd += odd_columns(enter[k]);
         sum_columns(prefix[k], even, odd);
-        even -= even_columns(left_box), odd -= odd_columns(left_box);
+        even -= even_columns(leave[k]), odd -= odd_columns(leave[k]);
       }
       if (y + STEP < height) {
         load_rows(enter, plane + loaded, in_pitch, entering + y + STEP, (int)rows);
         load_rows(leave, plane + loaded, in_pitch, first_read + y + STEP, (int)rows);
       }
 #pragma unroll
-      for (uint k = 0; k < STEP; ++k) before[k] = prefix[k][COLS - 1];
-#pragma unroll
-      for (uint by = 1; by < WARP; by *= 2)
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k) {
-          const uint left = word_from_left(before[k], by, exchange, lane);
-          if (lane >= by) before[k] += left;
-        }
+      for (uint k = 0; k < STEP; ++k) totals[k] = prefix[k][COLS - 1];
+      sum_before(before, totals, shared, lane);
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {
-        uint means[4];
-        find_means(means, prefix[k], before[k] - prefix[k][COLS - 1], divisor, exchange, lane);
-        move_means(means, exchange, lane);
-        if (y + (int)k < height) {
-          if (VECTOR_OUT && written == 0xffff) {
-            *(global uint4*)to = (uint4)(means[0], means[1], means[2], means[3]);
-          } else if (written != 0) {
+        share_words(shared, k * (COLS + 1), prefix[k], COLS, lane);
+        share_words(shared, k * (COLS + 1) + COLS, before + k, 1, lane);
+      }
+      wait_for_words();
+      uint means[STEP][4];
 #pragma unroll
-            for (uint c = 0; c < COLS; ++c)
-              if (written >> c & 1) to[c] = (uchar)(means[c / 4] >> c % 4 * 8);
-          }
-        }
+      for (uint k = 0; k < STEP; ++k) find_means(means[k], prefix[k], before[k], divisor, shared + k * (COLS + 1), lane);
+      wait_for_words();
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) share_words(shared, 4 * k, means[k], 4, lane);
+      wait_for_words();
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) {
+        uint moved[4];
+        move_means(moved, means[k], shared + 4 * k, lane);
+        if (y + (int)k < height) store_row(to, moved, written);
         to += out_pitch;
       }
+      wait_for_words();  // the next rows' words take their place
     }
   }
 }

@@ -119,22 +119,33 @@ static inline int element_in_few(int i, int width) {
 #endif
 }
 
-// Replaces the words of a row by the bytes that the boundary condition puts there. `from`: the row's first byte.
-INLINED void replace_words(uint w[LOADED], local const int (*places)[GROUP], uint item, global const uchar* from, uint beyond) {
+// Replaces the words of STEP rows by the bytes that the boundary condition puts there. All loads are made, wherever they are from, since
+// branches would let each wait for the one before.
+INLINED void replace_words(uint w[STEP][LOADED], local const int (*places)[GROUP], uint item, global const uchar* plane, ulong pitch,
+                           int first_row, int rows, uint beyond) {
 #pragma unroll
-  for (uint n = 0; n < LOADED; ++n) {
-    w[n] = 0;
+  for (uint k = 0; k < STEP; ++k) {
+    global const uchar* from = plane + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch;
 #pragma unroll
-    for (uint b = 0; b < 4; ++b) {
-      const int place = places[4 * n + b][item];
-      w[n] |= (place >= 0 ? (uint)from[place] : beyond) << 8 * b;
+    for (uint n = 0; n < LOADED; ++n) {
+      w[k][n] = 0;
+#pragma unroll
+      for (uint b = 0; b < 4; ++b) {
+        const int place = places[4 * n + b][item];
+        const uint byte = from[max(place, 0)];
+        w[k][n] |= (BOUNDARY > 1 || place >= 0 ? byte : beyond) << 8 * b;
+      }
     }
   }
 }
 
-INLINED void fill_words(uint w[LOADED], uint beyond) {
+// Replaces the words of rows without a place in the plane.
+INLINED void replace_rows(uint w[STEP][LOADED], int first_row, int rows, uint beyond) {
 #pragma unroll
-  for (uint n = 0; n < LOADED; ++n) w[n] = beyond * 0x01010101u;
+  for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+    for (uint n = 0; n < LOADED; ++n)
+      if (place_in_few(first_row + (int)k, rows) < 0) w[k][n] = beyond * 0x01010101u;
 }
 
 // Whether some window of four neighbours that begins at place `place` of a word has bytes of word `word`: known to the compiler.
@@ -233,16 +244,8 @@ void separable_packed(SEPARABLE_ARGUMENTS, packed_weights packed) {
     load_rows(ahead, plane + loaded, in_pitch, first_read, (int)rows);
     for (int y = 1 - COLUMN_TAPS; y < height; y += STEP) {  // the result that the step's first row completes
       const int row = first_read + y + (COLUMN_TAPS - 1);
-      if (at_edge || (BOUNDARY < 2 && (row < 0 || row + STEP > (int)rows))) {
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k) {
-          const int place = place_in_few(row + (int)k, (int)rows);
-          if (place < 0)
-            fill_words(ahead[k], beyond);
-          else if (at_edge)
-            replace_words(ahead[k], places, item, plane + (ulong)place * in_pitch, beyond);
-        }
-      }
+      if (at_edge) replace_words(ahead, places, item, plane, in_pitch, row, (int)rows, beyond);
+      if (BOUNDARY < 2 && (row < 0 || row + STEP > (int)rows)) replace_rows(ahead, row, (int)rows, beyond);
       // Along the rows of this step.
       uint sums[STEP / 2][COLS];
 #pragma unroll

@@ -242,6 +242,8 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   constexpr std::size_t kWarp = 32, kCols = 16;  // of cl/blur/box_shuffle.cl
   constexpr std::size_t kMost = std::size_t{1} << 30;
   const BoxShuffle& policy = box_policy(device).shuffle;
+  const bool shuffles = is_nvidia_gpu(device);
+  const std::size_t step = shuffles ? policy.step : 1;  // what is emulated shall compile soon
   if (g.in != Scalar::uint8 || g.out != Scalar::uint8 || g.channels != 1) return "for bytes of one channel";
   if (g.in_alignment < kCols) return formatted("rows do not begin at multiples of {} bytes", kCols);
   if (g.width < kCols) return formatted("rows have fewer than {} bytes, which a work-item loads", kCols);
@@ -251,7 +253,6 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   if (halo + policy.least_work_items > kWarp || g.column_taps > most_rows)
     return formatted("a box of {} x {} is too large for a warp", g.row_taps, g.column_taps);
   if (g.width > kMost || g.height > kMost) return formatted("more than {} columns or rows", kMost);
-  const bool shuffles = is_nvidia_gpu(device);
   const std::size_t group =
       shuffles ? round_up(group_for(device, wanted == 0 ? policy.group : wanted, 0), kWarp) : kWarp;
   if (group > device.max_work_group) return formatted("groups have {} work-items", kWarp);
@@ -261,16 +262,16 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   const std::size_t resident = policy.warps_a_unit * at_least_1(device.compute_units);
   const std::size_t least = std::min(g.height, policy.band_boxes * g.column_taps);
   const std::size_t bands = at_least_1(resident / at_least_1(strips));
-  const std::size_t band = round_up(std::max({std::size_t{1}, least, divide_up(g.height, bands)}), policy.step);
+  const std::size_t band = round_up(std::max({std::size_t{1}, least, divide_up(g.height, bands)}), step);
   const std::size_t warps = strips * divide_up(g.height, band);
   set_groups(plan, group, divide_up(warps * kWarp, group), std::size_t{1} << 20);
-  plan.tile_rows = policy.step;
+  plan.tile_rows = step;
   plan.tile_cols = results;
   plan.vector_width = kCols;
-  plan.items_per_work_item = policy.step * kCols;
-  plan.local_bytes = shuffles ? 0 : kWarp * sizeof(std::uint32_t);
+  plan.items_per_work_item = step * kCols;
+  plan.local_bytes = shuffles ? 0 : step * (kCols + 1) * kWarp * sizeof(std::uint32_t);
   define(plan, {{"GROUP", group},
-                {"STEP", policy.step},
+                {"STEP", step},
                 {"ROW_TAPS", g.row_taps},
                 {"SHUFFLES", shuffles ? 1 : 0},
                 {"SMALL_SUMS", most_of(g.in) * g.row_taps * g.column_taps < std::size_t{1} << 23 ? 1 : 0},
