@@ -68,6 +68,7 @@ TEST_CASE("blur: boxes of every size, boundary and variant") {
   const smem::Context context;
   test::BlurSweep sweep(context);
   for (const std::string_view variant : smem::box_variants()) {
+    if (variant == "shuffle") continue;  // for bytes alone, by a test of its own
     std::size_t ran = 0;
     for (const Boundary boundary : kBoundaries) {
       // Each is a program to compile, and for "march" each size of a box, too.
@@ -100,7 +101,7 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::box_variants()) {
-    if (variant == "separable") continue;  // which its own tests look at
+    if (variant == "separable" || variant == "shuffle") continue;  // which their own tests look at
     std::size_t sound = 0;
     for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
                                   {Scalar::uint16, Scalar::uint16},
@@ -173,6 +174,7 @@ TEST_CASE("blur: means of integers are exact, as floats too") {
   // Of boxes of 15 x 15 and 601 x 1001 elements, whose sums a float does not hold.
   for (const smem::BoxRadius& radius : {smem::BoxRadius(7), smem::BoxRadius(300, 500)}) {
     for (const std::string_view variant : smem::box_variants()) {
+      if (variant == "shuffle") continue;  // for results of bytes
       for (const Scalar type : {Scalar::uint8, Scalar::uint16}) {
         const bool large = radius.across > 7;
         if (large && variant == "march") continue;  // whose boxes are programs
@@ -275,7 +277,7 @@ TEST_CASE("blur: infinities and NaN reach the boxes that hold them alone") {
   large[20 * kWidth + 40] = large[21 * kWidth + 40] = large[30 * kWidth + 60] = large[30 * kWidth + 61] =
       3e38F;
   for (const std::string_view variant : smem::box_variants()) {
-    if (!always_runs(context.device(), variant)) continue;
+    if (!always_runs(context.device(), variant) || variant == "shuffle") continue;
     CAPTURE(variant);
     CHECK(wrong_means(context, numbers, variant, 0) == 0);
     CHECK(wrong_means(context, numbers, variant, 2) == 0);
@@ -383,15 +385,13 @@ TEST_CASE("blur: boxes of bytes by shuffles") {
     std::size_t across, down, width, height, aligned, batch;
   };
   std::size_t expected = 0;
-  // Several strips and bands; sums of more than 23 bits, and of columns of 16; results that need not move to
-  // another work-item, or by whole work-items; rows of one vector, whose edges are many times as wide.
+  // Several strips and bands; sums of more than 23 bits, and of columns of 16; results that move by whole
+  // work-items, or by less than one; rows of one vector, whose edges are many times as wide.
   for (const Window& w : {Window{Boundary::mirror, 101, 25, 700, 130, 16, 1},
                           {Boundary::constant, 161, 257, 530, 40, 16, 1},
-                          {Boundary::wrap, 15, 15, 512, 33, 0, 2},
-                          {Boundary::leave, 33, 3, 400, 20, 0, 1},
-                          {Boundary::reflect, 31, 9, 1000, 21, 16, 1},
-                          {Boundary::clamp, 1, 1, 64, 9, 0, 1},
-                          {Boundary::mirror, 43, 41, 16, 7, 0, 1}}) {
+                          {Boundary::wrap, 31, 15, 512, 33, 0, 2},
+                          {Boundary::leave, 3, 1, 400, 20, 0, 1},
+                          {Boundary::reflect, 43, 41, 16, 7, 0, 1}}) {
     c.grids.boundary = w.boundary, c.grids.aligned = w.aligned, c.grids.batch = w.batch;
     c.size = w.across, c.down_size = w.down;
     c.grids.size = {w.width, w.height};

@@ -244,6 +244,8 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   const BoxShuffle& policy = box_policy(device).shuffle;
   const bool shuffles = is_nvidia_gpu(device);
   const std::size_t step = shuffles ? policy.step : 1;  // what is emulated shall compile soon
+  if (!shuffles && device.type != DeviceType::cpu)  // where it is emulated, for tests
+    return "needs the shuffles of NVIDIA's GPUs";
   if (g.in != Scalar::uint8 || g.out != Scalar::uint8 || g.channels != 1) return "for bytes of one channel";
   if (g.in_alignment < kCols) return formatted("rows do not begin at multiples of {} bytes", kCols);
   if (g.width < kCols) return formatted("rows have fewer than {} bytes, which a work-item loads", kCols);
