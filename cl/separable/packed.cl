@@ -39,7 +39,7 @@
 #define VECTOR_OUT 1  // 1: rows of results begin at multiples of COLS elements, or of 4 of floats
 #endif
 #ifndef DOT_PRODUCTS
-#define DOT_PRODUCTS 0  // 0: by multiplications, 1: NVIDIA's instructions of sm_61
+#define DOT_PRODUCTS 0  // 0: by multiplications, 1: NVIDIA's instructions of sm_61, 2: AMD's of gfx906
 #endif
 #define LEFT (ROW_ORIGIN * CHANNELS)  // elements of a window before its result
 #define EXTENT ((ROW_TAPS - 1) * CHANNELS + 1)
@@ -64,6 +64,8 @@ static inline uint pair_down(const packed_weights* weights, int first) { return 
 
 #if DOT_PRODUCTS == 1
 #include "nvidia/dot_products.clh"
+#elif DOT_PRODUCTS == 2
+#include "amd/dot_products.clh"
 #else
 // The sum of `sum` and the products of four bytes.
 static inline uint add_products(uint bytes, uint weights, uint sum) {
@@ -74,6 +76,8 @@ static inline uint add_products(uint bytes, uint weights, uint sum) {
 static inline uint add_pair(uint numbers, uint weights, uint sum) {
   return sum + (numbers & 65535) * (weights & 255) + (numbers >> 16) * (weights >> 8 & 255);
 }
+#endif
+#if DOT_PRODUCTS != 1
 // The third bytes of four words, the first one lowest.
 static inline uint third_bytes(uint a, uint b, uint c, uint d) {
   return (a >> 16 & 255) | (b >> 8 & 0xff00) | (c & 0xff0000) | (d << 8 & 0xff000000);

@@ -244,7 +244,7 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   const BoxShuffle& policy = box_policy(device).shuffle;
   const bool shuffles = is_nvidia_gpu(device);
   const std::size_t step = shuffles ? policy.step : 1;  // what is emulated shall compile soon
-  if (!shuffles && device.type != DeviceType::cpu)  // where it is emulated, for tests
+  if (!shuffles && device.type != DeviceType::cpu)      // where it is emulated, for tests
     return "needs the shuffles of NVIDIA's GPUs";
   if (g.in != Scalar::uint8 || g.out != Scalar::uint8 || g.channels != 1) return "for bytes of one channel";
   if (g.in_alignment < kCols) return formatted("rows do not begin at multiples of {} bytes", kCols);
@@ -255,9 +255,9 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   if (halo + policy.least_work_items > kWarp || g.column_taps > most_rows)
     return formatted("a box of {} x {} is too large for a warp", g.row_taps, g.column_taps);
   if (g.width > kMost || g.height > kMost) return formatted("more than {} columns or rows", kMost);
-  const std::size_t group =
-      shuffles ? round_up(group_for(device, wanted == 0 ? policy.group : wanted, 0), kWarp) : kWarp;
-  if (group > device.max_work_group) return formatted("groups have {} work-items", kWarp);
+  const std::size_t group = wanted != 0 ? wanted : shuffles ? policy.group : kWarp;
+  if (group % kWarp != 0 || (!shuffles && group != kWarp) || group > device.max_work_group)
+    return formatted("groups have {}warps of {} work-items", shuffles ? "whole " : "single ", kWarp);
   Plan plan = box_plan(g, "shuffle", "blur/box_shuffle.cl", "box_shuffle");
   const std::size_t results = (kWarp - halo) * kCols;
   const std::size_t strips = divide_up(g.width, results) * g.planes;

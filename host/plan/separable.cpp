@@ -8,8 +8,10 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
+#include <string_view>
 
 namespace smem {
 
@@ -305,6 +307,15 @@ Attempt march(const Device& device, const SeparableProblem& problem, std::size_t
   return plan;
 }
 
+/// Whether the compiler has AMD's sum of four products of bytes. Mesa's takes no instructions of a target.
+bool has_amd_dot_products(const Device& device) {
+  constexpr std::array<std::string_view, 8> kFamilies{"gfx906", "gfx908", "gfx90a", "gfx94",
+                                                      "gfx95",  "gfx103", "gfx11",  "gfx12"};
+  return device.vendor == Vendor::amd && device.platform != "rusticl" &&
+         std::any_of(kFamilies.begin(), kFamilies.end(),
+                     [&](std::string_view family) { return device.architecture.starts_with(family); });
+}
+
 Attempt packed(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
   const SeparablePacked& policy = separable_policy(device).packed;
   constexpr std::size_t kWord = 4;
@@ -352,6 +363,7 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
                 {"COLUMN_TAPS", problem.column_taps},
                 {"VECTOR_OUT", in_vectors(cols, problem.out, problem.out_alignment) ? 1 : 0}});
   if (is_nvidia_gpu(device) && compute_capability(device) >= 61) define(plan, "DOT_PRODUCTS", 1);
+  if (has_amd_dot_products(device)) define(plan, "DOT_PRODUCTS", 2);
   plan.numbers = {{"band", band}};
   plan.reason = "four products by one instruction along rows, two down columns; all sums stay in registers";
   return plan;
