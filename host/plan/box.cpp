@@ -323,18 +323,25 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
 std::vector<std::string_view> preference(const Device& device, const BoxProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const SeparableProblem& g = problem.grids;
+  const BoxShuffle& shuffle = box_policy(device).shuffle;
+  const std::size_t taps = std::max(g.row_taps, g.column_taps);
   // Float sums of 16-bit numbers are whole up to 255 of them alone, and means of those need a division.
-  if (std::max(g.row_taps, g.column_taps) <= box_policy(device).small && g.in != Scalar::uint16)
+  if (taps <= box_policy(device).small && g.in != Scalar::uint16) {
+    const bool slides = taps > 3 && taps <= shuffle.most_taps && g.elements() >= shuffle.small_elements;
+    if (slides) return {"shuffle", "separable"};
     return {"separable"};
-  if (box_policy(device).shuffle.used) return {"cpu", "shuffle", "march", "two_pass"};
+  }
+  if (taps <= shuffle.most_taps) return {"cpu", "shuffle", "march", "two_pass"};
   return {"cpu", "march", "two_pass"};
 }
 
-std::string why_not(const Device& /*device*/, const BoxProblem& problem, std::string_view variant,
+std::string why_not(const Device& device, const BoxProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   const SeparableProblem& g = problem.grids;
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
-  if (variant == "shuffle") return "not measured on this device";
+  if (variant == "shuffle")
+    return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"
+                                                     : "not measured for boxes and grids of this size";
   if (variant == "separable") return formatted("adds {} elements for a result", g.row_taps + g.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
   return variant == "march" ? "work-items that share a row are loops on a CPU"
@@ -343,6 +350,7 @@ std::string why_not(const Device& /*device*/, const BoxProblem& problem, std::st
 
 const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, const Plan& plan) {
   const BoxPolicy& policy = box_policy(device);
+  if (plan.variant == "shuffle") return policy.of_shuffle;
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
 

@@ -341,7 +341,8 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
   const std::size_t group =
       group_for(device, wanted == 0 ? policy.group : wanted, kWord * words * sizeof(int), kOwnBytes);
   if (group == 0) return no_tile_fits(device);
-  const std::size_t registers = round_up(policy.own_registers + begun * cols + policy.step * words, 8);
+  const std::size_t registers = round_up(
+      (wide ? policy.own_registers_of_wide : policy.own_registers) + begun * cols + policy.step * words, 8);
   const std::size_t a_unit =
       policy.registers_a_unit == 0 ? policy.groups_a_unit : policy.registers_a_unit / (registers * group);
   const std::size_t across = divide_up(problem.row_elements(), cols);  // work-items of a row
@@ -379,25 +380,31 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
   return cpu(device, problem);
 }
 
-std::vector<std::string_view> preference(const Device& device, const SeparableProblem& /*problem*/,
+std::vector<std::string_view> preference(const Device& device, const SeparableProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
-  if (separable_policy(device).packed.used) return {"cpu", "packed", "march", "tiled", "two_pass"};
+  const SeparablePacked& packed = separable_policy(device).packed;
+  if (std::max(problem.row_taps, problem.column_taps) <= packed.most_taps)
+    return {"cpu", "packed", "march", "tiled", "two_pass"};
   return {"cpu", "march", "tiled", "two_pass"};
 }
 
-std::string why_not(const Device& /*device*/, const SeparableProblem& problem, std::string_view variant,
+std::string why_not(const Device& device, const SeparableProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
-  if (variant == "packed") return "not measured on this device";
+  if (variant == "packed")
+    return separable_policy(device).packed.most_taps == 0
+               ? "not measured on this device"
+               : "for windows of so many weights it was not measured";
   return "its local memory is read and written for every step of both passes";
 }
 
 const Evidence& evidence(const Device& device, const SeparableProblem& /*problem*/, const Plan& plan) {
   const SeparablePolicy& policy = separable_policy(device);
+  if (plan.variant == "packed") return policy.of_packed;
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
 

@@ -63,6 +63,7 @@ TEST_CASE("plan separable: packed products of bytes where all weights are whole 
   CHECK(refused());
   bytes.fixed_point = true;
   CHECK(smem::plan_separable(device, bytes, packed).vector_width == 8);
+  CHECK(smem::plan_separable(device, bytes).variant == "packed");
   bytes.row_taps = bytes.column_taps = 15;
   CHECK(smem::plan_separable(device, bytes, packed).vector_width == 4);
   const auto has_products = [&](const smem::Device& one, const char* kind) {
@@ -161,13 +162,17 @@ TEST_CASE("plan box: boxes of bytes by shuffles, where a warp has room for them"
   CHECK(plan(50, 50, {.work_items = 64}).work_items() == 64);
   CHECK(plan(50, 50, {.variant = "shuffle", .work_items = 256}).work_items() == 256);
   CHECK_THROWS_AS(plan(50, 50, {.variant = "shuffle", .work_items = 48}), smem::Error);
+  CHECK(plan(7, 7).variant == "shuffle");
+  CHECK(plan(1, 1).kernel_file != "blur/box_shuffle.cl");
+  CHECK(plan(51, 50).variant == "march");
+  CHECK(plan(50, 51).variant == "march");
   // Halos of 24 of 32 work-items; sums of 257 rows; what fits no float.
-  CHECK(plan(190, 50).variant == "shuffle");
-  CHECK(plan(193, 50).variant == "march");
-  CHECK(plan(50, 128).variant == "shuffle");
-  CHECK(plan(50, 129).variant == "march");
+  CHECK_NOTHROW(plan(190, 50, shuffle));
+  CHECK_THROWS_AS(plan(193, 50, shuffle), smem::Error);
+  CHECK_NOTHROW(plan(50, 128, shuffle));
+  CHECK_THROWS_AS(plan(50, 129, shuffle), smem::Error);
   CHECK(plan(50, 50).build_options().find("SMALL_SUMS=1") != std::string::npos);
-  CHECK(plan(100, 100).build_options().find("SMALL_SUMS=0") != std::string::npos);
+  CHECK(plan(100, 100, shuffle).build_options().find("SMALL_SUMS=0") != std::string::npos);
   bytes.out = smem::Scalar::float32;
   CHECK(plan(50, 50).variant == "march");
   bytes.out = smem::Scalar::uint8;
