@@ -15,6 +15,13 @@
 // Rows begin at multiples of 16 bytes, and have 16 or more. A box has at most 257 rows, so that a column's sum has 16 bits. Launch: one dimension,
 // GROUP work-items a group, whole warps of 32; warp w computes strips of `band` rows: w, w + warps, ... Without SHUFFLES a group is one warp,
 // and shuffles are emulated in local memory.
+#ifndef ELEMENT
+#define ELEMENT uchar
+#endif
+#ifndef RESULT
+#define RESULT uchar
+#define RESULT_INTEGER 1
+#endif
 #include "common/work_group.clh"
 #include "separable/arguments.clh"
 
@@ -69,15 +76,19 @@ GROUP_FUNCTION void wait_for_words(void) {
 // Word n, which is `word` here, of the work-item `by` lanes before, or after; any word where there is none.
 GROUP_FUNCTION uint word_before(local const shared_words* shared, uint n, uint word, uint by, uint lane) {
 #if SHUFFLES
+  (void)shared, (void)n, (void)lane;
   return shuffle_up(word, by);
 #else
+  (void)word;
   return shared[n][lane >= by ? lane - by : 0];
 #endif
 }
 GROUP_FUNCTION uint word_after(local const shared_words* shared, uint n, uint word, uint by, uint lane) {
 #if SHUFFLES
+  (void)shared, (void)n, (void)lane;
   return shuffle_down(word, by);
 #else
+  (void)word;
   return shared[n][min(lane + by, (uint)WARP - 1)];
 #endif
 }

@@ -77,7 +77,7 @@ static inline uint add_pair(uint numbers, uint weights, uint sum) {
   return sum + (numbers & 65535) * (weights & 255) + (numbers >> 16) * (weights >> 8 & 255);
 }
 #endif
-#if DOT_PRODUCTS != 1
+#if DOT_PRODUCTS != 1 && RESULT_INTEGER
 // The third bytes of four words, the first one lowest.
 static inline uint third_bytes(uint a, uint b, uint c, uint d) {
   return (a >> 16 & 255) | (b >> 8 & 0xff00) | (c & 0xff0000) | (d << 8 & 0xff000000);
