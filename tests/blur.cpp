@@ -5,6 +5,7 @@
 #include "support/blurs.hpp"
 #include "support/failure.hpp"
 #include "support/reduce_sweep.hpp"
+#include "support/turn.hpp"
 
 #include <doctest/doctest.h>
 
@@ -68,6 +69,7 @@ TEST_CASE("blur: boxes of every size, boundary and variant") {
   const smem::Context context;
   test::BlurSweep sweep(context);
   for (const std::string_view variant : smem::box_variants()) {
+    if (variant == "shuffle") continue;  // for bytes alone, by a test of its own
     std::size_t ran = 0;
     for (const Boundary boundary : kBoundaries) {
       // Each is a program to compile, and for "march" each size of a box, too.
@@ -100,7 +102,7 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::box_variants()) {
-    if (variant == "separable") continue;  // which its own tests look at
+    if (variant == "separable" || variant == "shuffle") continue;  // which their own tests look at
     std::size_t sound = 0;
     for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
                                   {Scalar::uint16, Scalar::uint16},
@@ -173,6 +175,7 @@ TEST_CASE("blur: means of integers are exact, as floats too") {
   // Of boxes of 15 x 15 and 601 x 1001 elements, whose sums a float does not hold.
   for (const smem::BoxRadius& radius : {smem::BoxRadius(7), smem::BoxRadius(300, 500)}) {
     for (const std::string_view variant : smem::box_variants()) {
+      if (variant == "shuffle") continue;  // for results of bytes
       for (const Scalar type : {Scalar::uint8, Scalar::uint16}) {
         const bool large = radius.across > 7;
         if (large && variant == "march") continue;  // whose boxes are programs
@@ -275,7 +278,7 @@ TEST_CASE("blur: infinities and NaN reach the boxes that hold them alone") {
   large[20 * kWidth + 40] = large[21 * kWidth + 40] = large[30 * kWidth + 60] = large[30 * kWidth + 61] =
       3e38F;
   for (const std::string_view variant : smem::box_variants()) {
-    if (!always_runs(context.device(), variant)) continue;
+    if (!always_runs(context.device(), variant) || variant == "shuffle") continue;
     CAPTURE(variant);
     CHECK(wrong_means(context, numbers, variant, 0) == 0);
     CHECK(wrong_means(context, numbers, variant, 2) == 0);
@@ -343,9 +346,13 @@ TEST_CASE("blur: Gaussian of bytes by packed products") {
     c.size = w.across, c.down_size = w.down, c.sigma = w.sigma;
     c.grids.boundary = w.boundary, c.grids.out = w.out, c.grids.channels = w.channels;
     c.grids.batch = w.channels == 3 ? 2 : 1;
-    // With a middle that no edge touches, and of fewer columns than a work-item reads.
-    for (const auto& [width, height] : {std::pair{260, 70}, {16, 33}}) {
+    // With a middle that no edge touches; where all work-items are at both edges, and windows have many rows
+    // beyond them; and with columns that fill no word.
+    for (const auto& [width, height, aligned] :
+         {std::tuple{260, 70, 0}, {24, 5, 0}, {37, 40, 4}, {61, 40, 8}}) {
+      if (aligned != 0 && w.across != 5 && w.across != 9) continue;
       c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+      c.grids.aligned = static_cast<std::size_t>(aligned);
       sweep.run(c);
       // Mesa's compiler crashes on several channels.
       if (w.channels == 1 || context.device().platform != "rusticl") ++expected;
@@ -365,6 +372,48 @@ TEST_CASE("blur: Gaussian of bytes by packed products") {
           smem::gaussian_blur(context, from, to, {.size = 3}, {Boundary::constant, 0.5}, packed);
         }).argument == "variant");
   CHECK(failure_of([&] { smem::unsharp_mask(context, from, to, {}, {}, packed); }).argument == "variant");
+}
+
+TEST_CASE("blur: boxes of bytes by shuffles") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  BlurCase c;
+  c.variant = "shuffle";
+  c.grids.in = c.grids.out = Scalar::uint8;
+  c.grids.value = 200;
+  struct Window {
+    Boundary boundary;
+    std::size_t across, down, width, height, aligned, batch;
+  };
+  std::size_t expected = 0, turn = 0;
+  // Each is a program, with shuffles emulated on CPUs one that takes seconds to compile: all but the first
+  // take turns. Several strips and bands; sums of more than 23 bits, and of columns of 16; results that move
+  // by whole work-items, or by less than one; rows of one vector, whose edges are many times as wide.
+  for (const Window& w : {Window{Boundary::mirror, 101, 25, 700, 130, 16, 1},
+                          {Boundary::constant, 161, 257, 530, 40, 16, 1},
+                          {Boundary::wrap, 31, 15, 512, 33, 0, 2},
+                          {Boundary::leave, 3, 1, 400, 20, 0, 1},
+                          {Boundary::reflect, 43, 41, 16, 7, 0, 1}}) {
+    if (++turn != 1 && !test::has_turn(turn, 4)) continue;
+    c.grids.boundary = w.boundary, c.grids.aligned = w.aligned, c.grids.batch = w.batch;
+    c.size = w.across, c.down_size = w.down;
+    c.grids.size = {w.width, w.height};
+    sweep.run(c);
+    ++expected;
+  }
+  CHECK(sweep.ran() == expected);
+  const smem::Device& device = context.device();
+  const auto refusal = [&](std::size_t across, std::size_t down, std::size_t alignment) {
+    smem::SeparableProblem grids{.in = Scalar::uint8, .out = Scalar::uint8, .width = 1000, .height = 1000};
+    grids.in_alignment = alignment;
+    return test::failure_of([&] {
+             smem::plan_box(device, smem::BoxProblem::of(grids, {across, down}), {.variant = "shuffle"});
+           })
+        .got;
+  };
+  CHECK(refusal(250, 3, 16).find("too large for a warp") != std::string::npos);
+  CHECK(refusal(3, 129, 16).find("too large for a warp") != std::string::npos);
+  CHECK(refusal(3, 3, 8).find("multiples of 16 bytes") != std::string::npos);
 }
 
 TEST_CASE("blur: nothing to do") {

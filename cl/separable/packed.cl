@@ -4,11 +4,14 @@
 // A work-item owns COLS neighbouring columns and goes down a band of rows. Along a row it multiplies words of four bytes by words of four
 // weights, which it has for each of the four places that a window can begin at in a word; so no byte is moved. The sums of two rows, each
 // of 16 bits, fill a word, which is multiplied by pairs of weights: the COLUMN_TAPS - 1 results that have begun are in registers, in 32
-// bits. STEP rows are read ahead of time. A work-item reads its neighbours' bytes too, which the first-level cache has: there is no local
-// memory, and no barrier.
+// bits. STEP rows are read ahead of time. A work-item reads its neighbours' bytes too, which the first-level cache has: there is no
+// exchange through local memory, and no barrier.
+//
+// All work-items load whole words that lie in their rows, so that no branch stands between a load and its use. At the edges the words are
+// replaced when they are used, byte by byte, from the places of the boundary condition, which are in local memory: the loads hit the cache.
 //
 // Work-item i computes strip i % across of band i / across % bands of plane i / across / bands; strips are numbered from the row's first
-// element. Launch: one dimension, GROUP work-items a group.
+// element. Rows begin at multiples of COLS bytes and have LOADED words or more. Launch: one dimension, GROUP work-items a group.
 #ifndef ELEMENT
 #define ELEMENT uchar
 #endif
@@ -36,17 +39,20 @@
 #define VECTOR_OUT 1  // 1: rows of results begin at multiples of COLS elements, or of 4 of floats
 #endif
 #ifndef DOT_PRODUCTS
-#define DOT_PRODUCTS 0  // 0: by multiplications, 1: NVIDIA's instructions of sm_61
+#define DOT_PRODUCTS 0  // 0: by multiplications, 1: NVIDIA's instructions of sm_61, 2: AMD's of gfx906
 #endif
 #define LEFT (ROW_ORIGIN * CHANNELS)  // elements of a window before its result
 #define EXTENT ((ROW_TAPS - 1) * CHANNELS + 1)
 #define WORDS_LEFT ((LEFT + 3) / 4)
-#define SHIFT (WORDS_LEFT * 4 - LEFT)               // from the first word that is read to the first window
-#define ALONG ((SHIFT + 3 + EXTENT - 1) / 4 + 1)    // words that the windows of four neighbours cover
-#define WORDS (COLS / 4 + ALONG - 1)                // that a work-item reads of a row
+#define SHIFT (WORDS_LEFT * 4 - LEFT)             // from the first word of windows to the first window
+#define ALONG ((SHIFT + 3 + EXTENT - 1) / 4 + 1)  // words that the windows of four neighbours cover
+#define VECTOR (COLS / 4)                         // words of a load
+#define VECTORS_LEFT ((LEFT + COLS - 1) / COLS)   // loads before the work-item's own columns
+#define SKIPPED (VECTORS_LEFT * VECTOR - WORDS_LEFT)                    // words before those of the windows
+#define VECTORS ((SKIPPED + VECTOR + ALONG - 1 + VECTOR - 1) / VECTOR)  // that a work-item loads of a row
+#define LOADED (VECTORS * VECTOR)                                       // words
 #define BEGUN (COLUMN_TAPS > 1 ? COLUMN_TAPS - 1 : 1)
 #define HALF_A_UNIT 32768u  // a result is a sum of 65536ths
-#define NOWHERE INT_MIN
 
 // The packed weights, by value: the number beyond the edges; ALONG words for each place in a word that a window may have; COLUMN_TAPS + 1
 // pairs of bytes, (0, w0), (w0, w1), ... (w_last, 0).
@@ -58,6 +64,8 @@ static inline uint pair_down(const packed_weights* weights, int first) { return 
 
 #if DOT_PRODUCTS == 1
 #include "nvidia/dot_products.clh"
+#elif DOT_PRODUCTS == 2
+#include "amd/dot_products.clh"
 #else
 // The sum of `sum` and the products of four bytes.
 static inline uint add_products(uint bytes, uint weights, uint sum) {
@@ -69,12 +77,39 @@ static inline uint add_pair(uint numbers, uint weights, uint sum) {
   return sum + (numbers & 65535) * (weights & 255) + (numbers >> 16) * (weights >> 8 & 255);
 }
 #endif
+#if DOT_PRODUCTS != 1 && RESULT_INTEGER
+// The third bytes of four words, the first one lowest.
+static inline uint third_bytes(uint a, uint b, uint c, uint d) {
+  return (a >> 16 & 255) | (b >> 8 & 0xff00) | (c & 0xff0000) | (d << 8 & 0xff000000);
+}
+#endif
 
-// Loads the words of a row that all lie in it. `from`: the work-item's first column.
-static inline void load_words(uint w[WORDS], global const uchar* from) {
-  global const uint* words = (global const uint*)from - WORDS_LEFT;
+// Loads the words of a row. `from`: the first one.
+INLINED void load_words(uint w[LOADED], global const uchar* from) {
 #pragma unroll
-  for (uint n = 0; n < WORDS; ++n) w[n] = words[n];
+  for (uint v = 0; v < VECTORS; ++v) {
+#if VECTOR == 1
+    w[v] = ((global const uint*)from)[v];
+#else
+    const uint2 two = ((global const uint2*)from)[v];
+    w[2 * v] = two.s0, w[2 * v + 1] = two.s1;
+#endif
+  }
+}
+
+// Loads the words of STEP rows from row `first_row` on; a row beyond the edges is another one of the plane. `from`: the first word of row 0.
+INLINED void load_rows(uint ahead[STEP][LOADED], global const uchar* from, ulong pitch, int first_row, int rows) {
+  ulong row[STEP];
+  if (first_row >= 0 && first_row + STEP <= rows) {
+    row[0] = (ulong)first_row * pitch;
+#pragma unroll
+    for (uint k = 1; k < STEP; ++k) row[k] = row[k - 1] + pitch;
+  } else {
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k) row[k] = (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch;
+  }
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) load_words(ahead[k], from + row[k]);
 }
 
 // element_within() of rows of less than 2^30 elements.
@@ -88,42 +123,58 @@ static inline int element_in_few(int i, int width) {
 #endif
 }
 
-// Loads the words of STEP rows from row `first_row` on byte by byte, where they may lie beyond the edges. They go through local memory of
-// the work-item's own, since loops over registers would be written out. `plane`: its first element.
-static inline void load_bytes(uint ahead[STEP][WORDS], local uint* own, global const uchar* plane, ulong pitch, int first_row, int rows,
-                              int first, int width, uint beyond) {
-#pragma unroll 1
+// Replaces the words of STEP rows by the bytes that the boundary condition puts there. All loads are made, wherever they are from, since
+// branches would let each wait for the one before.
+INLINED void replace_words(uint w[STEP][LOADED], local const int (*places)[GROUP], uint item, global const uchar* plane, ulong pitch,
+                           int first_row, int rows, uint beyond) {
+#pragma unroll
   for (uint k = 0; k < STEP; ++k) {
-    const int row = place_in_few(first_row + (int)k, rows);
-    global const uchar* from = plane + (ulong)max(row, 0) * pitch;
-#pragma unroll 1
-    for (uint n = 0; n < WORDS; ++n) {
-      uint word = 0;
-#pragma unroll 1
+    global const uchar* from = plane + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch;
+#pragma unroll
+    for (uint n = 0; n < LOADED; ++n) {
+      w[k][n] = 0;
+#pragma unroll
       for (uint b = 0; b < 4; ++b) {
-        const int place = element_in_few(first + (int)(4 * n + b) - 4 * WORDS_LEFT, width);
-        word |= (row >= 0 && place >= 0 ? (uint)from[place] : beyond) << 8 * b;
+        const int place = places[4 * n + b][item];
+        const uint byte = from[max(place, 0)];
+        w[k][n] |= (BOUNDARY > 1 || place >= 0 ? byte : beyond) << 8 * b;
       }
-      own[(k * WORDS + n) * GROUP] = word;
     }
   }
+}
+
+// Replaces the words of rows without a place in the plane.
+INLINED void replace_rows(uint w[STEP][LOADED], int first_row, int rows, uint beyond) {
 #pragma unroll
   for (uint k = 0; k < STEP; ++k)
 #pragma unroll
-    for (uint n = 0; n < WORDS; ++n) ahead[k][n] = own[(k * WORDS + n) * GROUP];
+    for (uint n = 0; n < LOADED; ++n)
+      if (place_in_few(first_row + (int)k, rows) < 0) w[k][n] = beyond * 0x01010101u;
 }
 
 // Whether some window of four neighbours that begins at place `place` of a word has bytes of word `word`: known to the compiler.
 static inline bool has_bytes(uint place, uint word) { return 4 * word + 3 >= SHIFT + place && 4 * word <= SHIFT + place + EXTENT - 1; }
 
-// The sums along a row.
-static inline void sum_along(uint sum[COLS], const uint w[WORDS], const packed_weights* weights) {
+// Adds to `sum` the sums along a row.
+INLINED void sum_along(uint sum[COLS], const uint w[LOADED], const packed_weights* weights) {
 #pragma unroll
   for (uint c = 0; c < COLS; ++c) {
-    sum[c] = 0;
 #pragma unroll
     for (uint n = 0; n < ALONG; ++n)
-      if (has_bytes(c % 4, n)) sum[c] = add_products(w[c / 4 + n], along(weights, c % 4, n), sum[c]);
+      if (has_bytes(c % 4, n)) sum[c] = add_products(w[SKIPPED + c / 4 + n], along(weights, c % 4, n), sum[c]);
+  }
+}
+
+// Adds the sums of two rows, in the halves of a word, to the results that have begun. Two of them are complete; the others move on by two.
+INLINED void sum_down(uint done[2][COLS], uint begun[BEGUN][COLS], const uint sums[COLS], const packed_weights* weights) {
+  const uint start = RESULT_INTEGER ? HALF_A_UNIT : 0;
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) {
+    done[0][c] = add_pair(sums[c], pair_down(weights, COLUMN_TAPS - 1), COLUMN_TAPS > 1 ? begun[0][c] : start);
+    done[1][c] = add_pair(sums[c], pair_down(weights, COLUMN_TAPS - 2), COLUMN_TAPS > 2 ? begun[BEGUN > 1 ? 1 : 0][c] : start);
+#pragma unroll
+    for (int j = 0; j < COLUMN_TAPS - 1; ++j)
+      begun[j][c] = add_pair(sums[c], pair_down(weights, COLUMN_TAPS - 3 - j), j + 2 < COLUMN_TAPS - 1 ? begun[j + 2 < BEGUN ? j + 2 : 0][c] : start);
   }
 }
 
@@ -132,18 +183,17 @@ static inline uint result_of(uint sum) { return sum >> 16; }
 #endif
 
 // Writes the results of a row: all, or those whose bits are set.
-static inline void store_row(global RESULT* to, const uint sum[COLS], uint written) {
+INLINED void store_row(global RESULT* to, const uint sum[COLS], uint written) {
 #if RESULT_INTEGER
   if (VECTOR_OUT && written == (1u << COLS) - 1) {
+    uint word[VECTOR];
 #pragma unroll
-    for (uint c = 0; c < COLS; c += 4) {
-#if DOT_PRODUCTS == 1
-      const uint word = third_bytes(sum[c], sum[c + 1], sum[c + 2], sum[c + 3]);
+    for (uint n = 0; n < VECTOR; ++n) word[n] = third_bytes(sum[4 * n], sum[4 * n + 1], sum[4 * n + 2], sum[4 * n + 3]);
+#if VECTOR == 1
+    *(global uint*)to = word[0];
 #else
-      const uint word = result_of(sum[c]) | result_of(sum[c + 1]) << 8 | result_of(sum[c + 2]) << 16 | result_of(sum[c + 3]) << 24;
+    *(global uint2*)to = (uint2)(word[0], word[1]);
 #endif
-      ((global uint*)to)[c / 4] = word;
-    }
   } else {
 #pragma unroll
     for (uint c = 0; c < COLS; ++c)
@@ -165,18 +215,16 @@ static inline void store_row(global RESULT* to, const uint sum[COLS], uint writt
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void separable_packed(SEPARABLE_ARGUMENTS, packed_weights packed) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)weights, (void)streaming, (void)scratch;
-  local uint edge[STEP * WORDS * GROUP];
-  const uint start = RESULT_INTEGER ? HALF_A_UNIT : 0;
+  local int places[4 * LOADED][GROUP];  // of bytes in a row, for work-items at an edge; each has its own
+  const uint item = get_local_id(0), beyond = packed.each[0];
   const ulong across = (end_col + COLS - 1) / COLS, bands = (end_row - first_row + band - 1) / band;
   for (ulong i = get_global_id(0); i < across * bands * planes; i += get_global_size(0)) {
     const ulong line = i / across, p = line / bands;
-    const long first = (long)((i - line * across) * COLS);  // column
+    const int first = (int)((i - line * across) * COLS);  // column
     const ulong top = first_row + (line - p * bands) * band;
     const int height = (int)min((ulong)band, end_row - top);
-    const int steps = (height + COLUMN_TAPS - 1 + STEP - 1) / STEP;
     const int first_read = (int)top - (int)column_origin;  // row
     global const uchar* plane = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
-    global const uchar* coming = plane + ((ulong)(long)first_read * in_pitch + (ulong)first);
     global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) +
                         ((top - (COLUMN_TAPS - 1)) * out_pitch + (ulong)first);  // of the first row that is read
 
@@ -184,58 +232,46 @@ void separable_packed(SEPARABLE_ARGUMENTS, packed_weights packed) {
 #pragma unroll
     for (uint c = 0; c < COLS; ++c)
       if ((ulong)first + c >= first_col && (ulong)first + c < end_col) written |= 1u << c;
-    // Steps whose rows all lie in the plane, and whose words do.
-    const int plain_begin = max(STEP - 1 - first_read, 0) / STEP;
-    const int plain_end =
-        first < 4 * WORDS_LEFT || first + 4 * (WORDS - WORDS_LEFT) > (long)width ? 0 : min(((int)rows - first_read) / STEP, steps);
+    const int wanted = first - VECTORS_LEFT * COLS, loaded = clamp(wanted, 0, (int)width / COLS * COLS - 4 * LOADED);
+    const bool at_edge = wanted != loaded;
+    if (at_edge) {
+#pragma unroll 1
+      for (uint b = 0; b < 4 * LOADED; ++b) places[b][item] = element_in_few(wanted + (int)b, (int)width);
+    }
 
     uint begun[BEGUN][COLS];
 #pragma unroll
     for (uint j = 0; j < BEGUN; ++j)
 #pragma unroll
       for (uint c = 0; c < COLS; ++c) begun[j][c] = 0;
-    uint ahead[STEP][WORDS];
-#pragma unroll
-    for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-      for (uint n = 0; n < WORDS; ++n) ahead[k][n] = 0;
-    for (int s = -1; s < steps; ++s) {
-      // Along the rows of this step, of which step -1 has none.
+    uint ahead[STEP][LOADED];
+    load_rows(ahead, plane + loaded, in_pitch, first_read, (int)rows);
+    for (int y = 1 - COLUMN_TAPS; y < height; y += STEP) {  // the result that the step's first row completes
+      const int row = first_read + y + (COLUMN_TAPS - 1);
+      if (at_edge) replace_words(ahead, places, item, plane, in_pitch, row, (int)rows, beyond);
+      if (BOUNDARY < 2 && (row < 0 || row + STEP > (int)rows)) replace_rows(ahead, row, (int)rows, beyond);
+      // Along the rows of this step.
       uint sums[STEP / 2][COLS];
 #pragma unroll
       for (uint k = 0; k < STEP; k += 2) {
         uint second[COLS];
-        sum_along(sums[k / 2], ahead[k], &packed);
+#pragma unroll
+        for (uint c = 0; c < COLS; ++c) second[c] = 0;
         sum_along(second, ahead[k + 1], &packed);
 #pragma unroll
-        for (uint c = 0; c < COLS; ++c) sums[k / 2][c] |= second[c] << 16;
+        for (uint c = 0; c < COLS; ++c) sums[k / 2][c] = second[c] << 16;
+        sum_along(sums[k / 2], ahead[k], &packed);
       }
-      // Reads the rows of the next step.
-      if (s + 1 >= plain_begin && s + 1 < plain_end) {
-#pragma unroll
-        for (uint k = 0; k < STEP; ++k) load_words(ahead[k], coming + k * in_pitch);
-      } else if (s + 1 < steps) {
-load_bytes(ahead, edge + get_local_id(0), plane, in_pitch, first_read + (s + 1) * STEP, (int)rows, (int)first, (int)width, packed.each[0]);
-      }
-      coming += STEP * in_pitch;
-      if (s < 0) continue;
+      if (y + STEP < height) load_rows(ahead, plane + loaded, in_pitch, row + STEP, (int)rows);
       // Down the columns.
 #pragma unroll
       for (uint k = 0; k < STEP; k += 2) {
         uint done[2][COLS];
-        // Two results are complete; the others move on by two.
-#pragma unroll
-        for (uint c = 0; c < COLS; ++c) {
-          done[0][c] = add_pair(sums[k / 2][c], pair_down(&packed, COLUMN_TAPS - 1), COLUMN_TAPS > 1 ? begun[0][c] : start);
-          done[1][c] = add_pair(sums[k / 2][c], pair_down(&packed, COLUMN_TAPS - 2), COLUMN_TAPS > 2 ? begun[COLUMN_TAPS > 2 ? 1 : 0][c] : start);
-#pragma unroll
-          for (int j = 0; j < COLUMN_TAPS - 1; ++j)
-            begun[j][c] = add_pair(sums[k / 2][c], pair_down(&packed, COLUMN_TAPS - 3 - j), j + 2 < COLUMN_TAPS - 1 ? begun[j + 2 < BEGUN ? j + 2 : 0][c] : start);
-        }
+        sum_down(done, begun, sums[k / 2], &packed);
 #pragma unroll
         for (uint r = 0; r < 2; ++r) {
-          const int y = s * STEP + (int)(k + r) - (COLUMN_TAPS - 1);
-          if (y >= 0 && y < height) store_row(to, done[r], written);
+          const int result = y + (int)(k + r);
+          if (result >= 0 && result < height) store_row(to, done[r], written);
           to += out_pitch;
         }
       }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -237,6 +238,51 @@ Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t w
   return plan;
 }
 
+Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t wanted) {
+  constexpr std::size_t kWarp = 32, kCols = 16;  // of cl/blur/box_shuffle.cl
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  const BoxShuffle& policy = box_policy(device).shuffle;
+  const bool shuffles = is_nvidia_gpu(device);
+  const std::size_t step = shuffles ? policy.step : 1;  // what is emulated shall compile soon
+  if (!shuffles && device.type != DeviceType::cpu)      // where it is emulated, for tests
+    return "needs the shuffles of NVIDIA's GPUs";
+  if (g.in != Scalar::uint8 || g.out != Scalar::uint8 || g.channels != 1) return "for bytes of one channel";
+  if (g.in_alignment < kCols) return formatted("rows do not begin at multiples of {} bytes", kCols);
+  if (g.width < kCols) return formatted("rows have fewer than {} bytes, which a work-item loads", kCols);
+  // The sum of a column has 16 bits.
+  const std::size_t side = g.row_taps / 2, most_rows = 0xffff / most_of(g.in);
+  const std::size_t halo = divide_up(side + 1, kCols) + divide_up(side, kCols);  // work-items
+  if (halo + policy.least_work_items > kWarp || g.column_taps > most_rows)
+    return formatted("a box of {} x {} is too large for a warp", g.row_taps, g.column_taps);
+  if (g.width > kMost || g.height > kMost) return formatted("more than {} columns or rows", kMost);
+  const std::size_t group = wanted != 0 ? wanted : shuffles ? policy.group : kWarp;
+  if (group % kWarp != 0 || (!shuffles && group != kWarp) || group > device.max_work_group)
+    return formatted("groups have {}warps of {} work-items", shuffles ? "whole " : "single ", kWarp);
+  Plan plan = box_plan(g, "shuffle", "blur/box_shuffle.cl", "box_shuffle");
+  const std::size_t results = (kWarp - halo) * kCols;
+  const std::size_t strips = divide_up(g.width, results) * g.planes;
+  const std::size_t resident = policy.warps_a_unit * at_least_1(device.compute_units);
+  const std::size_t least = std::min(g.height, policy.band_boxes * g.column_taps);
+  const std::size_t bands = at_least_1(resident / at_least_1(strips));
+  const std::size_t band = round_up(std::max({std::size_t{1}, least, divide_up(g.height, bands)}), step);
+  const std::size_t warps = strips * divide_up(g.height, band);
+  set_groups(plan, group, divide_up(warps * kWarp, group), std::size_t{1} << 20);
+  plan.tile_rows = step;
+  plan.tile_cols = results;
+  plan.vector_width = kCols;
+  plan.items_per_work_item = step * kCols;
+  plan.local_bytes = shuffles ? 0 : step * (kCols + 1) * kWarp * sizeof(std::uint32_t);
+  define(plan, {{"GROUP", group},
+                {"STEP", step},
+                {"ROW_TAPS", g.row_taps},
+                {"SHUFFLES", shuffles ? 1 : 0},
+                {"SMALL_SUMS", most_of(g.in) * g.row_taps * g.column_taps < std::size_t{1} << 23 ? 1 : 0},
+                {"VECTOR_OUT", g.out_alignment >= kCols ? 1 : 0}});
+  plan.numbers = {{"band", band}};
+  plan.reason = "running sums of columns, added along rows by shuffles: all sums stay in registers";
+  return plan;
+}
+
 /// Sums of local memory that a thread of a CPU uses; 0: too few.
 std::size_t box_cpu_memory(const Device& device, const SeparableProblem& g) {
   const std::size_t most = local_room(device) / sum_of(g).bytes;
@@ -270,21 +316,32 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
     return plan_separable(device, box_as_separable(g), PlanOverrides{.work_items = fixed.work_items});
   }
   if (variant == "two_pass") return box_two_pass(device, g);
+  if (variant == "shuffle") return box_shuffle(device, g, fixed.work_items);
   return variant == "march" ? box_march(device, g, fixed.work_items) : box_cpu(device, g);
 }
 
 std::vector<std::string_view> preference(const Device& device, const BoxProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const SeparableProblem& g = problem.grids;
+  const BoxShuffle& shuffle = box_policy(device).shuffle;
+  const std::size_t taps = std::max(g.row_taps, g.column_taps);
   // Float sums of 16-bit numbers are whole up to 255 of them alone, and means of those need a division.
-  if (std::max(g.row_taps, g.column_taps) <= box_policy(device).small && g.in != Scalar::uint16)
+  if (taps <= box_policy(device).small && g.in != Scalar::uint16) {
+    const bool slides = taps > 3 && taps <= shuffle.most_taps && g.elements() >= shuffle.small_elements;
+    if (slides) return {"shuffle", "separable"};
     return {"separable"};
+  }
+  if (taps <= shuffle.most_taps) return {"cpu", "shuffle", "march", "two_pass"};
   return {"cpu", "march", "two_pass"};
 }
 
-std::string why_not(const Device& /*device*/, const BoxProblem& problem, std::string_view variant,
-                    const Plan& /*chosen*/) {
+std::string why_not(const Device& device, const BoxProblem& problem, std::string_view variant,
+                    const Plan& chosen) {
   const SeparableProblem& g = problem.grids;
+  if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
+  if (variant == "shuffle")
+    return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"
+                                                     : "not measured for boxes and grids of this size";
   if (variant == "separable") return formatted("adds {} elements for a result", g.row_taps + g.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
   return variant == "march" ? "work-items that share a row are loops on a CPU"
@@ -293,6 +350,7 @@ std::string why_not(const Device& /*device*/, const BoxProblem& problem, std::st
 
 const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, const Plan& plan) {
   const BoxPolicy& policy = box_policy(device);
+  if (plan.variant == "shuffle") return policy.of_shuffle;
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
 
@@ -334,7 +392,7 @@ SeparableProblem plan::box_as_separable(SeparableProblem g) {
   return g;
 }
 
-std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "cpu"}; }
+std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "shuffle", "cpu"}; }
 
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kBox, kBoxName, problem.grids.in, device, problem, overrides);

@@ -29,14 +29,28 @@ struct BoxMarch {
   std::size_t most_group = 512;  ///< work-items, where boxes are not so large that only twice as many do
 };
 
+/// Of "shuffle": strips of 512 bytes that a warp slides down.
+struct BoxShuffle {
+  std::size_t most_taps = 0;  ///< cells of a side of a box up to which plans choose it; 0: they do not
+  std::size_t small_elements = std::size_t{1}
+                               << 26;  ///< from which on they do for boxes that are summed anew
+  std::size_t group = 128;             ///< work-items, where shuffles are not emulated
+  std::size_t step = 2;                ///< rows that are loaded ahead of time
+  std::size_t warps_a_unit = 11;       ///< that a launch is made for
+  std::size_t band_boxes = 1;          ///< a band has at least so many times the rows of a box, if it can
+  std::size_t least_work_items = 8;    ///< of a warp, that have results, or it would do little but halos
+};
+
 struct BoxPolicy {
   When when;
   Evidence evidence;  ///< of "march"
+  Evidence of_shuffle = {.what = "no measurement: a Hopper's sizes"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;  ///< work-items of "two_pass"
   std::size_t run = 64;     ///< results along which one of them slides
   std::size_t small = 15;   ///< cells of a side of a box that is cheaper summed anew for each result
   BoxMarch march;
+  BoxShuffle shuffle = {};
   std::size_t thread_sums = 3 * 8192;  ///< of a CPU's thread: a part of its second-level cache
   std::size_t threads_items = 64;      ///< work-items of a CPU that take bands in turns, for each thread
 };
@@ -49,13 +63,24 @@ struct BoxPolicy {
 //
 // wide_group: there, 101 x 101 bytes, groups of 512 0.256 ms, of 1024 0.306, of 256 0.371; of floats 512
 // 0.249, 256 0.300. wide was not measured.
+// shuffle: there, 8192 x 8192 bytes, 101 x 101, march 0.281 ms: 2 rows a step, groups of 128, 8, 11 and 16
+// warps a unit 0.158, 0.147 and 0.158; 4 rows, groups of 64, 8 and 11 warps 0.145 and 0.158; one row, 11
+// warps 0.188. With 8 warps 5 x 5, 15 x 15, 31 x 31 and 51 x 51: 0.100, 0.103, 0.112 and 0.127, of separable
+// and march 0.125, 0.221, 0.234 and 0.213; 201 x 201 0.268, march 0.262; 512 x 512, 101 x 101 0.069 and
+// 0.076. Work-items at the edges are the last to end: without them 101 x 101 would take 0.111, with 4 rows
+// 0.095.
 inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
                   .driver = "580.159",
                   .what = "8192 x 8192 float, boxes of 31 x 31, 101 x 101 and 401 x 401",
                   .share = "0.74, 0.53 and 0.28 of copy"},
-     .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512}},
+     .of_shuffle = {.device = "H200",
+                    .driver = "580.159",
+                    .what = "8192 x 8192 uint8, boxes of 101 x 101",
+                    .share = "0.25 of copy"},
+     .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
+     .shuffle = {.most_taps = 101}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, with less read ahead"},
      .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},

@@ -8,8 +8,10 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
+#include <string_view>
 
 namespace smem {
 
@@ -305,6 +307,15 @@ Attempt march(const Device& device, const SeparableProblem& problem, std::size_t
   return plan;
 }
 
+/// Whether the compiler has AMD's sum of four products of bytes. Mesa's takes no instructions of a target.
+bool has_amd_dot_products(const Device& device) {
+  constexpr std::array<std::string_view, 8> kFamilies{"gfx906", "gfx908", "gfx90a", "gfx94",
+                                                      "gfx95",  "gfx103", "gfx11",  "gfx12"};
+  return device.vendor == Vendor::amd && device.platform != "rusticl" &&
+         std::any_of(kFamilies.begin(), kFamilies.end(),
+                     [&](std::string_view family) { return device.architecture.starts_with(family); });
+}
+
 Attempt packed(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
   const SeparablePacked& policy = separable_policy(device).packed;
   constexpr std::size_t kWord = 4;
@@ -314,18 +325,24 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
   if (problem.in_alignment < kWord) return "rows do not begin at multiples of 4 bytes";
   const PackedWindow window = packed_window(problem.row_taps, problem.origin(), problem.channels);
   const std::size_t begun = problem.column_taps - 1;
-  const std::size_t cols = kMarchCols * (2 * kMarchCols * begun <= policy.wide_registers ? 2 : 1);
-  const std::size_t words = cols / kWord + window.words - 1;
+  const bool wide = 2 * kMarchCols * begun <= policy.wide_registers && problem.in_alignment >= 2 * kWord;
+  const std::size_t cols = kMarchCols * (wide ? 2 : 1), vector = cols / kWord;
+  // Of a row, by loads of as many words as a work-item has columns.
+  const std::size_t skipped = round_up(window.left, vector) - window.left;
+  const std::size_t words = round_up(skipped + vector + window.words - 1, vector);
   if (begun * cols > policy.most_registers || policy.step * words > policy.most_registers ||
       (2 + 4 * window.words + problem.column_taps) * kWord > kFewWeightsBytes ||
       problem.row_elements() > kMarchMost || problem.height > kMarchMost) {
     return formatted("a window of {} x {} needs too many registers, or too many weights", problem.row_taps,
                      problem.column_taps);
   }
+  if (problem.row_elements() < kWord * words)
+    return formatted("rows have fewer than {} bytes, which a work-item loads", kWord * words);
   const std::size_t group =
-      group_for(device, wanted == 0 ? policy.group : wanted, policy.step * words * kWord, kOwnBytes);
+      group_for(device, wanted == 0 ? policy.group : wanted, kWord * words * sizeof(int), kOwnBytes);
   if (group == 0) return no_tile_fits(device);
-  const std::size_t registers = round_up(policy.own_registers + begun * cols + policy.step * words, 8);
+  const std::size_t registers = round_up(
+      (wide ? policy.own_registers_of_wide : policy.own_registers) + begun * cols + policy.step * words, 8);
   const std::size_t a_unit =
       policy.registers_a_unit == 0 ? policy.groups_a_unit : policy.registers_a_unit / (registers * group);
   const std::size_t across = divide_up(problem.row_elements(), cols);  // work-items of a row
@@ -338,7 +355,7 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
   plan.tile_rows = policy.step;
   plan.tile_cols = plan.vector_width = cols;
   plan.items_per_work_item = policy.step * cols;
-  plan.local_bytes = policy.step * words * kWord * group;
+  plan.local_bytes = kWord * words * sizeof(int) * group;
   define(plan, {{"GROUP", group},
                 {"COLS", cols},
                 {"STEP", policy.step},
@@ -347,6 +364,7 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
                 {"COLUMN_TAPS", problem.column_taps},
                 {"VECTOR_OUT", in_vectors(cols, problem.out, problem.out_alignment) ? 1 : 0}});
   if (is_nvidia_gpu(device) && compute_capability(device) >= 61) define(plan, "DOT_PRODUCTS", 1);
+  if (has_amd_dot_products(device)) define(plan, "DOT_PRODUCTS", 2);
   plan.numbers = {{"band", band}};
   plan.reason = "four products by one instruction along rows, two down columns; all sums stay in registers";
   return plan;
@@ -362,25 +380,31 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
   return cpu(device, problem);
 }
 
-std::vector<std::string_view> preference(const Device& device, const SeparableProblem& /*problem*/,
+std::vector<std::string_view> preference(const Device& device, const SeparableProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
-  if (separable_policy(device).packed.used) return {"cpu", "packed", "march", "tiled", "two_pass"};
+  const SeparablePacked& packed = separable_policy(device).packed;
+  if (std::max(problem.row_taps, problem.column_taps) <= packed.most_taps)
+    return {"cpu", "packed", "march", "tiled", "two_pass"};
   return {"cpu", "march", "tiled", "two_pass"};
 }
 
-std::string why_not(const Device& /*device*/, const SeparableProblem& problem, std::string_view variant,
+std::string why_not(const Device& device, const SeparableProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
-  if (variant == "packed") return "not measured on this device";
+  if (variant == "packed")
+    return separable_policy(device).packed.most_taps == 0
+               ? "not measured on this device"
+               : "for windows of so many weights it was not measured";
   return "its local memory is read and written for every step of both passes";
 }
 
 const Evidence& evidence(const Device& device, const SeparableProblem& /*problem*/, const Plan& plan) {
   const SeparablePolicy& policy = separable_policy(device);
+  if (plan.variant == "packed") return policy.of_packed;
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
 

@@ -29,18 +29,19 @@ struct SeparableMarch {
 
 /// Of "packed": how work-items share a problem.
 struct SeparablePacked {
-  bool runs = true;         ///< its sums would stay in registers
-  bool used = false;        ///< by plans' own choice, where it runs
-  std::size_t group = 128;  ///< work-items
-  std::size_t step = 4;     ///< rows that a work-item reads ahead of time
+  bool runs = true;           ///< its sums would stay in registers
+  std::size_t most_taps = 0;  ///< of a row and of a column up to which plans choose it, where it runs
+  std::size_t group = 128;    ///< work-items
+  std::size_t step = 4;       ///< rows that a work-item reads ahead of time
   std::size_t wide_registers =
       32;  ///< 8 columns a work-item, not 4, if sums that have begun take so many at most
-  std::size_t most_registers = 96;   ///< for sums that have begun
-  std::size_t own_registers = 56;    ///< for addresses, weights and what is being summed
-  std::size_t registers_a_unit = 0;  ///< of 4 bytes; 0: not known
-  std::size_t groups_a_unit = 8;     ///< that are taken to run at once where registers are not known
-  std::size_t least_band = 32;       ///< rows
-  std::size_t most_rounds = 8;       ///< of resident groups, in which a launch is imagined
+  std::size_t most_registers = 96;         ///< for sums that have begun
+  std::size_t own_registers = 56;          ///< for addresses, weights and what is being summed
+  std::size_t own_registers_of_wide = 24;  ///< the same where a work-item has 8 columns
+  std::size_t registers_a_unit = 0;        ///< of 4 bytes; 0: not known
+  std::size_t groups_a_unit = 8;           ///< that are taken to run at once where registers are not known
+  std::size_t least_band = 32;             ///< rows
+  std::size_t most_rounds = 8;             ///< of resident groups, in which a launch is imagined
 };
 
 /// Of "tiled".
@@ -52,6 +53,7 @@ struct SeparableTile {
 struct SeparablePolicy {
   When when;
   Evidence evidence;  ///< of "march"
+  Evidence of_packed = {.what = "no measurement: a Hopper's sizes"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;  ///< work-items of the other variants
   SeparableMarch march;
@@ -66,17 +68,23 @@ struct SeparablePolicy {
 // 0.81 and 0.81, 8 0.79 and 0.79: 4 rows of 4 columns make 64 bytes a work-item that are under way. Of an 8th
 // of the registers a group more or less is resident, so that the rows of a band follow from them.
 //
-// packed: on the H100, 8192 x 8192 bytes, Gaussian 5 x 5, 9 x 9 and 15 x 15: 0.279, 0.428 and 0.839 ms, march
-// 0.130, 0.177 and 0.226, although a multiprocessor there makes 71 dot products a clock, as many as
-// multiplications.
+// packed on the H200, 8192 x 8192 bytes, Gaussian 3 x 3, 5 x 5, 9 x 9 and 15 x 15: 0.061, 0.070, 0.084 and
+// 0.147 ms, march 0.111, 0.126, 0.175 and 0.226; 512 x 512, 5 x 5 0.014 and 0.021 ms; 4096 x 4096, 21 x 21
+// 0.070 and 0.092. own_registers of 56 and 24 with 8 columns, 5 x 5: 0.083 and 0.070, with 4 columns, 11 x
+// 11: 0.109 and 0.122. 2 rows of 8 columns, 5 x 5: 0.074; 4 rows of 4 columns 0.073; groups of 64 0.071.
+// Work-items at the edges are the last to end: without them 5 x 5 would take 0.050 ms, 15 x 15 0.115.
 inline constexpr SeparablePolicy kSeparablePolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
                   .driver = "580.159",
                   .what = "8192 x 8192, Gaussian 5 x 5 and 15 x 15 of float, and of uint8",
                   .share = "0.84 and 0.81, 0.29 and 0.16 of copy"},
+     .of_packed = {.device = "H200",
+                   .driver = "580.159",
+                   .what = "8192 x 8192 uint8, Gaussian 5 x 5 and 15 x 15",
+                   .share = "0.51 and 0.25 of copy"},
      .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4},
-     .packed = {.registers_a_unit = 65536}},
+     .packed = {.most_taps = 21, .registers_a_unit = 65536}},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},

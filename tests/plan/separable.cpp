@@ -63,8 +63,21 @@ TEST_CASE("plan separable: packed products of bytes where all weights are whole 
   CHECK(refused());
   bytes.fixed_point = true;
   CHECK(smem::plan_separable(device, bytes, packed).vector_width == 8);
+  CHECK(smem::plan_separable(device, bytes).variant == "packed");
   bytes.row_taps = bytes.column_taps = 15;
   CHECK(smem::plan_separable(device, bytes, packed).vector_width == 4);
+  const auto has_products = [&](const smem::Device& one, const char* kind) {
+    return smem::plan_separable(one, bytes, packed).build_options().find(kind) != std::string::npos;
+  };
+  CHECK(has_products(device, "DOT_PRODUCTS=1"));
+  smem::Device amd = device;
+  amd.vendor = smem::Vendor::amd;
+  amd.architecture = "gfx90a";
+  CHECK(has_products(amd, "DOT_PRODUCTS=2"));
+  amd.architecture = "gfx1010";
+  CHECK_FALSE(has_products(amd, "DOT_PRODUCTS"));
+  amd.architecture = "gfx90a", amd.platform = "rusticl";
+  CHECK_FALSE(has_products(amd, "DOT_PRODUCTS"));
   bytes.row_taps = bytes.column_taps = 31;  // too many sums at once
   CHECK(refused());
   bytes.row_taps = bytes.column_taps = 5;
@@ -135,6 +148,39 @@ TEST_CASE("plan box: sums anew in small boxes, keeps the rows of large ones wher
   CHECK(smem::plan_box(small, smem::BoxProblem::of(image(1), 50)).variant == "two_pass");
   CHECK(smem::plan_box(small, smem::BoxProblem::of(image(1), 1), {.variant = "march"}).work_items() == 4);
   CHECK(smem::plan_box(device, smem::BoxProblem::of(image(1), 5000)).variant == "two_pass");
+}
+
+TEST_CASE("plan box: boxes of bytes by shuffles, where a warp has room for them") {
+  const smem::Device device = gpu();
+  smem::SeparableProblem bytes = image(1);
+  bytes.in = bytes.out = smem::Scalar::uint8;
+  const smem::PlanOverrides shuffle{.variant = "shuffle"};
+  const auto plan = [&](std::size_t across, std::size_t down, const smem::PlanOverrides& fixed = {}) {
+    return smem::plan_box(device, smem::BoxProblem::of(bytes, {across, down}), fixed);
+  };
+  CHECK(plan(50, 50).variant == "shuffle");
+  CHECK(plan(50, 50, {.work_items = 64}).work_items() == 64);
+  CHECK(plan(50, 50, {.variant = "shuffle", .work_items = 256}).work_items() == 256);
+  CHECK_THROWS_AS(plan(50, 50, {.variant = "shuffle", .work_items = 48}), smem::Error);
+  CHECK(plan(7, 7).variant == "shuffle");
+  CHECK(plan(1, 1).kernel_file != "blur/box_shuffle.cl");
+  CHECK(plan(51, 50).variant == "march");
+  CHECK(plan(50, 51).variant == "march");
+  // Halos of 24 of 32 work-items; sums of 257 rows; what fits no float.
+  CHECK_NOTHROW(plan(190, 50, shuffle));
+  CHECK_THROWS_AS(plan(193, 50, shuffle), smem::Error);
+  CHECK_NOTHROW(plan(50, 128, shuffle));
+  CHECK_THROWS_AS(plan(50, 129, shuffle), smem::Error);
+  CHECK(plan(50, 50).build_options().find("SMALL_SUMS=1") != std::string::npos);
+  CHECK(plan(100, 100, shuffle).build_options().find("SMALL_SUMS=0") != std::string::npos);
+  bytes.out = smem::Scalar::float32;
+  CHECK(plan(50, 50).variant == "march");
+  bytes.out = smem::Scalar::uint8;
+  bytes.channels = 3;
+  CHECK(plan(50, 50).variant == "march");
+  bytes.channels = 1;
+  bytes.in_alignment = 8;
+  CHECK(plan(50, 50).variant == "march");
 }
 
 TEST_CASE("plan box: a work-group that is fixed by hand is launched, or refused") {

@@ -28,12 +28,20 @@ struct FilterGrids {
   smem::Scalar in = smem::Scalar::float32, out = smem::Scalar::float32;
   smem::GridSize size, out_size;  ///< out_size of width 0: as size
   std::size_t channels = 1, batch = 1;
-  bool gaps = false;  ///< odd offsets and pitches, else packed
+  bool gaps = false;        ///< odd offsets and pitches, else packed
+  std::size_t aligned = 0;  ///< not 0: offsets and pitches are multiples of it, with gaps after rows
   smem::Boundary boundary = smem::Boundary::zero;
   double value = 0;
 
   smem::GridLayout layout(const smem::GridSize& cells, std::size_t more) const {
     smem::GridLayout layout{.channels = channels, .batch = batch};
+    if (aligned != 0) {
+      layout.offset = aligned;
+      layout.pitch = (cells.width * channels / aligned + 1) * aligned;
+      layout.plane = cells.height * layout.pitch;
+      layout.batch_stride = cells.depth * layout.plane;
+      return layout;
+    }
     if (!gaps) return layout;
     layout.offset = 3 + more;
     layout.pitch = cells.width * channels + 5 + more;
@@ -46,7 +54,10 @@ struct FilterGrids {
     return fmt::format(
         "{} -> {}, {} x {} x {} cells of {} channels, batch {}{}, boundary {} {}; SMEM_SEED={}",
         smem::name_of(in), smem::name_of(out), size.width, size.height, size.depth, channels, batch,
-        gaps ? ", with gaps" : "", smem::name_of(boundary), value, seed());
+        aligned != 0 ? fmt::format(", rows at multiples of {}", aligned)
+        : gaps       ? ", with gaps"
+                     : "",
+        smem::name_of(boundary), value, seed());
   }
 };
 

@@ -1,0 +1,329 @@
+// Mean of a box of bytes in the registers of warps, without barriers and local memory.
+//
+// A warp has a strip of 512 columns, 16 neighbouring ones a work-item, and goes down a band of rows. A work-item keeps the sums of its columns
+// over the rows of a box, two sums of 16 bits in a word: for each row it adds the row that enters the box and subtracts the one that has left
+// it. Both are loaded STEP rows ahead of time; the row that leaves mostly comes from the cache.
+//
+// The sums of a row become prefix sums along the warp, within a work-item and, by shuffles, of the work-items before it. The sum of a box is
+// the difference of two prefix sums ROW_TAPS columns apart: one is the work-item's own, the other comes by a shuffle. So a work-item computes the
+// means of the boxes that begin after its columns. Their centers are SHIFT columns to the right: shuffles move the bytes there, so that
+// each work-item writes 16 aligned bytes. See also box_march.cl.
+//
+// All work-items load whole vectors that lie in their rows, so that no branch stands between a load and its use. At the edges bytes are
+// replaced when they are used, from the places of the boundary condition.
+//
+// Rows begin at multiples of 16 bytes, and have 16 or more. A box has at most 257 rows, so that a column's sum has 16 bits. Launch: one dimension,
+// GROUP work-items a group, whole warps of 32; warp w computes strips of `band` rows: w, w + warps, ... Without SHUFFLES a group is one warp,
+// and shuffles are emulated in local memory.
+#ifndef ELEMENT
+#define ELEMENT uchar
+#endif
+#ifndef RESULT
+#define RESULT uchar
+#define RESULT_INTEGER 1
+#endif
+#include "common/work_group.clh"
+#include "separable/arguments.clh"
+
+#ifndef GROUP
+#define GROUP 32
+#endif
+#ifndef STEP
+#define STEP 2  // rows
+#endif
+#ifndef ROW_TAPS
+#define ROW_TAPS 101
+#endif
+#ifndef SMALL_SUMS
+#define SMALL_SUMS 0  // 1: sums of boxes are less than 2^23
+#endif
+#ifndef VECTOR_OUT
+#define VECTOR_OUT 1  // 1: rows of results begin at multiples of 16 bytes
+#endif
+#ifndef SHUFFLES
+#define SHUFFLES 0  // 1: NVIDIA's shuffles
+#endif
+#define COLS 16     // columns of a work-item
+#define RADIUS (ROW_TAPS / 2)
+#define SHIFT (RADIUS + 1)  // columns from a box's prefix sum before it to its center
+#define LANES_LEFT ((SHIFT + COLS - 1) / COLS)     // work-items of a warp without results
+#define LANES_RIGHT ((RADIUS + COLS - 1) / COLS)
+#define RESULTS ((32 - LANES_LEFT - LANES_RIGHT) * COLS)  // columns of a strip with results
+
+#if SHUFFLES
+#include "nvidia/bytes.clh"
+#include "nvidia/shuffle.clh"
+#else
+#define WARP 32
+static inline uint low_bytes(uint a, uint b, uint c, uint d) { return (a & 255) | (b & 255) << 8 | (c & 255) << 16 | d << 24; }
+#endif
+
+// Words that the work-items of a warp have for each other. By all of them: with SHUFFLES words stay in registers, else share_words() puts them
+// into local memory, one row of WARP for each. Its loops are written out: PoCL 3.1 loses private arrays in them.
+typedef uint shared_words[WARP];
+GROUP_FUNCTION void share_words(local shared_words* shared, uint first, const uint* words, uint count, uint lane) {
+#if !SHUFFLES
+#pragma unroll
+  for (uint n = 0; n < count; ++n) shared[first + n][lane] = words[n];
+#endif
+  (void)shared, (void)first, (void)words, (void)count, (void)lane;
+}
+GROUP_FUNCTION void wait_for_words(void) {
+#if !SHUFFLES
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+}
+// Word n, which is `word` here, of the work-item `by` lanes before, or after; any word where there is none.
+GROUP_FUNCTION uint word_before(local const shared_words* shared, uint n, uint word, uint by, uint lane) {
+#if SHUFFLES
+  (void)shared, (void)n, (void)lane;
+  return shuffle_up(word, by);
+#else
+  (void)word;
+  return shared[n][lane >= by ? lane - by : 0];
+#endif
+}
+GROUP_FUNCTION uint word_after(local const shared_words* shared, uint n, uint word, uint by, uint lane) {
+#if SHUFFLES
+  (void)shared, (void)n, (void)lane;
+  return shuffle_down(word, by);
+#else
+  (void)word;
+  return shared[n][min(lane + by, (uint)WARP - 1)];
+#endif
+}
+
+// Loads the vectors of STEP rows from row `first_row` on; a row beyond the edges is another one of the plane. `from`: in row 0.
+INLINED void load_rows(uint4 v[STEP], global const uchar* from, ulong pitch, int first_row, int rows) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k)
+    v[k] = *(global const uint4*)(from + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch);
+}
+
+// Replaces the vectors of STEP rows by the bytes that the boundary condition puts there, at `places` in a row. All loads are made, wherever
+// they are from, since branches would let each wait for the one before.
+INLINED void replace_vectors(uint4 v[STEP], const int places[COLS], global const uchar* plane, ulong pitch, int first_row, int rows, uint beyond) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+    global const uchar* from = plane + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch;
+    uint word[4];
+#pragma unroll
+    for (uint n = 0; n < 4; ++n) {
+      word[n] = 0;
+#pragma unroll
+      for (uint b = 0; b < 4; ++b) {
+        const int place = places[4 * n + b];
+        const uint byte = from[max(place, 0)];
+        word[n] |= (BOUNDARY > 1 || place >= 0 ? byte : beyond) << 8 * b;
+      }
+    }
+    v[k] = (uint4)(word[0], word[1], word[2], word[3]);
+  }
+}
+
+// Replaces the vectors of rows without a place in the plane.
+INLINED void replace_rows(uint4 v[STEP], int first_row, int rows, uint beyond) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k)
+    if (place_in_few(first_row + (int)k, rows) < 0) v[k] = (uint4)(beyond * 0x01010101u);
+}
+
+// The bytes of columns 0, 2 and of columns 1, 3 of four, as two numbers of 16 bits.
+INLINED uint4 even_columns(uint4 v) { return v & 0x00ff00ffu; }
+INLINED uint4 odd_columns(uint4 v) { return v >> 8 & 0x00ff00ffu; }
+
+// Prefix sums over the columns of a work-item.
+INLINED void sum_columns(uint prefix[COLS], uint4 even, uint4 odd) {
+  const uint e[4] = {even.s0, even.s1, even.s2, even.s3}, o[4] = {odd.s0, odd.s1, odd.s2, odd.s3};
+  uint sum = 0;
+#pragma unroll
+  for (uint n = 0; n < 4; ++n) {
+    prefix[4 * n] = sum + (e[n] & 0xffff);
+    prefix[4 * n + 1] = prefix[4 * n] + (o[n] & 0xffff);
+    prefix[4 * n + 2] = prefix[4 * n + 1] + (e[n] >> 16);
+    sum = prefix[4 * n + 3] = prefix[4 * n + 2] + (o[n] >> 16);
+  }
+}
+
+// How sums are divided by the area, an odd number, and rounded to the nearest.
+typedef struct {
+  uint area, inverse, shift;  // divide_word() of blur/box.clh
+  float reciprocal;
+} mean_divisor;
+
+// A mean in the low byte of a word, with undefined bits above it. With SMALL_SUMS by a float: its error is at most 255 * 2^-24, and no mean is
+// nearer than 1 / (2 * area) to the middle of two whole numbers, which is more where 255 * area < 2^23.
+INLINED uint mean_bits(uint sum, mean_divisor d) {
+#if SMALL_SUMS
+  return as_uint(fma(as_float(sum | 0x4b000000u) - 0x1p23f, d.reciprocal, 0x1p23f));
+#else
+  const uint wanted = sum + d.area / 2, quotient = mul_hi(wanted, d.inverse) >> d.shift;
+  return quotient - (quotient * d.area > wanted ? 1u : 0u);
+#endif
+}
+
+// The sums of the work-items before this one. `totals`: of each of STEP rows.
+GROUP_FUNCTION void sum_before(uint before[STEP], const uint totals[STEP], local shared_words* shared, uint lane) {
+#if SHUFFLES
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) before[k] = totals[k];
+#pragma unroll
+  for (uint by = 1; by < WARP; by *= 2)
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k) {
+      const uint left = shuffle_up(before[k], by);
+      if (lane >= by) before[k] += left;
+    }
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) before[k] -= totals[k];
+  (void)shared;
+#else
+  share_words(shared, 0, totals, STEP, lane);
+  wait_for_words();
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+    before[k] = 0;
+    for (uint n = 0; n < lane; ++n) before[k] += shared[k][n];
+  }
+  wait_for_words();
+#endif
+}
+
+// The means of the boxes that begin after the work-item's columns, four in a word. `before`: the sum of all columns before the work-item's,
+// `prefix`: of its own, which are shared words, the last of COLS + 1.
+GROUP_FUNCTION void find_means(uint means[4], const uint prefix[COLS], uint before, mean_divisor d, local const shared_words* shared, uint lane) {
+  // The last column of a box is another work-item's: ROW_TAPS / COLS lanes after, or one more.
+  const uint nearer = word_after(shared, COLS, before, ROW_TAPS / COLS, lane) - before;
+  const uint farther = word_after(shared, COLS, before, ROW_TAPS / COLS + 1, lane) - before;
+#pragma unroll
+  for (uint n = 0; n < 4; ++n) {
+    uint mean[4];
+#pragma unroll
+    for (uint b = 0; b < 4; ++b) {
+      const uint c = 4 * n + b, last = c + ROW_TAPS % COLS;
+      const uint end = word_after(shared, last % COLS, prefix[last % COLS], ROW_TAPS / COLS + last / COLS, lane);
+      mean[b] = mean_bits(end - prefix[c] + (last < COLS ? nearer : farther), d);
+    }
+    means[n] = low_bytes(mean[0], mean[1], mean[2], mean[3]);
+  }
+}
+
+// The means whose boxes have their centers in the work-item's columns. `means`: the work-item's own, which are shared words.
+GROUP_FUNCTION void move_means(uint moved[4], const uint means[4], local const shared_words* shared, uint lane) {
+  uint r[8];  // of the two work-items that have them
+#pragma unroll
+  for (uint n = 0; n < 4; ++n) {
+    r[4 + n] = SHIFT / COLS > 0 ? word_before(shared, n, means[n], SHIFT / COLS, lane) : means[n];
+    r[n] = 4 - n <= (SHIFT % COLS + 3) / 4 ? word_before(shared, n, means[n], SHIFT / COLS + 1, lane) : 0;
+  }
+#pragma unroll
+  for (uint n = 0; n < 4; ++n) {
+    const uint word = 4 + n - SHIFT % COLS / 4, bits = SHIFT % 4 * 8;
+    moved[n] = bits == 0 ? r[word] : r[word] << bits | r[word - 1] >> (32 - bits) % 32;
+  }
+}
+
+// Writes the results whose bits are set.
+INLINED void store_row(global uchar* to, const uint means[4], uint written) {
+  if (VECTOR_OUT && written == 0xffff) {
+    *(global uint4*)to = (uint4)(means[0], means[1], means[2], means[3]);
+  } else if (written != 0) {
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c)
+      if (written >> c & 1) to[c] = (uchar)(means[c / 4] >> c % 4 * 8);
+  }
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void box_shuffle(SEPARABLE_ARGUMENTS) {
+  (void)row_origin, (void)streaming, (void)scratch;
+#if SHUFFLES
+  local shared_words* const shared = 0;
+#else
+  local shared_words shared[STEP * (COLS + 1)];
+#endif
+  const uint lane = get_local_id(0) % WARP, beyond = (uint)value_beyond(weights);
+  mean_divisor divisor;
+  divisor.area = row_taps * column_taps;
+  divisor.shift = 31 - clz(divisor.area);
+  divisor.inverse = (uint)(((1ul << (32 + divisor.shift)) + divisor.area - 1) / divisor.area);
+  divisor.reciprocal = 1 / (float)divisor.area;
+  const ulong across = (end_col + RESULTS - 1) / RESULTS, bands = (end_row - first_row + band - 1) / band;
+  for (ulong t = get_global_id(0) / WARP; t < across * bands * planes; t += get_global_size(0) / WARP) {
+    const ulong line = t / across, p = line / bands;
+    const int first = (int)((t - line * across) * RESULTS) + ((int)lane - LANES_LEFT) * COLS;  // the work-item's first column
+    const ulong top = first_row + (line - p * bands) * band;
+    const int height = (int)min((ulong)band, end_row - top), first_read = (int)top - (int)column_origin;
+    global const uchar* plane = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
+    global uchar* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top * out_pitch + (ulong)(long)first);
+
+    uint written = 0;  // one bit for each column
+    if (lane >= LANES_LEFT && lane < WARP - LANES_RIGHT)
+      for (uint c = 0; c < COLS; ++c)
+        if (first + (int)c >= (int)first_col && first + (int)c < (int)end_col) written |= 1u << c;
+    const int loaded = clamp(first, 0, (int)width / COLS * COLS - COLS);
+    const bool at_edge = loaded != first && first < (int)width + RADIUS;  // of others no result has anything
+    int places[COLS];
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c) places[c] = at_edge ? place_in_few(first + (int)c, (int)width) : 0;
+
+    // The first box's rows without the last one.
+    uint4 even = 0, odd = 0, enter[STEP], leave[STEP];
+    for (int r = 0; r + 1 < (int)column_taps; r += STEP) {
+      load_rows(enter, plane + loaded, in_pitch, first_read + r, (int)rows);
+      if (at_edge) replace_vectors(enter, places, plane, in_pitch, first_read + r, (int)rows, beyond);
+      if (BOUNDARY < 2) replace_rows(enter, first_read + r, (int)rows, beyond);
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k)
+        if (r + (int)k + 1 < (int)column_taps) even += even_columns(enter[k]), odd += odd_columns(enter[k]);
+    }
+    const int entering = first_read + (int)column_taps - 1;
+    load_rows(enter, plane + loaded, in_pitch, entering, (int)rows);
+    load_rows(leave, plane + loaded, in_pitch, first_read, (int)rows);
+    for (int y = 0; y < height; y += STEP) {
+      if (at_edge) {
+        replace_vectors(enter, places, plane, in_pitch, entering + y, (int)rows, beyond);
+        replace_vectors(leave, places, plane, in_pitch, first_read + y, (int)rows, beyond);
+      }
+      if (BOUNDARY < 2) {
+        replace_rows(enter, entering + y, (int)rows, beyond);
+        replace_rows(leave, first_read + y, (int)rows, beyond);
+      }
+      uint prefix[STEP][COLS], totals[STEP], before[STEP];
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) {
+        even += even_columns(enter[k]), odd += odd_columns(enter[k]);
+        sum_columns(prefix[k], even, odd);
+        even -= even_columns(leave[k]), odd -= odd_columns(leave[k]);
+      }
+      if (y + STEP < height) {
+        load_rows(enter, plane + loaded, in_pitch, entering + y + STEP, (int)rows);
+        load_rows(leave, plane + loaded, in_pitch, first_read + y + STEP, (int)rows);
+      }
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) totals[k] = prefix[k][COLS - 1];
+      sum_before(before, totals, shared, lane);
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) {
+        share_words(shared, k * (COLS + 1), prefix[k], COLS, lane);
+        share_words(shared, k * (COLS + 1) + COLS, before + k, 1, lane);
+      }
+      wait_for_words();
+      uint means[STEP][4];
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) find_means(means[k], prefix[k], before[k], divisor, shared + k * (COLS + 1), lane);
+      wait_for_words();
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) share_words(shared, 4 * k, means[k], 4, lane);
+      wait_for_words();
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) {
+        uint moved[4];
+        move_means(moved, means[k], shared + 4 * k, lane);
+        if (y + (int)k < height) store_row(to, moved, written);
+        to += out_pitch;
+      }
+      wait_for_words();  // the next rows' words take their place
+    }
+  }
+}
