@@ -197,20 +197,21 @@ GROUP_FUNCTION void multiply_row(local float* row, float factor) {
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void attention_cpu(ATTENTION_ARGUMENTS) {
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   local float q_tile[TILE_M * HEAD_SIZE] __attribute__((aligned(64)));
   local float k_tile[TILE_N * HEAD_SIZE] __attribute__((aligned(64)));
   local float v_tile[TILE_N * SUMS] __attribute__((aligned(64)));
   local float weights[TILE_M * TILE_N] __attribute__((aligned(64)));
   local float sums[TILE_M * SUMS] __attribute__((aligned(64)));
   local float largest[TILE_M], total[TILE_M];
-  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
+  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
   if (at.rows == 0) return;  // no barrier follows
   const uint blocks = (at.rows + BLOCK_M - 1) / BLOCK_M;
 
   for (uint r = 0; r < blocks * BLOCK_M; ++r) {
     const uint row = at.row + min(r, at.rows - 1);
-    load_query(q_tile + r * HEAD_SIZE, q + ROW_PLACE(at, row, q), scale);
-    largest[r] = FIRST_LARGEST(at, row);
+    load_query(q_tile + r * HEAD_SIZE, q + row_place(&a, &a.of_q, &at, row), scale);
+    largest[r] = first_largest(&a, &at, row);
     total[r] = first_sum(largest[r], largest[r]);
     for (uint c = 0; c < SUMS; ++c) sums[r * SUMS + c] = 0;
   }
@@ -222,10 +223,10 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
     for (int first = 0; first < keys_here; first += BLOCK_N) {
       ulong places[BLOCK_N];
       const uint wide = min(BLOCK_N, keys_here - first);
-      for (uint j = 0; j < wide; ++j) places[j] = KEY_PLACE(at, t + first + j, k);
+      for (uint j = 0; j < wide; ++j) places[j] = key_place(&a, &a.of_k, &at, t + first + j);
       pack_keys(k_tile + first * HEAD_SIZE, k, places, wide);
     }
-    for (int j = 0; j < keys_here; ++j) pack_value(v_tile + j * BLOCK_N, v + KEY_PLACE(at, (uint)(t + j), v));
+    for (int j = 0; j < keys_here; ++j) pack_value(v_tile + j * BLOCK_N, v + key_place(&a, &a.of_v, &at, (uint)(t + j)));
 
     for (uint block = 0; block < blocks; ++block) {
       const uint first_row = block * BLOCK_M, last_row = at.row + min(first_row + BLOCK_M, at.rows) - 1;
@@ -239,10 +240,10 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
         const int own = own_key(&at, row / group);
         row_limits seen;
         seen.own = own - t, seen.first = first_seen(own, left) - t, seen.end = end_seen(own, at.keys, right) - t, seen.sinks = sinks - t;
-        seen.cap = cap, seen.slope = SLOPES ? LOG2_E * OF_HEAD(at, row, slopes) : 0;
+        seen.cap = cap, seen.slope = LOG2_E * slope_of(&a, &at, row);
         local float* logits = weights + r * TILE_N;
         const float before = largest[r];
-        const float most = fmax(before, finish_logits(logits, count, &seen, bias + BIAS_PLACE(at, row) + t));
+        const float most = fmax(before, finish_logits(logits, count, &seen, bias_of(&a, &at, row) + t));
         const float shift = shift_of(most);
         const float more = make_weights(logits, count, shift);
         if (most != before) {
@@ -260,7 +261,7 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
 
   for (uint r = 0; r < at.rows; ++r) {
     multiply_row(sums + r * SUMS, share_of(total[r]));
-    store_run(out, ROW_PLACE(at, at.row + r, out), sums + r * SUMS, VALUE_SIZE);
-    if (LSE) lse[LSE_PLACE(at, at.row + r)] = lse_of(largest[r], total[r]);
+    store_run(out, row_place(&a, &a.of_out, &at, at.row + r), sums + r * SUMS, VALUE_SIZE);
+    if (LSE) lse[lse_place(&a, &at, at.row + r)] = lse_of(largest[r], total[r]);
   }
 }

@@ -90,56 +90,87 @@ static inline packed_vector widen(raw_pack raw) {
 }
 #include "attention/split.clh"
 
-// Where the keys of the work-item's team are, of the turn that begins with number t of those that are seen.
+// Where the keys of a work-item's team are, of a turn: their tokens, and with PAGED the pages of these.
+typedef struct {
+  uint tokens[KEYS_EACH];
 #if PAGED
-#define LOCATE_KEYS(t)                                                                                            \
-  UNROLLED                                                                                                        \
-  for (uint e = 0; e < KEYS_EACH; ++e) {                                                                          \
-    const uint j = key_at(&seen, min((t) + e * TEAMS + team, to - 1));                                            \
-    pages_here[e] = min(table[table_offset + at.sequence * table_pitch + j / page_size], pages - 1);              \
-    tokens[e] = j % page_size;                                                                                    \
-  }
-#define VECTOR_PLACE(e, view) (view##_offset + pages_here[e] * view##_batch + at.head * view##_head + tokens[e] * view##_token)
-#else
-#define LOCATE_KEYS(t)                     \
-  UNROLLED                                 \
-  for (uint e = 0; e < KEYS_EACH; ++e) tokens[e] = at.first_key + key_at(&seen, min((t) + e * TEAMS + team, to - 1));
-#define VECTOR_PLACE(e, view) (view##_offset + at.sequence * view##_batch + at.head * view##_head + tokens[e] * view##_token)
+  uint pages[KEYS_EACH];
 #endif
+} key_places;
+// Of the turn that begins with number t of the keys that are seen.
+GROUP_FUNCTION void locate_keys(key_places* keys, const attention_arguments* restrict a, const key_piece* restrict piece, uint t, uint team) {
+  const place* const at = &piece->tile.at;
+  UNROLLED
+  for (uint e = 0; e < KEYS_EACH; ++e) {
+    const uint j = key_at(&piece->tile.seen, min(t + e * TEAMS + team, piece->to - 1));
+#if PAGED
+    keys->pages[e] = page_of_key(a, at, j);
+    keys->tokens[e] = j % a->page_size;
+#else
+    (void)a;
+    keys->tokens[e] = at->first_key + j;
+#endif
+  }
+}
+static inline ulong vector_place(const row_layout* restrict view, const place* restrict at, const key_places* restrict keys, uint e) {
+#if PAGED
+  return token_place(view, at, keys->pages[e], keys->tokens[e]);
+#else
+  return token_place(view, at, at->sequence, keys->tokens[e]);
+#endif
+}
 #if STAGES
-// Starts the copies of the work-item's packs of them, of the turn that begins with t, to where it alone reads them; zeros behind the last key.
-#define PACK_PLACE(stage, n) ((((stage) * KEYS_EACH * (K_STEPS + V_STEPS)) + (n)) * GROUP + item)
-#define START_VECTORS(stage, first, steps, size, view, t)                                              \
-  UNROLLED                                                                                             \
-  for (uint e = 0; e < KEYS_EACH; ++e) {                                                               \
-    const ulong vector = VECTOR_PLACE(e, view);                                                        \
-    UNROLLED                                                                                           \
-    for (uint x = 0; x < (steps); ++x) {                                                               \
-      const uint d = (x * TEAM + lane) * PACK;                                                         \
-      copy_16(local_address(packs + PACK_PLACE(stage, first + e * (steps) + x)), view + vector + d,    \
-              (t) + e * TEAMS + team < to && d < (size) ? 16 : 0);                                     \
-    }                                                                                                  \
+// The work-item's packs of a stage: pack n is number n * GROUP from here on.
+static inline local raw_pack* packs_of(local raw_pack* packs, uint stage, uint item) {
+  return packs + (stage * (KEYS_EACH * (K_STEPS + V_STEPS) * GROUP) + item);
+}
+// Starts the copies of the work-item's packs of the keys or values to where it alone reads them; zeros behind the last key. `steps`: packs of a
+// vector of `size` elements.
+GROUP_FUNCTION void start_vectors(local raw_pack* to, const uint steps, const uint size, global const ELEMENT* from, const row_layout* restrict view,
+                                  const key_piece* restrict piece, const key_places* restrict keys, uint t, uint team, uint lane) {
+  UNROLLED
+  for (uint e = 0; e < KEYS_EACH; ++e) {
+    const ulong vector = vector_place(view, &piece->tile.at, keys, e);
+    UNROLLED
+    for (uint x = 0; x < steps; ++x) {
+      const uint d = (x * TEAM + lane) * PACK;
+      copy_16(local_address(to + (e * steps + x) * GROUP), from + vector + d,
+              t + e * TEAMS + team < piece->to && d < size ? 16 : 0);
+    }
   }
-#define START_TURN(stage, t)                                                            \
-  {                                                                                     \
-    START_VECTORS(stage, 0, K_STEPS, HEAD_SIZE, k, t)                                   \
-    START_VECTORS(stage, KEYS_EACH * K_STEPS, V_STEPS, VALUE_SIZE, v, t)                \
-    end_copies();                                                                       \
-  }
-#define READ_VECTORS(to_packs, stage, first, steps)                                     \
-  UNROLLED                                                                              \
-  for (uint n = 0; n < KEYS_EACH * (steps); ++n) to_packs[n / (steps)][n % (steps)] = packs[PACK_PLACE(stage, first + n)];
+}
+// Of the turn that begins with t, whose keys are `keys`.
+GROUP_FUNCTION void start_turn(local raw_pack* to, const attention_arguments* restrict a, const key_piece* restrict piece, const key_places* restrict keys, uint t,
+                               uint team, uint lane) {
+  start_vectors(to, K_STEPS, HEAD_SIZE, a->k, &a->of_k, piece, keys, t, team, lane);
+  start_vectors(to + KEYS_EACH * K_STEPS * GROUP, V_STEPS, VALUE_SIZE, a->v, &a->of_v, piece, keys, t, team, lane);
+  end_copies();
+}
+GROUP_FUNCTION void read_vectors(raw_pack* to, local const raw_pack* from, const uint steps) {
+  UNROLLED
+  for (uint n = 0; n < KEYS_EACH * steps; ++n) to[n] = from[n * GROUP];
+}
 #else
 // Loads the work-item's packs of them; behind the last key that one again, without branches. Packs behind the last element are others.
-#define LOAD_VECTORS(to_packs, steps, size, view)                                             \
-  UNROLLED                                                                                    \
-  for (uint e = 0; e < KEYS_EACH; ++e) {                                                      \
-    const ulong vector = VECTOR_PLACE(e, view);                                               \
-    UNROLLED                                                                                  \
-    for (uint x = 0; x < (steps); ++x)                                                        \
-      to_packs[e][x] = *(global const raw_pack*)(view + vector + min((x * TEAM + lane) * PACK, (size) - PACK + 0u)); \
+GROUP_FUNCTION void load_vectors(raw_pack* to, const uint steps, const uint size, global const ELEMENT* from, const row_layout* restrict view,
+                                 const key_piece* restrict piece, const key_places* restrict keys, uint lane) {
+  UNROLLED
+  for (uint e = 0; e < KEYS_EACH; ++e) {
+    const ulong vector = vector_place(view, &piece->tile.at, keys, e);
+    UNROLLED
+    for (uint x = 0; x < steps; ++x) to[e * steps + x] = *(global const raw_pack*)(from + vector + min((x * TEAM + lane) * PACK, size - PACK));
   }
+}
 #endif
+
+// Copies the queries of a tile to local memory.
+GROUP_FUNCTION void load_rows(local float* rows, const attention_arguments* restrict a, const place* restrict at, uint item) {
+  for (uint n = item; n < Q_ROOM; n += GROUP) {
+    const uint d = n % (K_STEPS * TEAM * PACK), r = n / (K_STEPS * TEAM * PACK);
+    const ulong row = row_place(a, &a->of_q, at, at->row + min(r, at->rows - 1));
+    rows[Q_PLACE(r, d / (TEAM * PACK), d / PACK % TEAM, d % PACK)] = d < HEAD_SIZE ? load_value(a->q, row + d) : 0;
+  }
+}
 
 // Multiplies the work-item's packs of keys and rows.
 GROUP_FUNCTION void multiply_keys(float products[KEYS_EACH][ROWS], const raw_pack keys_here[KEYS_EACH][K_STEPS], local const float* rows, uint lane) {
@@ -181,6 +212,35 @@ GROUP_FUNCTION void sum_parts(float* product, local const float* parts, uint i) 
   *product = (sum.s0 + sum.s1) + (sum.s2 + sum.s3);
 }
 
+// A row of a tile, and what it sees.
+typedef struct {
+  int own, first, end;
+  float slope;
+  global const bias_element* biases;
+} row_keys;
+static inline row_keys keys_of_row(const attention_arguments* restrict a, const place* restrict at, uint row) {
+  row_keys x;
+  x.own = own_key(at, row / a->group), x.first = first_seen(x.own, a->left), x.end = end_seen(x.own, at->keys, a->right);
+  x.slope = slope_of(a, at, row);
+  x.biases = bias_of(a, at, row);
+  return x;
+}
+// Makes logits of the parts of the team's products. All that the work-item makes are of row `row`.
+GROUP_FUNCTION void make_logits(local float* logits, local const float* parts, const attention_arguments* restrict a, const key_piece* restrict piece,
+                                const row_keys* restrict row, uint t, uint team, uint lane) {
+  for (uint i = lane; i < LOGITS; i += TEAM) {
+    const uint number = t + i / ROWS * TEAMS + team;
+    const int j = (int)key_at(&piece->tile.seen, number);
+    float x;
+    sum_parts(&x, parts, i);
+    if (number >= piece->to || is_hidden(j, row->first, row->end, a->sinks))
+      x = -INFINITY;
+    else
+      x = logit_of(x, j, row->own, a->scale, a->cap, row->slope, row->biases);
+    logits[i] = x;
+  }
+}
+
 // Takes the values of KEYS_EACH keys, whose logits are `logits`, into the sums of all rows: of those before `to`.
 GROUP_FUNCTION void add_values(packed_vector sums[ROWS][V_STEPS], float* largest, float* total, local const float* logits,
                                const raw_pack values[KEYS_EACH][V_STEPS], uint t, uint team, uint to) {
@@ -217,8 +277,44 @@ GROUP_FUNCTION void add_values(packed_vector sums[ROWS][V_STEPS], float* largest
     }
 }
 
+// Adds up the sums of all teams, and writes them: the results where the group has the whole tile, else to its slot.
+GROUP_FUNCTION void join_teams(local float* parts, local const float* largest_of_teams, local const float* total_of_teams,
+                               const packed_vector sums[ROWS][V_STEPS], const float* largest, const attention_arguments* restrict a, const place* restrict at,
+                               const tile_groups* restrict sharing, uint item) {
+  const uint team = item / TEAM, lane = item % TEAM;
+  UNROLLED
+  for (uint r = 0; r < ROWS; ++r) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float most = -INFINITY, all_total = 0;
+    for (uint i = 0; i < TEAMS; ++i) most = fmax(most, largest_of_teams[i * ROWS + r]);
+    const float shift = shift_of(most), my_factor = exp2(largest[r] - shift);
+    for (uint i = 0; i < TEAMS; ++i) all_total += exp2(largest_of_teams[i * ROWS + r] - shift) * total_of_teams[i * ROWS + r];
+    UNROLLED
+    for (uint x = 0; x < V_STEPS; ++x) {
+      pack part;
+      part.all = sums[r][x] * my_factor;
+      UNROLLED
+      for (uint e = 0; e < PACK; ++e) parts[team * V_WIDTH + (x * TEAM + lane) * PACK + e] = part.each[e];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint c = item; c < VALUE_SIZE; c += GROUP) {
+      float sum = 0;
+      for (uint i = 0; i < TEAMS; ++i) sum += parts[i * V_WIDTH + c];
+      if (sharing->groups > 1)
+        sharing->slot[r * V_SLOT + c] = sum;
+      else if (r < at->rows)
+        store_result(a->out, row_place(a, &a->of_out, at, at->row + r) + c, sum * finish_row(a, at, r, c, most, all_total));
+    }
+    if (sharing->groups > 1 && item == 0) {
+      sharing->slot[ROWS * V_SLOT + 2 * r] = most;
+      sharing->slot[ROWS * V_SLOT + 2 * r + 1] = all_total;
+    }
+  }
+}
+
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_split_keys(SPLIT_ARGUMENTS) {
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   local float rows_here[Q_ROOM] __attribute__((aligned(16)));
   local float parts[ROOM] __attribute__((aligned(16)));
   local float logits[TEAMS * LOGITS] __attribute__((aligned(16)));
@@ -228,6 +324,8 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
   local float largest_of_teams[TEAMS * ROWS], total_of_teams[TEAMS * ROWS];
 #if RAGGED || KEY_LENGTHS
   local uint counts[GROUP];
+#else
+  local uint* const counts = 0;
 #endif
 #if ONE_LAUNCH
   local uint is_last;
@@ -235,20 +333,15 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
   const uint item = get_local_id(0), team = item / TEAM, lane = item % TEAM;
   local float* const my_parts = parts + team * TEAM_STRIDE;
   local float* const my_logits = logits + team * LOGITS;
-  uint all = 0, groups = 0, begin = 0, end = 0, s = 0, before = 0;
-  FIND_WORK(false)
+  work_place sequence;
+  const work_range work = find_work(&sequence, &a, chunk, counts, item, false);
 
-  uint next = begin;
-  while (next < end) {  // uniform in the group
-    SKIP_SEQUENCES(next)
-    FIND_TILE(next)
-    const uint stop = min(end, end_chunk);
-    const uint from = (next - first_chunk) * chunk, to = min((stop - first_chunk) * chunk, seen.count);
-    // The row whose logits the work-item makes of the team's products.
-    const uint my_row = at.row + min(lane % ROWS, at.rows - 1);
-    const int own = own_key(&at, my_row / group), own_first = first_seen(own, left), own_end = end_seen(own, at.keys, right);
-    const float slope = SLOPES ? OF_HEAD(at, my_row, slopes) : 0;
-    global const bias_element* const biases = bias + BIAS_PLACE(at, my_row);
+  uint next = work.begin;
+  while (next < work.end) {  // uniform in the group
+    const key_piece piece = piece_of_chunk(&sequence, &a, chunk, next, work.end);
+    const place* const at = &piece.tile.at;
+    // Of the team's products, the work-item makes logits of this row.
+    const row_keys my_row = keys_of_row(&a, at, at->row + min(lane % ROWS, at->rows - 1));
 
     float largest[ROWS], total[ROWS];
     packed_vector sums[ROWS][V_STEPS];
@@ -260,71 +353,53 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
       for (uint x = 0; x < V_STEPS; ++x) sums[r][x] = 0;
     }
     raw_pack k_packs[KEYS_EACH][K_STEPS], v_packs[KEYS_EACH][V_STEPS];
-    uint tokens[KEYS_EACH];
-#if PAGED
-    uint pages_here[KEYS_EACH];
-#endif
-    if (from < to) {
-      LOCATE_KEYS(from)
+    key_places keys_here;
+    if (piece.from < piece.to) {
+      locate_keys(&keys_here, &a, &piece, piece.from, team);
 #if STAGES
       for (uint i = 0; i + 1 < STAGES; ++i) {
-        START_TURN(i, from + i * TURN)
-        LOCATE_KEYS(from + (i + 1) * TURN)
+        start_turn(packs_of(packs, i, item), &a, &piece, &keys_here, piece.from + i * TURN, team, lane);
+        locate_keys(&keys_here, &a, &piece, piece.from + (i + 1) * TURN, team);
       }
 #else
-      LOAD_VECTORS(k_packs, K_STEPS, HEAD_SIZE, k)
+      load_vectors(k_packs[0], K_STEPS, HEAD_SIZE, a.k, &a.of_k, &piece, &keys_here, lane);
 #endif
     }
-    for (uint n = item; n < ROWS * K_STEPS * TEAM * PACK; n += GROUP) {
-      const uint d = n % (K_STEPS * TEAM * PACK), r = n / (K_STEPS * TEAM * PACK);
-      const ulong row = ROW_PLACE(at, at.row + min(r, at.rows - 1), q);
-      rows_here[Q_PLACE(r, d / (TEAM * PACK), d / PACK % TEAM, d % PACK)] = d < HEAD_SIZE ? load_value(q, row + d) : 0;
-    }
+    load_rows(rows_here, &a, at, item);
     barrier(CLK_LOCAL_MEM_FENCE);
 
     UNUSED uint stage = 0;
-    for (uint t = from; t < to; t += TURN) {
+    for (uint t = piece.from; t < piece.to; t += TURN) {
 #if STAGES
       WAIT_COPIES(STAGES - 2);
-      const uint free_stage = stage == 0 ? STAGES - 1 : stage - 1;
-      START_TURN(free_stage, t + (STAGES - 1) * TURN)
-      LOCATE_KEYS(t + STAGES * TURN)
-      READ_VECTORS(k_packs, stage, 0, K_STEPS)
+      local raw_pack *const read = packs_of(packs, stage, item), *const free = packs_of(packs, stage == 0 ? STAGES - 1 : stage - 1, item);
+      start_turn(free, &a, &piece, &keys_here, t + (STAGES - 1) * TURN, team, lane);
+      locate_keys(&keys_here, &a, &piece, t + STAGES * TURN, team);
+      read_vectors(k_packs[0], read, K_STEPS);
 #else
-      LOAD_VECTORS(v_packs, V_STEPS, VALUE_SIZE, v)
-      LOCATE_KEYS(t + TURN)
+      load_vectors(v_packs[0], V_STEPS, VALUE_SIZE, a.v, &a.of_v, &piece, &keys_here, lane);
+      locate_keys(&keys_here, &a, &piece, t + TURN, team);
 #endif
       float products[KEYS_EACH][ROWS];
       multiply_keys(products, k_packs, rows_here, lane);
 #if !STAGES
-      LOAD_VECTORS(k_packs, K_STEPS, HEAD_SIZE, k)
+      load_vectors(k_packs[0], K_STEPS, HEAD_SIZE, a.k, &a.of_k, &piece, &keys_here, lane);
 #endif
       UNROLLED
       for (uint i = 0; i < LOGITS; ++i) my_parts[i * PART_STRIDE + lane] = products[i / ROWS][i % ROWS];
       TEAM_BARRIER();
-      for (uint i = lane; i < LOGITS; i += TEAM) {
-        const uint number = t + i / ROWS * TEAMS + team;
-        const int j = (int)key_at(&seen, number);
-        float x;
-        sum_parts(&x, my_parts, i);
-        if (number >= to || is_hidden(j, own_first, own_end, sinks))
-          x = -INFINITY;
-        else
-          x = logit_of(x, j, own, scale, cap, slope, biases);
-        my_logits[i] = x;
-      }
+      make_logits(my_logits, my_parts, &a, &piece, &my_row, t, team, lane);
       TEAM_BARRIER();
 #if STAGES
-      READ_VECTORS(v_packs, stage, KEYS_EACH * K_STEPS, V_STEPS)
+      read_vectors(v_packs[0], read + KEYS_EACH * K_STEPS * GROUP, V_STEPS);
       stage = stage + 1 == STAGES ? 0 : stage + 1;
 #endif
-      add_values(sums, largest, total, my_logits, v_packs, t, team, to);
+      add_values(sums, largest, total, my_logits, v_packs, t, team, piece.to);
     }
 #if STAGES
     WAIT_COPIES(0);  // before others go to the same places
 #endif
 
-    // All teams together.
     if (lane == 0) {
       UNROLLED
       for (uint r = 0; r < ROWS; ++r) {
@@ -332,48 +407,13 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
         total_of_teams[team * ROWS + r] = total[r];
       }
     }
-    const uint first_group = group_of_chunk(first_chunk, all, groups);
-    const uint groups_here = group_of_chunk(end_chunk - 1, all, groups) - first_group + 1;
-    global float* const slot = slots + (2 * get_group_id(0) + (get_group_id(0) == first_group)) * SLOT;
-    UNROLLED
-    for (uint r = 0; r < ROWS; ++r) {
-      barrier(CLK_LOCAL_MEM_FENCE);
-      float most = -INFINITY, all_total = 0;
-      for (uint i = 0; i < TEAMS; ++i) most = fmax(most, largest_of_teams[i * ROWS + r]);
-      const float shift = shift_of(most), my_factor = exp2(largest[r] - shift);
-      for (uint i = 0; i < TEAMS; ++i) all_total += exp2(largest_of_teams[i * ROWS + r] - shift) * total_of_teams[i * ROWS + r];
-      UNROLLED
-      for (uint x = 0; x < V_STEPS; ++x) {
-        pack part;
-        part.all = sums[r][x] * my_factor;
-        UNROLLED
-        for (uint e = 0; e < PACK; ++e) parts[team * V_WIDTH + (x * TEAM + lane) * PACK + e] = part.each[e];
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-      for (uint c = item; c < VALUE_SIZE; c += GROUP) {
-        float sum[1] = {0};
-        for (uint i = 0; i < TEAMS; ++i) sum[0] += parts[i * V_WIDTH + c];
-        if (groups_here > 1)
-          slot[r * V_SLOT + c] = sum[0];
-        else if (r < at.rows)
-          WRITE_ROW(r, c, 1, sum, most, all_total)
-      }
-      if (groups_here > 1 && item == 0) slot[ROWS * V_SLOT + 2 * r] = most, slot[ROWS * V_SLOT + 2 * r + 1] = all_total;
-    }
+    const tile_groups sharing = groups_of_tile(&piece.tile, &work, slots);
+    join_teams(parts, largest_of_teams, total_of_teams, sums, largest, &a, at, &sharing, item);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // before local memory is overwritten; the slot is complete
 #if ONE_LAUNCH
-    if (groups_here > 1) {  // uniform in the group
-      if (item == 0) is_last = hand_over(counters + first_group) == groups_here - 1;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      if (is_last) {  // uniform in the group
-        take_over();
-        COMBINE(first_group, groups_here)
-        if (item == 0) counters[first_group] = 0;  // ready for the next launch
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);  // before is_last is overwritten
-    }
+    if (sharing.groups > 1) combine_if_last(&a, at, slots, &sharing, counters, &is_last, item);  // uniform in the group
 #endif
-    next = stop;
+    next = piece.stop;
   }
 }
 
@@ -381,16 +421,19 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
 // Combines the tile that began in the group of this number, and was continued in others.
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_combine(SPLIT_ARGUMENTS) {
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
 #if RAGGED || KEY_LENGTHS
   local uint counts[GROUP];
+#else
+  local uint* const counts = 0;
 #endif
   const uint item = get_local_id(0);
-  uint all = 0, groups = 0, begin = 0, end = 0, s = 0, before = 0;
-  FIND_WORK(true)
-  if (begin == end) return;  // no barrier follows
-  FIND_TILE(end - 1)
-  if (first_chunk < begin || end_chunk <= end) return;
-  const uint first_group = get_group_id(0), groups_here = group_of_chunk(end_chunk - 1, all, groups) - first_group + 1;
-  COMBINE(first_group, groups_here)
+  work_place sequence;
+  const work_range work = find_work(&sequence, &a, chunk, counts, item, true);
+  if (work.begin == work.end) return;  // no barrier follows
+  const split_tile tile = tile_of_chunk(&a, chunk, &sequence, work.end - 1);
+  if (tile.first_chunk < work.begin || tile.end_chunk <= work.end) return;
+  const tile_groups sharing = groups_of_tile(&tile, &work, slots);
+  combine(&a, &tile.at, slots, get_group_id(0), sharing.groups, item);
 }
 #endif

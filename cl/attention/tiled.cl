@@ -133,28 +133,101 @@ GROUP_FUNCTION void multiply_values(float sums[EACH_M][COLS], local const float*
   }
 }
 
-// Loads V_DEPTH values of the tile, from its value `from` on; zeros where there are none.
-#define FETCH_VALUES(from)                                                                                              \
-  UNROLLED                                                                                                              \
-  for (uint s = 0; s < V_STEPS; ++s) {                                                                                  \
-    const uint n = item + s * GROUP, j = (from) + n / (V_WIDTH / PACK), c = n % (V_WIDTH / PACK) * PACK;                \
-    const bool inside = n < V_CHUNK / PACK && j < keys_here && c < VALUE_SIZE;                                          \
-    v_packs[s] = load_or_zero(v, KEY_PLACE(at, t + min(j, keys_here - 1), v) + c, inside);                              \
+// Loads V_DEPTH values of the tile of keys that begins with t, from its value `from` on; zeros where there are none.
+GROUP_FUNCTION void fetch_values(packed_vector* packs, const attention_arguments* restrict a, const place* restrict at, int t, uint from, uint keys_here,
+                                 uint item) {
+  UNROLLED
+  for (uint s = 0; s < V_STEPS; ++s) {
+    const uint n = item + s * GROUP, j = from + n / (V_WIDTH / PACK), c = n % (V_WIDTH / PACK) * PACK;
+    const bool inside = n < V_CHUNK / PACK && j < keys_here && c < VALUE_SIZE;
+    packs[s] = load_or_zero(a->v, key_place(a, &a->of_v, at, t + min(j, keys_here - 1)) + c, inside);
   }
+}
+
+// Makes logits of products with the tile of keys that begins with t, and leaves the largest of each row's in local memory.
+GROUP_FUNCTION void make_logits(float logits[EACH_M][EACH_N], local float* exchanged, const int* own, const attention_arguments* restrict a,
+                                const place* restrict at, int t, uint y, uint x) {
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) {
+    const uint row = at->row + min(ROW_OF(y, r), at->rows - 1);
+    const int first = first_seen(own[r], a->left), end = end_seen(own[r], at->keys, a->right);
+    const float slope = slope_of(a, at, row);
+    global const bias_element* const biases = bias_of(a, at, row);
+    float most = -INFINITY;
+    UNROLLED
+    for (uint s = 0; s < EACH_N; ++s) {
+      const int j = t + x * EACH_N + s;
+      // Computed in either case, of key 0 where it is hidden: PoCL 6 compiles a branch here into wrong results.
+      const bool hidden = is_hidden(j, first, end, a->sinks);
+      const float logit = logit_of(logits[r][s], hidden ? 0 : j, own[r], a->scale, a->cap, slope, biases);
+      logits[r][s] = hidden ? -INFINITY : logit;
+      most = fmax(most, logits[r][s]);
+    }
+    exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = most;
+  }
+}
+
+// Makes weights of logits, here and in local memory. The sums are those of the rows' new largest logits then.
+GROUP_FUNCTION void make_weights(float logits[EACH_M][EACH_N], float sums[EACH_M][COLS], float* largest, float* total,
+                                 local float* weights, local const float* exchanged, uint y, uint x) {
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) {
+    const float before = largest[r];
+    UNROLLED
+    for (uint i = 0; i < ACROSS; i += 4) {
+      const float4 four = *(local const float4*)(exchanged + ROW_OF(y, r) * LARGEST_STRIDE + i);
+      largest[r] = fmax(largest[r], fmax(fmax(four.s0, four.s1), fmax(four.s2, four.s3)));
+    }
+    const float shift = shift_of(largest[r]), factor = exp2(before - shift);
+    total[r] *= factor;
+    UNROLLED
+    for (uint c = 0; c < COLS; ++c) sums[r][c] *= factor;
+    UNROLLED
+    for (uint s = 0; s < EACH_N; ++s) {
+      logits[r][s] = exp2(logits[r][s] - shift);
+      total[r] += logits[r][s];
+    }
+  }
+  UNROLLED
+  for (uint s = 0; s < EACH_N; ++s)
+    UNROLLED
+    for (uint r = 0; r < EACH_M; r += 4)
+      *(local float4*)(weights + (x * EACH_N + s) * ROW_STRIDE + ROW_OF(y, r)) =
+          (float4)(logits[r][s], logits[r + 1][s], logits[r + 2][s], logits[r + 3][s]);
+}
+
+// Writes the results of a work-item's rows. `exchanged`: the sums of weights of all work-items.
+GROUP_FUNCTION void write_results(const attention_arguments* restrict a, const place* restrict at, const float sums[EACH_M][COLS], const float* largest,
+                                  local const float* exchanged, uint y, uint x) {
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) {
+    if (ROW_OF(y, r) >= at->rows) continue;
+    const uint row = at->row + ROW_OF(y, r);
+    float sum = first_sum(first_largest(a, at, row), largest[r]);
+    for (uint i = 0; i < ACROSS; ++i) sum += exchanged[ROW_OF(y, r) * LARGEST_STRIDE + i];
+    const float share = share_of(sum);
+    const ulong to = row_place(a, &a->of_out, at, row);
+    UNROLLED
+    for (uint c = 0; c < COLS; ++c)
+      if (COL_OF(x, c) < VALUE_SIZE) store_result(a->out, to + COL_OF(x, c), sums[r][c] * share);
+    if (LSE && x == 0) a->lse[lse_place(a, at, row)] = lse_of(largest[r], sum);
+  }
+}
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_tiled(ATTENTION_ARGUMENTS) {
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   local float chunks[2 * CHUNK] __attribute__((aligned(16)));
   local float weights[TILE_N * ROW_STRIDE] __attribute__((aligned(16)));
   local float exchanged[TILE_M * LARGEST_STRIDE] __attribute__((aligned(16)));
-  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
+  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
   const uint item = get_local_id(0), y = item / ACROSS, x = item % ACROSS;
 
   ulong q_places[Q_STEPS], k_places[K_STEPS];
   UNROLLED
   for (uint s = 0; s < Q_STEPS; ++s) {
     const uint row = at.row + min((item + s * GROUP) / (DEPTH / PACK), at.rows - 1);
-    q_places[s] = ROW_PLACE(at, row, q);
+    q_places[s] = row_place(&a, &a.of_q, &at, row);
   }
   float logits[EACH_M][EACH_N], sums[EACH_M][COLS], largest[EACH_M], total[EACH_M];
   int own[EACH_M];
@@ -162,7 +235,7 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
   for (uint r = 0; r < EACH_M; ++r) {
     const uint row = at.row + min(ROW_OF(y, r), at.rows - 1);
     own[r] = own_key(&at, row / group);
-    largest[r] = FIRST_LARGEST(at, row);
+    largest[r] = first_largest(&a, &at, row);
     total[r] = 0;
     UNROLLED
     for (uint c = 0; c < COLS; ++c) sums[r][c] = 0;
@@ -177,7 +250,7 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
     UNROLLED
     for (uint s = 0; s < K_STEPS; ++s) {
       const uint j = t + min((item + s * GROUP) / (DEPTH / PACK), keys_here - 1);
-      k_places[s] = KEY_PLACE(at, j, k);
+      k_places[s] = key_place(&a, &a.of_k, &at, j);
     }
     UNROLLED
     for (uint r = 0; r < EACH_M; ++r)
@@ -198,56 +271,12 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
       put_lines(next, q_packs, Q_STEPS, TILE_M, ROW_STRIDE, item);
       put_lines(next + DEPTH * ROW_STRIDE, k_packs, K_STEPS, TILE_N, KEY_STRIDE, item);
     }
-
-    // The largest logit of each row.
-    UNROLLED
-    for (uint r = 0; r < EACH_M; ++r) {
-      const uint row = at.row + min(ROW_OF(y, r), at.rows - 1);
-      const int first = first_seen(own[r], left), end = end_seen(own[r], at.keys, right);
-      const float slope = SLOPES ? OF_HEAD(at, row, slopes) : 0;
-      global const bias_element* const biases = bias + BIAS_PLACE(at, row);
-      float most = -INFINITY;
-      UNROLLED
-      for (uint s = 0; s < EACH_N; ++s) {
-        const int j = t + x * EACH_N + s;
-        // Computed in either case, of key 0 where it is hidden: PoCL 6 compiles a branch here into wrong results.
-        const bool hidden = is_hidden(j, first, end, sinks);
-        const float logit = logit_of(logits[r][s], hidden ? 0 : j, own[r], scale, cap, slope, biases);
-        logits[r][s] = hidden ? -INFINITY : logit;
-        most = fmax(most, logits[r][s]);
-      }
-      exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = most;
-    }
+    make_logits(logits, exchanged, own, &a, &at, t, y, x);
     barrier(CLK_LOCAL_MEM_FENCE);
+    make_weights(logits, sums, largest, total, weights, exchanged, y, x);
 
-    // Weights.
-    UNROLLED
-    for (uint r = 0; r < EACH_M; ++r) {
-      const float before = largest[r];
-      UNROLLED
-      for (uint i = 0; i < ACROSS; i += 4) {
-        const float4 four = *(local const float4*)(exchanged + ROW_OF(y, r) * LARGEST_STRIDE + i);
-        largest[r] = fmax(largest[r], fmax(fmax(four.s0, four.s1), fmax(four.s2, four.s3)));
-      }
-      const float shift = shift_of(largest[r]), factor = exp2(before - shift);
-      total[r] *= factor;
-      UNROLLED
-      for (uint c = 0; c < COLS; ++c) sums[r][c] *= factor;
-      UNROLLED
-      for (uint s = 0; s < EACH_N; ++s) {
-        logits[r][s] = exp2(logits[r][s] - shift);
-        total[r] += logits[r][s];
-      }
-    }
-    UNROLLED
-    for (uint s = 0; s < EACH_N; ++s)
-      UNROLLED
-      for (uint r = 0; r < EACH_M; r += 4)
-        *(local float4*)(weights + (x * EACH_N + s) * ROW_STRIDE + ROW_OF(y, r)) =
-            (float4)(logits[r][s], logits[r + 1][s], logits[r + 2][s], logits[r + 3][s]);
-
-    // Their products with values.
-    FETCH_VALUES(0)
+    // The products of weights with values.
+    fetch_values(v_packs, &a, &at, t, 0, keys_here, item);
     for (uint first = 0, turn = 0; first < TILE_N; first += V_DEPTH, turn ^= 1) {
       local float* const chunk = chunks + turn * CHUNK;
       UNROLLED
@@ -256,7 +285,7 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
         if (V_CHUNK / PACK % GROUP == 0 || n < V_CHUNK / PACK) *(local packed_vector*)(chunk + n * PACK) = v_packs[s];
       }
       barrier(CLK_LOCAL_MEM_FENCE);
-      FETCH_VALUES(first + V_DEPTH)
+      fetch_values(v_packs, &a, &at, t, first + V_DEPTH, keys_here, item);
       multiply_values(sums, weights + first * ROW_STRIDE, chunk, y, x);
     }
   }
@@ -266,17 +295,5 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
   UNROLLED
   for (uint r = 0; r < EACH_M; ++r) exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = total[r];
   barrier(CLK_LOCAL_MEM_FENCE);
-  UNROLLED
-  for (uint r = 0; r < EACH_M; ++r) {
-    if (ROW_OF(y, r) >= at.rows) continue;
-    const uint row = at.row + ROW_OF(y, r);
-    float sum = first_sum(FIRST_LARGEST(at, row), largest[r]);
-    for (uint i = 0; i < ACROSS; ++i) sum += exchanged[ROW_OF(y, r) * LARGEST_STRIDE + i];
-    const float share = share_of(sum);
-    const ulong to = ROW_PLACE(at, row, out);
-    UNROLLED
-    for (uint c = 0; c < COLS; ++c)
-      if (COL_OF(x, c) < VALUE_SIZE) store_result(out, to + COL_OF(x, c), sums[r][c] * share);
-    if (LSE && x == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[r], sum);
-  }
+  write_results(&a, &at, sums, largest, exchanged, y, x);
 }

@@ -33,6 +33,9 @@
 #define GROUP (128 * (1 + CONSUMERS))
 #define COPIERS 128
 
+// Of a tile of `rows` rows.
+static inline uint tile_place(uint row, uint piece, const uint rows) { return (piece / 8 * rows + row) * 128 + (piece ^ row) % 8 * 16; }
+
 #include "nvidia/attention/tile.clh"
 #include "nvidia/mbarrier.clh"
 
@@ -55,9 +58,6 @@
 #endif
 #include "nvidia/pipeline.clh"
 #include "nvidia/wgmma.clh"
-
-static inline uint block_place(uint row, uint piece, const uint rows) { return (piece / 8 * rows + row) * 128 + (piece ^ row) % 8 * 16; }
-#define KEY_PIECE(row, piece) block_place(row, piece, TILE_N)
 
 // products = queries x keys: a step of 16 elements. `more`: added to what they are.
 INLINED void multiply_keys(float products[TILE_N / 2], ulong queries, ulong keys, int more) {
@@ -109,53 +109,74 @@ INLINED void commit_last(const pipeline* p, int* last) {
   *last = p->stage;
 }
 
-// The number of the tile that the group has in a step; NO_TILE: it has had all.
-#define NO_TILE 0xffffffffu
-static inline uint tile_of_step(uint step, UNUSED uint all) {
-#if TURNS
-  const uint number = get_group_id(0) + step * get_num_groups(0);
-  return number < all ? number : NO_TILE;
-#else
-  return step == 0 ? (uint)get_group_id(0) : NO_TILE;
-#endif
-}
-
-#if TURNS
-#define EACH_TILE _Pragma("unroll 1") for (uint step = 0; tile_of_step(step, all_tiles) != NO_TILE; ++step)
-#else
-#define EACH_TILE for (uint step = 0; step < 1; ++step)
-#endif
+// The tile that the group has in a step, of `all`, and whether it has one.
+static inline uint tile_of_step(uint step) { return (uint)get_group_id(0) + (TURNS ? step * (uint)get_num_groups(0) : 0); }
+static inline bool has_tile(uint step, UNUSED uint all) { return TURNS ? tile_of_step(step) < all : step == 0; }
 
 // A tile of rows, and the keys that they see.
 typedef struct {
   place at;
   int all_first, all_end, open_end;
 } seen_tile;
-#define FIND_TILE(tile, number)                                                                                                 \
-  {                                                                                                                             \
-    (tile).at = PLACE_OF_TILE(number, TILE_M);                                                                                  \
-    const place* const at = &(tile).at;                                                                                         \
-    const int least_own = own_key(at, at->row / group);                                                                         \
-    (tile).all_end = at->rows == 0 ? 0 : end_seen(own_key(at, (at->row + at->rows - 1) / group), at->keys, right);              \
-    (tile).all_first = first_seen(least_own, left), (tile).open_end = end_seen(least_own, at->keys, right);                     \
+INLINED seen_tile find_tile(const attention_arguments* restrict a, uint step) {
+  seen_tile tile;
+  tile.at = place_of_tile(a, tile_of_step(step), TILE_M);
+  const place* const at = &tile.at;
+  const int least_own = own_key(at, at->row / a->group);
+  tile.all_end = at->rows == 0 ? 0 : end_seen(own_key(at, (at->row + at->rows - 1) / a->group), at->keys, a->right);
+  tile.all_first = first_seen(least_own, a->left), tile.open_end = end_seen(least_own, at->keys, a->right);
+  return tile;
+}
+static inline int first_key(const seen_tile* restrict tile, int sinks) { return next_tile(-TILE_N, TILE_N, tile->all_first, sinks); }
+
+// Starts the copies of a consumer's queries to where it alone reads them.
+INLINED void start_queries(uint q_tile, const attention_arguments* restrict a, const seen_tile* restrict tile, uint consumer, uint item) {
+  const place* const at = &tile->at;
+  if (first_key(tile, a->sinks) < tile->all_end) {
+#pragma unroll 1
+    for (uint n = item % 128; n < 64 * Q_PIECES; n += 128) {
+      const uint r = consumer * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = at->row + min(r, at->rows - 1);
+      copy_piece(q_tile + tile_place(r, piece, TILE_M), (ulong)(a->q + row_place(a, &a->of_q, at, row)), piece, HEAD_SIZE, r < at->rows);
+    }
   }
-// Starts the copies of a warpgroup's queries to where it alone reads them.
-#define START_QUERIES(tile)                                                                                                     \
-  {                                                                                                                             \
-    const place at = (tile).at;                                                                                                 \
-    if (FIRST_KEY(tile) < (tile).all_end) {                                                                                     \
-      _Pragma("unroll 1") for (uint n = item % 128; n < 64 * Q_PIECES; n += 128) {                                              \
-        const uint r = consumer * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);                  \
-        copy_piece(q_tile + block_place(r, piece, TILE_M), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);  \
-      }                                                                                                                         \
-    }                                                                                                                           \
-    end_copies();                                                                                                               \
+  end_copies();
+}
+INLINED void warpgroup_barrier(uint consumer) { __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory"); }
+
+// The producer: copies the keys and values of all tiles of the group to the stages of the pipeline.
+INLINED void produce(pipeline* p, const attention_arguments* restrict a, uint all_tiles, uint item) {
+  int last = -1;  // the stage that is not committed
+#pragma unroll 1
+  for (uint step = 0; has_tile(step, all_tiles); ++step) {
+    const seen_tile tile = find_tile(a, step);
+    int before = -1;  // the tile whose values come next
+#pragma unroll 1
+    for (int t = first_key(&tile, a->sinks); t < tile.all_end || before >= 0; t = next_tile(t, TILE_N, tile.all_first, a->sinks)) {
+      if (t < tile.all_end) {
+        producer_acquire(p);
+        copy_tile(stage_address(p), TILE_N, a, &tile.at, a->k, &a->of_k, t, Q_PIECES, HEAD_SIZE, item);
+        commit_last(p, &last);
+        advance(p);
+      }
+      if (before >= 0) {
+        producer_acquire(p);
+        copy_tile(stage_address(p), TILE_N, a, &tile.at, a->v, &a->of_v, before, V_PIECES, VALUE_SIZE, item);
+        commit_last(p, &last);
+        advance(p);
+      }
+      before = t < tile.all_end ? t : -1;
+    }
   }
-#define WARPGROUP_BARRIER() __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory")
-#define FIRST_KEY(tile) next_tile(-TILE_N, TILE_N, (tile).all_first, sinks)
+  if (last >= 0) {
+    WAIT_COPIES(0);
+    fence_async();
+    producer_commit(p, last);
+  }
+}
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_wgmma(ATTENTION_ARGUMENTS) {
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   local uchar vectors[Q_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   local ulong barriers[2 * STAGES];
   pipeline p = begin_pipeline(vectors + Q_BYTES, barriers);
@@ -165,56 +186,27 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   UNUSED const uint all_tiles = tiles * kv_heads * (RAGGED ? 1 : sequences);
   if (get_local_id(0) < COPIERS) {
     FEWER_REGISTERS(PRODUCER_REGISTERS);
-    const uint item = get_local_id(0);
-    int last = -1;  // the stage that is not committed
-    EACH_TILE {
-      seen_tile tile;
-      FIND_TILE(tile, tile_of_step(step, all_tiles))
-      const place at = tile.at;
-      int before = -1;  // the tile whose values come next
-#pragma unroll 1
-      for (int t = FIRST_KEY(tile); t < tile.all_end || before >= 0; t = next_tile(t, TILE_N, tile.all_first, sinks)) {
-        if (t < tile.all_end) {
-          producer_acquire(&p);
-          COPY_TILE(stage_address(&p), k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
-          commit_last(&p, &last);
-          advance(&p);
-        }
-        if (before >= 0) {
-          producer_acquire(&p);
-          COPY_TILE(stage_address(&p), v, before, V_PIECES, KEY_PIECE, VALUE_SIZE)
-          commit_last(&p, &last);
-          advance(&p);
-        }
-        before = t < tile.all_end ? t : -1;
-      }
-    }
-    if (last >= 0) {
-      WAIT_COPIES(0);
-      fence_async();
-      producer_commit(&p, last);
-    }
+    produce(&p, &a, all_tiles, get_local_id(0));
     return;
   }
 
   MORE_REGISTERS(CONSUMER_REGISTERS);
   const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
   const uint q_tile = local_address(vectors), own_queries = q_tile + consumer * 8192;
-  if (tile_of_step(0, all_tiles) != NO_TILE) {
-    seen_tile first;
-    FIND_TILE(first, tile_of_step(0, all_tiles))
-    START_QUERIES(first)
+  if (has_tile(0, all_tiles)) {
+    const seen_tile first = find_tile(&a, 0);
+    start_queries(q_tile, &a, &first, consumer, item);
   }
-  EACH_TILE {
-    seen_tile tile;
-    FIND_TILE(tile, tile_of_step(step, all_tiles))
+#pragma unroll 1
+  for (uint step = 0; has_tile(step, all_tiles); ++step) {
+    const seen_tile tile = find_tile(&a, step);
     const place at = tile.at;
     const int all_end = tile.all_end, all_first = tile.all_first, open_end = tile.open_end;
-    int t = FIRST_KEY(tile);
+    int t = first_key(&tile, sinks);
     const bool has_keys = t < all_end;
     WAIT_COPIES(0);
     fence_async();
-    WARPGROUP_BARRIER();
+    warpgroup_barrier(consumer);
 
     float sums[V_COLUMNS / 2], products[TILE_N / 2], largest[2], total[2] = {0, 0}, factors[2];
     uint weights[TILE_N / 4];
@@ -223,7 +215,7 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
     for (uint h = 0; h < 2; ++h) {
       const uint row = at.row + min(first_row + h * 8, at.rows - 1);
       own[h] = own_key(&at, row / group);
-      largest[h] = FIRST_LARGEST(at, row);
+      largest[h] = first_largest(&a, &at, row);
     }
     UNROLLED
     for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
@@ -249,8 +241,7 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
       UNROLLED
       for (uint h = 0; h < 2; ++h) {
         const uint row = at.row + min(first_row + h * 8, at.rows - 1);
-        make_logits(products, h, t, lane, has_hidden, own[h], &at, left, right, sinks, scale, cap,
-                    SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
+        make_logits(products, h, t, lane, has_hidden, own[h], row, &a, &at);
         factors[h] = make_weights(products, h, lane, scale, &largest[h], &total[h]);
       }
       WAIT_WGMMA(0);
@@ -262,11 +253,10 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
       for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
     }
     // All products of the queries are made: those of the next tile may take their places.
-    if (TURNS && tile_of_step(step + 1, all_tiles) != NO_TILE) {
-      seen_tile next;
-      FIND_TILE(next, tile_of_step(step + 1, all_tiles))
-      WARPGROUP_BARRIER();
-      START_QUERIES(next)
+    if (TURNS && has_tile(step + 1, all_tiles)) {
+      const seen_tile next = find_tile(&a, step + 1);
+      warpgroup_barrier(consumer);
+      start_queries(q_tile, &a, &next, consumer, item);
     }
     if (has_keys) {
       start_values(sums, weights, &p);
@@ -282,9 +272,9 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
       total[h] = sum_of_quad(total[h], lane);
       const uint r = first_row + h * 8, row = at.row + r;
       if (r >= at.rows) continue;
-      const float sum = total[h] + first_sum(FIRST_LARGEST(at, row), largest[h]);
-      store_row(out + ROW_PLACE(at, row, out), sums, h, lane, share_of(sum));
-      if (LSE && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[h], sum);
+      const float sum = total[h] + first_sum(first_largest(&a, &at, row), largest[h]);
+      store_row(out + row_place(&a, &a.of_out, &at, row), sums, h, lane, share_of(sum));
+      if (LSE && lane % 4 == 0) lse[lse_place(&a, &at, row)] = lse_of(largest[h], sum);
     }
   }
 }

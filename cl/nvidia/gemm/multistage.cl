@@ -261,6 +261,65 @@ GROUP_FUNCTION void put_step(local float* to_a, local float* to_b, const float4*
 #endif
 }
 
+// A work-item's place in the group's tile: its first row and column.
+typedef struct {
+  uint warp, lane, lane_m, lane_n, row, col;
+} item_place;
+// Pairs of neighbouring lanes lie down the rows: 8 lanes, whose 16 bytes are read in one transaction, access few rows and few columns.
+static inline item_place place_of_item(uint item) {
+  item_place x;
+  x.lane = item % 32, x.warp = item / 32;
+  const uint pair = (LANES_M > 1) & (LANES_N > 1);
+  x.lane_m = pair ? x.lane / (2 * LANES_N) * 2 + x.lane % 2 : LANES_N == 1 ? x.lane : 0;
+  x.lane_n = pair ? x.lane / 2 % LANES_N : LANES_M == 1 ? x.lane : 0;
+  x.row = x.warp % WARPS_M * WARP_M + x.lane_m * 4, x.col = x.warp / WARPS_M * WARP_N + x.lane_n * 4;
+  return x;
+}
+
+// Writes the results of a tile, of which `height` x `width` lie in C, from (row, col) on. `room`: local memory for a strip of all warps.
+#if EPILOGUE || C_VECTOR != 4
+GROUP_FUNCTION void write_results(const destination* all, const float sum[ITEM_M][ITEM_N], local float* room, const item_place* at,
+                                  ulong row, ulong col, uint height, uint width) {
+  barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
+  local float* const mine = room + at->warp * (LANES_M * WARP_N);
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i) {
+#pragma unroll
+    for (uint s = 0; s < ITEM_N / 4; ++s)
+      *(local float4*)(mine + at->lane_m * WARP_N + at->lane_n * 4 + s * (LANES_N * 4)) =
+          (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]);
+    const ulong first = row + at->row - at->lane_m * 4 + i / 4 * (LANES_M * 4) + i % 4;
+#if EPILOGUE
+    write_rows(all, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, col + at->col - at->lane_n * 4, col + width, at->lane);
+#else
+    store_rows(all, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, col + at->col - at->lane_n * 4, col + width, at->lane);
+#endif
+  }
+}
+#else
+GROUP_FUNCTION void write_results(const destination* all, const float sum[ITEM_M][ITEM_N], local float* room, const item_place* at,
+                                  ulong row, ulong col, uint height, uint width) {
+  (void)room;
+  const destination d = *all;  // its members stay in registers over the stores
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i) {
+    const uint r = at->row + i / 4 * (LANES_M * 4) + i % 4;
+    if (r < height)
+#pragma unroll
+      for (uint s = 0; s < ITEM_N / 4; ++s) {
+        const uint x = at->col + s * (LANES_N * 4);
+        if (x + 4 <= width) {
+          write_sums_4(&d, row + r, col + x, (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]));
+        } else {
+#pragma unroll
+          for (uint j = 0; j < 4; ++j)
+            if (x + j < width) write_sum(&d, row + r, col + x + j, sum[i][s * 4 + j]);
+        }
+      }
+  }
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_multistage(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
@@ -277,14 +336,7 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   const uint height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0;
   const uint width = col < q.n ? (uint)min(q.n - col, (ulong)TILE_N) : 0;
 
-  // The work-item's place in the tile. Pairs of neighbouring lanes lie down the rows: 8 lanes, whose 16 bytes are read in one
-  // transaction, access few rows and few columns.
-  const uint lane = item % 32, warp = item / 32;
-  const uint pair = (LANES_M > 1) & (LANES_N > 1);
-  const uint lane_m = pair ? lane / (2 * LANES_N) * 2 + lane % 2 : LANES_N == 1 ? lane : 0;
-  const uint lane_n = pair ? lane / 2 % LANES_N : LANES_M == 1 ? lane : 0;
-  const uint item_row = warp % WARPS_M * WARP_M + lane_m * 4, item_col = warp / WARPS_M * WARP_N + lane_n * 4;
-
+  const item_place at = place_of_item(item);
   const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
   source from;
   from.a = q.a + (A_ALONG_K ? row * a_pitch : row), from.a_pitch = a_pitch;
@@ -311,10 +363,10 @@ void gemm_multistage(GEMM_ARGUMENTS) {
 
   a_fragment a_now[2];
   b_fragment b_now[2];
-  const int swap_a = (int)(item_row ^ 8) - (int)item_row, swap_b = (int)(item_col ^ 8) - (int)item_col;
+  const int swap_a = (int)(at.row ^ 8) - (int)at.row, swap_b = (int)(at.col ^ 8) - (int)at.col;
   uint stage = 0, next = STAGES - 1;  // the stage that is read, and the stage that is filled
-  local const float* a_row = a_tiles + item_row;
-  local const float* b_row = b_tiles + item_col;
+  local const float* a_row = a_tiles + at.row;
+  local const float* b_row = b_tiles + at.col;
   read_fragments(&a_now[0], &b_now[0], a_row, b_row);
   for (uint step = 0; step < steps; ++step) {
 #pragma unroll
@@ -323,8 +375,8 @@ void gemm_multistage(GEMM_ARGUMENTS) {
         WAIT_COPIES(STAGES - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
-        a_row = a_tiles + stage * (TILE_K * A_ROW) + item_row;
-        b_row = b_tiles + stage * (TILE_K * B_ROW) + item_col;
+        a_row = a_tiles + stage * (TILE_K * A_ROW) + at.row;
+        b_row = b_tiles + stage * (TILE_K * B_ROW) + at.col;
       }
       const uint after = (x + 1) % TILE_K;
       read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW + (STAGED_A && swap_of(after) ? swap_a : 0),
@@ -351,39 +403,5 @@ void gemm_multistage(GEMM_ARGUMENTS) {
 #endif
 
   const destination d = destination_of(&g, place.number);
-#if EPILOGUE || C_VECTOR != 4
-  barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
-  local float* const mine = tiles + warp * (LANES_M * WARP_N);
-#pragma unroll
-  for (uint i = 0; i < ITEM_M; ++i) {
-#pragma unroll
-    for (uint s = 0; s < ITEM_N / 4; ++s)
-      *(local float4*)(mine + lane_m * WARP_N + lane_n * 4 + s * (LANES_N * 4)) =
-          (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]);
-    const ulong first = row + item_row - lane_m * 4 + i / 4 * (LANES_M * 4) + i % 4;
-#if EPILOGUE
-    write_rows(&d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, col + item_col - lane_n * 4, col + width, lane);
-#else
-    store_rows(&d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, col + item_col - lane_n * 4, col + width, lane);
-#endif
-  }
-#else
-#pragma unroll
-  for (uint i = 0; i < ITEM_M; ++i) {
-    const uint r = item_row + i / 4 * (LANES_M * 4) + i % 4;
-    if (r < height)
-#pragma unroll
-      for (uint s = 0; s < ITEM_N / 4; ++s) {
-        const uint x = item_col + s * (LANES_N * 4);
-        if (x + 4 <= width) {
-          write_sums_4(&d, row + r, col + x,
-                       (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]));
-        } else {
-#pragma unroll
-          for (uint j = 0; j < 4; ++j)
-            if (x + j < width) write_sum(&d, row + r, col + x + j, sum[i][s * 4 + j]);
-        }
-      }
-  }
-#endif
+  write_results(&d, sum, tiles, &at, row, col, height, width);
 }
