@@ -9,7 +9,6 @@
 #include <smem/top_k.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace smem::operations {
