@@ -140,8 +140,8 @@ GROUP_FUNCTION void start_vectors(local raw_pack* to, const uint steps, const ui
   }
 }
 // Of the turn that begins with t, whose keys are `keys`.
-GROUP_FUNCTION void start_turn(local raw_pack* to, const attention_arguments* restrict a, const key_piece* restrict piece, const key_places* restrict keys, uint t,
-                               uint team, uint lane) {
+GROUP_FUNCTION void start_turn(local raw_pack* to, const attention_arguments* restrict a, const key_piece* restrict piece,
+                               const key_places* restrict keys, uint t, uint team, uint lane) {
   start_vectors(to, K_STEPS, HEAD_SIZE, a->k, &a->of_k, piece, keys, t, team, lane);
   start_vectors(to + KEYS_EACH * K_STEPS * GROUP, V_STEPS, VALUE_SIZE, a->v, &a->of_v, piece, keys, t, team, lane);
   end_copies();
