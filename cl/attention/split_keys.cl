@@ -303,7 +303,7 @@ GROUP_FUNCTION void join_teams(local float* parts, local const float* largest_of
       if (sharing->groups > 1)
         sharing->slot[r * V_SLOT + c] = sum;
       else if (r < at->rows)
-        store_result(a->out, row_place(a, &a->of_out, at, at->row + r) + c, sum * finish_row(a, at, r, c, most, all_total));
+        write_result(a, at, r, c, sum, most, all_total);
     }
     if (sharing->groups > 1 && item == 0) {
       sharing->slot[ROWS * V_SLOT + 2 * r] = most;

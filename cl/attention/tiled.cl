@@ -134,13 +134,15 @@ GROUP_FUNCTION void multiply_values(float sums[EACH_M][COLS], local const float*
 }
 
 // Loads V_DEPTH values of the tile of keys that begins with t, from its value `from` on; zeros where there are none.
-GROUP_FUNCTION void fetch_values(packed_vector* packs, const attention_arguments* restrict a, const place* restrict at, int t, uint from, uint keys_here,
+GROUP_FUNCTION void fetch_values(packed_vector* packs, const attention_arguments* arguments, const place* tile, int t, uint from, uint keys_here,
                                  uint item) {
+  const attention_arguments a = *arguments;  // copies, whose members compilers read before the branches below
+  const place at = *tile;
   UNROLLED
   for (uint s = 0; s < V_STEPS; ++s) {
     const uint n = item + s * GROUP, j = from + n / (V_WIDTH / PACK), c = n % (V_WIDTH / PACK) * PACK;
     const bool inside = n < V_CHUNK / PACK && j < keys_here && c < VALUE_SIZE;
-    packs[s] = load_or_zero(a->v, key_place(a, &a->of_v, at, t + min(j, keys_here - 1)) + c, inside);
+    packs[s] = load_or_zero(a.v, key_place(&a, &a.of_v, &at, t + min(j, keys_here - 1)) + c, inside);
   }
 }
 

@@ -86,18 +86,6 @@ GROUP_FUNCTION void write_warp(const result_grid* g, value sum[MS][NS][4], local
 #endif
 }
 
-// Starts the copies of a step to a stage, if there is such a step, and ends a group of copies. `filter`: the first of `filters` filters of `depth`
-// weights, `pitch` weights apart.
-GROUP_FUNCTION void copy_step(uint to, uint step, const int* at, const uint* missing, const window_grid* windows, window_place* place,
-                              global const element* filter, ulong pitch, uint filters, uint depth, uint item) {
-  if (step * TILE_K < depth) {
-    copy_windows(to, at, missing, windows, place, item);
-    fill_tile(to + A_BYTES, filter + step * TILE_K, pitch, filters, min(depth - step * TILE_K, (uint)TILE_K), filter, TILE_N, 1, 16, item);
-    next_place(place, windows);
-  }
-  end_copies();
-}
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_mma(CONV2D_ARGUMENTS) {
   (void)in_plane, (void)window_w, (void)window_h;  // known from the layout and to the compiler
@@ -131,12 +119,26 @@ void conv2d_mma(CONV2D_ARGUMENTS) {
   }
 
   const uint stages = local_address(tiles), steps = (weights_of_filter + TILE_K - 1) / TILE_K;
+  uint copied = 0;  // steps whose copies were started
+// Starts the copies of the next step to a stage, if a step is left, and ends a group of copies.
+#define COPY_STEP(stage)                                                                                                       \
+  do {                                                                                                                         \
+    if (copied < steps) {                                                                                                      \
+      const uint to = stages + (stage) * STAGE_BYTES, left_over = weights_of_filter - copied * TILE_K;                         \
+      copy_windows(to, at, missing, &windows, &place, item);                                                                   \
+      fill_tile(to + A_BYTES, filter + copied * TILE_K, weight_stride, filters, min(left_over, (uint)TILE_K), filter, TILE_N,  \
+                1, 16, item);                                                                                                  \
+      next_place(&place, &windows);                                                                                            \
+      ++copied;                                                                                                                \
+    }                                                                                                                          \
+    end_copies();                                                                                                              \
+  } while (0)
+
   value sum[MS][NS][4];
 #pragma unroll
   for (uint i = 0; i < MS * NS * 4; ++i) sum[i / (NS * 4)][i / 4 % NS][i % 4] = 0;
 #pragma unroll 1
-  for (uint s = 0; s < STAGES - 1; ++s)
-    copy_step(stages + s * STAGE_BYTES, s, at, missing, &windows, &place, filter, weight_stride, filters, weights_of_filter, item);
+  for (uint s = 0; s < STAGES - 1; ++s) COPY_STEP(s);
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -157,8 +159,7 @@ void conv2d_mma(CONV2D_ARGUMENTS) {
       const uint from = stages + stage * STAGE_BYTES;
       read_fragments(left[(x + 1) % 2], right[(x + 1) % 2], from, from + A_BYTES, warp_row, warp_col, after, lane);
       if (x == 0) {
-        copy_step(stages + next * STAGE_BYTES, step + STAGES - 1, at, missing, &windows, &place, filter, weight_stride, filters, weights_of_filter,
-                  item);
+        COPY_STEP(next);
         next = next + 1 == STAGES ? 0 : next + 1;
       }
 #pragma unroll
