@@ -14,15 +14,7 @@
 #ifndef REVERSE
 #define REVERSE 1  // 1: each row is written backwards
 #endif
-#ifndef GROUP_0
-#define GROUP_0 64  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 4
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void flip(global const element* restrict in, ulong in_offset, long in_pitch, ulong in_stride,

@@ -11,15 +11,7 @@
 #ifndef RUN
 #define RUN 64
 #endif
-#ifndef GROUP_0
-#define GROUP_0 32  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 8
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 
 #if PASS == 0
 static inline SUM sum_at(global const ELEMENT* row, long i, long width, SUM beyond) {

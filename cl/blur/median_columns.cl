@@ -19,15 +19,7 @@
 #ifndef COLS
 #define COLS 4  // items per work-item: 2, 4 or 8
 #endif
-#ifndef GROUP_0
-#define GROUP_0 32  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 8
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 #ifndef ALIGNED
 #define ALIGNED 0  // 1: rows begin at multiples of COLS elements
 #endif

@@ -21,15 +21,7 @@
 #ifndef LANES
 #define LANES 4  // 4 or 16
 #endif
-#ifndef GROUP_0
-#define GROUP_0 32  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 8
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 #define RADIUS (SIZE / 2)
 #define COUNT (SIZE * SIZE)
 

@@ -6,16 +6,7 @@
 //
 // Launch: three dimensions of work-items: column of the factor as it lies, row, matrix; grid-stride loops over rows and matrices.
 #include "complex_gemm/numbers.clh"
-
-#ifndef GROUP_0
-#define GROUP_0 64  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 4
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void complex_gemm_expand(global const number *restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, part a_sign, part b_sign,

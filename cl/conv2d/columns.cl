@@ -9,16 +9,7 @@
 // Launch: three dimensions of work-items: EACH results of the matrix's rows, channel, image; a work-item writes them to all
 // rows of its channel. CPU: the third dimension only, of rows of the matrix. Grid-stride loops. No local memory.
 #include "common/element.clh"
-
-#ifndef GROUP_0
-#define GROUP_0 64  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 4
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 #ifndef EACH
 #define EACH 1  // vector width, in results: 4 if all rows of the matrix begin at a multiple of 4, else 1
 #endif

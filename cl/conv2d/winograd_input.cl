@@ -4,16 +4,7 @@
 // Launch: two dimensions of work-items: along the rows of a matrix, and its rows; a grid-stride loop over these. No local memory.
 #include "common/sub_group.clh"
 #include "conv2d/winograd.clh"
-
-#ifndef GROUP_0
-#define GROUP_0 64  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 4
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void conv2d_winograd_input(global const ELEMENT* in, ulong in_offset, ulong in_pitch, ulong in_plane, ulong in_stride,

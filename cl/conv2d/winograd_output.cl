@@ -4,16 +4,7 @@
 // Launch: two dimensions of work-items: along the rows of a matrix, and its rows; a grid-stride loop over these. No local memory.
 #include "common/sub_group.clh"
 #include "conv2d/winograd.clh"
-
-#ifndef GROUP_0
-#define GROUP_0 64  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 4
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 #ifndef PACK_OUT
 #define PACK_OUT 1  // results that are written at once: TILE where planes have no gaps and all rows begin at a multiple of it, else 1
 #endif

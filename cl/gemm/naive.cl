@@ -3,16 +3,7 @@
 //
 // Launch: three dimensions of work-items: column, row, product of the batch; grid-stride loops over rows and products.
 #include "gemm/operation.clh"
-
-#ifndef GROUP_0
-#define GROUP_0 16  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 16
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void gemm_naive(GEMM_ARGUMENTS) {

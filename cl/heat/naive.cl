@@ -3,16 +3,7 @@
 // Launch: GROUP_0 x GROUP_1 x GROUP_2 work-items a group, over width, height, and depth times batch; grid-stride
 // loops over the second and third dimension. `steps`: 1, or 0 to copy.
 #include "heat/step.clh"
-
-#ifndef GROUP_0
-#define GROUP_0 64  // work-items of a group along x
-#endif
-#ifndef GROUP_1
-#define GROUP_1 4  // along y
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1  // along z
-#endif
+#include "common/group_by_dimension.clh"
 
 // The neighbour of cell u at a distance.
 static inline REAL neighbour(global const ELEMENT* cell, long distance, int is_at_wall, REAL u, REAL wall) {

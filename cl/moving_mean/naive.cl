@@ -2,13 +2,7 @@
 //
 // Launch: two dimensions of work-items: element of a row, row; a grid-stride loop over the rows. No local memory.
 #include "moving_mean/arguments.clh"
-
-#ifndef GROUP_0
-#define GROUP_0 64  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 4
-#endif
+#include "common/group_by_dimension.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, 1)))
 void moving_mean_naive(MOVING_MEAN_ARGUMENTS) {

@@ -36,12 +36,12 @@ INLINED void load_tile(local VALUE* kept, global const ELEMENT* from, ulong pitc
   }
 }
 
-// The sum over the rows [0, high) of a tile of LANES columns, of `term`, which names row r. In blocks of 32 rows: else what one huge term takes from
-// all others by rounding would add up.
-#define SUM_ROWS(sum, term)                                       \
-  for (uint block = 0; block < high; block += 32) {               \
+// The sum over the rows [0, high) of a tile of LANES columns, of `term`, an expression of row r. In blocks of 32 rows: else what one huge term
+// takes from all others by rounding would add up.
+#define SUM_ROWS(sum, high, term)                                 \
+  for (uint block = 0; block < (high); block += 32) {             \
     lanes part = 0;                                               \
-    for (uint r = block; r < min(block + 32, high); ++r) part += term; \
+    for (uint r = block; r < min(block + 32, (high)); ++r) part += term; \
     sum += part;                                                  \
   }
 
@@ -55,16 +55,16 @@ INLINED void count_tile(local VALUE* tile, local VALUE* base, local VALUE* mean,
 #if OPERATION == OP_LAYER
   if (before == 0) {
     lanes sum = 0;
-    SUM_ROWS(sum, LANES_AT(tile + r * WIDTH))
+    SUM_ROWS(sum, high, LANES_AT(tile + r * WIDTH))
     LANES_AT(base) = sum / (VALUE)high;
   }
   const lanes first_mean = LANES_AT(base);
-  SUM_ROWS(here, subtract(tile + r * WIDTH, first_mean))
+  SUM_ROWS(here, high, subtract(tile + r * WIDTH, first_mean))
   here /= (VALUE)high;
 #else
   (void)base;
 #endif
-  SUM_ROWS(more, squared(LANES_AT(tile + r * WIDTH) - here))
+  SUM_ROWS(more, high, squared(LANES_AT(tile + r * WIDTH) - here))
   const lanes apart = here - LANES_AT(mean);
   const VALUE part_of_all = (VALUE)high / (VALUE)(before + high);
   LANES_AT(squares) += more + apart * (VALUE)before * (apart * part_of_all);

@@ -23,15 +23,7 @@
 #ifndef VECTOR_OUT
 #define VECTOR_OUT 1  // 1: rows of results begin at multiples of RESULTS elements
 #endif
-#ifndef GROUP_0
-#define GROUP_0 32  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 8
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 #define SPAN ((RESULTS - 1) * STRIDE_W + WINDOW_W)  // elements of a row that RESULTS windows have
 #if INTEGER
 typedef int number;

@@ -3,16 +3,7 @@
 // Launch: three dimensions of work-items: element of a row of results, bands of `band` rows, planes; what exceeds the launch
 // is a loop. On a CPU a work-item has whole rows.
 #include "pool/arguments.clh"
-
-#ifndef GROUP_0
-#define GROUP_0 32  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 8
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void pool_windows(POOL_ARGUMENTS) {

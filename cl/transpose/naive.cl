@@ -8,15 +8,7 @@
 #ifndef IN_PLACE
 #define IN_PLACE 0  // 1: in and out are the same square matrix
 #endif
-#ifndef GROUP_0
-#define GROUP_0 32  // work-group, by dimension
-#endif
-#ifndef GROUP_1
-#define GROUP_1 8
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
-#endif
+#include "common/group_by_dimension.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void transpose_naive(global const element* in, ulong in_offset, long in_pitch, ulong in_stride,

@@ -75,4 +75,11 @@ Bytes bytes_of(State& state, Handle handle, std::size_t bytes) {
   return result;
 }
 
+Bytes bytes_of(State& state, const std::vector<Temporary>& parts, std::size_t bytes) {
+  Bytes all(parts.size() * bytes);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    read_handle(state, parts[i].handle(), all.data() + i * bytes, 0, bytes);
+  return all;
+}
+
 }  // namespace smem::distributed::detail

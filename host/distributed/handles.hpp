@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace smem::distributed::detail {
 
@@ -41,6 +42,8 @@ void write_handle(State& state, Handle handle, const void* from, std::size_t off
 void read_handle(State& state, Handle handle, void* to, std::size_t offset, std::size_t bytes);
 /// The same as bytes.
 Bytes bytes_of(State& state, Handle handle, std::size_t bytes);
+/// Of several, of `bytes` each: one behind the other.
+Bytes bytes_of(State& state, const std::vector<Temporary>& parts, std::size_t bytes);
 
 /// The elements of a vector from `first` on.
 template <class View>

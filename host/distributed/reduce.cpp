@@ -80,99 +80,110 @@ void write_mean(const void* sum, Scalar sum_type, std::size_t count, void* resul
   }
 }
 
+constexpr const char* kReduce = "distributed::reduce";
+
+bool is_place(const Reduction& reduction) {
+  return reduction.op == ReduceOp::argmin || reduction.op == ReduceOp::argmax;
+}
+
+void check_reduce(Signature& signature, State& state, const Rows& in, const Rows* other,
+                  const Reduction& reduction, Scalar type, std::size_t count) {
+  signature.add(reduction).add(static_cast<int>(type)).add(count);
+  check_input(kReduce, "in", state, in, signature);
+  if (other != nullptr) {
+    check_input(kReduce, "b", state, *other, signature);
+    check_same_layout(kReduce, "b", *other, in);
+  }
+  if (!in.type().scalar) refuse(kReduce, "in", "numbers", "opaque elements");
+  if (reduction.op == ReduceOp::mean && type != Scalar::half && type != Scalar::float32 &&
+      type != Scalar::float64) {
+    refuse(kReduce, "out", "half, float32 or float64 of a mean", std::string(name_of(type)));
+  }
+  if (is_place(reduction) && in.elements() == 0) refuse(kReduce, "in", "at least one element", "none");
+}
+
+void reduce_block(State& state, Handle block, ElementType element, Handle result, Scalar type,
+                  const Reduction& reduction) {
+  state.submit("reduce", {{block, Access::read}, {result, Access::write}},
+               [=](const Context& context, std::span<const Piece> pieces) {
+                 smem::reduce(context, pieces[0].vector(element), pieces[1].vector(type), reduction);
+               });
+}
+
+void dot_block(State& state, Handle a, ElementType a_type, Handle b, ElementType b_type, Handle result,
+               Scalar type, const Reduction& reduction) {
+  state.submit("dot", {{a, Access::read}, {b, Access::read}, {result, Access::write}},
+               [=](const Context& context, std::span<const Piece> pieces) {
+                 smem::dot(context, pieces[0].vector(a_type), pieces[1].vector(b_type),
+                           pieces[2].vector(type), reduction.mode);
+               });
+}
+
+/// The reduction of numbers of blocks, as `count` of `type`.
+Bytes combined(State& state, const Bytes& numbers, Scalar number_type, Scalar type, std::size_t count,
+               const Reduction& reduction) {
+  Bytes found(count * size_of(type));
+  state.here([&](const Context& context) {
+    const cl::Buffer from = make_buffer(context, std::max(numbers.size(), size_of(number_type))),
+                     to = make_buffer(context, found.size());
+    if (!numbers.empty()) write_buffer(context, from, numbers.data(), numbers.size());
+    smem::reduce(context, ConstVector(from(), number_type, numbers.size() / size_of(number_type)),
+                 smem::Vector(to(), type, count), reduction);
+    read_buffer(context, to, found.data(), found.size());
+  });
+  return found;
+}
+
+/// The place in `in` of block `which`'s number. `places`: of the blocks' numbers within them.
+std::uint64_t place_in(const Rows& in, std::uint64_t which, const Bytes& places) {
+  std::uint64_t within = 0;
+  which = std::min<std::uint64_t>(which, in.blocks().size() - 1);  // of a failed task anything
+  std::memcpy(&within, places.data() + which * sizeof within, sizeof within);
+  return within + in.blocks()[which].first * in.row_elements();
+}
+
 }  // namespace
 
 void reduce_to_host(const Rows& in, const Rows* other, const Reduction& reduction, void* result, Scalar type,
                     std::size_t count) {
-  constexpr const char* kOperation = "distributed::reduce";
   State& state = in.session().state();
-  const std::size_t bytes = count * size_of(type);
   const auto check = [&](Signature& signature) {
-    signature.add(reduction).add(static_cast<int>(type)).add(count);
-    check_input(kOperation, "in", state, in, signature);
-    if (other != nullptr) {
-      check_input(kOperation, "b", state, *other, signature);
-      check_same_layout(kOperation, "b", *other, in);
-    }
-    if (!in.type().scalar) refuse(kOperation, "in", "numbers", "opaque elements");
-    if (reduction.op == ReduceOp::mean && type != Scalar::half && type != Scalar::float32 &&
-        type != Scalar::float64) {
-      refuse(kOperation, "out", "half, float32 or float64 of a mean", std::string(name_of(type)));
-    }
-    const bool is_place = reduction.op == ReduceOp::argmin || reduction.op == ReduceOp::argmax;
-    if (is_place && in.elements() == 0) refuse(kOperation, "in", "at least one element", "none");
+    check_reduce(signature, state, in, other, reduction, type, count);
   };
-  state.collective(kOperation, check, [&] {
+  state.collective(kReduce, check, [&] {
     const Parts parts = parts_of(reduction, *in.type().scalar, type);
-    const bool is_place = reduction.op == ReduceOp::argmin || reduction.op == ReduceOp::argmax;
-    const std::size_t part_bytes = parts.width * size_of(parts.type);
     // A block's result, and for places the one within the block behind it.
     std::vector<Temporary> values, places;
     for (std::size_t i = 0; i < in.blocks().size(); ++i) {
-      const Block& block = in.blocks()[i];
-      if (block.handle == nullptr) continue;
-      const Temporary& value = values.emplace_back(parts.width, size_of(parts.type));
-      const ElementType element = in.type();
+      const Handle block = in.blocks()[i].handle;
+      if (block == nullptr) continue;
+      const Handle value = values.emplace_back(parts.width, size_of(parts.type)).handle();
       if (other != nullptr) {
-        const ElementType b_type = other->type();
-        state.submit("dot",
-                     {{block.handle, Access::read},
-                      {other->blocks()[i].handle, Access::read},
-                      {value.handle(), Access::write}},
-                     [=](const Context& context, std::span<const Piece> pieces) {
-                       smem::dot(context, pieces[0].vector(element), pieces[1].vector(b_type),
-                                 pieces[2].vector(parts.type), parts.block.mode);
-                     });
+        dot_block(state, block, in.type(), other->blocks()[i].handle, other->type(), value, parts.type,
+                  parts.block);
         continue;
       }
-      state.submit("reduce", {{block.handle, Access::read}, {value.handle(), Access::write}},
-                   [=](const Context& context, std::span<const Piece> pieces) {
-                     smem::reduce(context, pieces[0].vector(element), pieces[1].vector(parts.type),
-                                  parts.block);
-                   });
-      if (!is_place) continue;
-      const Temporary& place = places.emplace_back(std::size_t{1}, sizeof(std::uint64_t));
-      state.submit("reduce", {{block.handle, Access::read}, {place.handle(), Access::write}},
-                   [=](const Context& context, std::span<const Piece> pieces) {
-                     smem::reduce(context, pieces[0].vector(element), pieces[1].vector(Scalar::uint64),
-                                  reduction);
-                   });
+      reduce_block(state, block, in.type(), value, parts.type, parts.block);
+      if (!is_place(reduction)) continue;
+      const Handle place = places.emplace_back(std::size_t{1}, sizeof(std::uint64_t)).handle();
+      reduce_block(state, block, in.type(), place, Scalar::uint64, reduction);
     }
-    Bytes mine, my_places;
-    for (const Temporary& value : values) {
-      const Bytes bytes_here = bytes_of(state, value.handle(), part_bytes);
-      mine.insert(mine.end(), bytes_here.begin(), bytes_here.end());
-    }
-    for (const Temporary& place : places) {
-      const Bytes bytes_here = bytes_of(state, place.handle(), sizeof(std::uint64_t));
-      my_places.insert(my_places.end(), bytes_here.begin(), bytes_here.end());
-    }
-    Bytes all, all_places;
-    for (const Bytes& of_rank : state.allgather(mine.data(), mine.size()))
-      all.insert(all.end(), of_rank.begin(), of_rank.end());
-    for (const Bytes& of_rank : state.allgather(my_places.data(), my_places.size()))
-      all_places.insert(all_places.end(), of_rank.begin(), of_rank.end());
+    const Bytes mine = bytes_of(state, values, parts.width * size_of(parts.type)),
+                my_places = bytes_of(state, places, sizeof(std::uint64_t));
+    const Bytes all = state.gather(mine.data(), mine.size()),
+                all_places = state.gather(my_places.data(), my_places.size());
 
+    const std::size_t bytes = count * size_of(type);
     if (state.rank() == 0) {
-      const std::size_t numbers = all.size() / size_of(parts.type);
-      const Scalar combined = is_place ? Scalar::uint64 : reduction.op == ReduceOp::mean ? parts.type : type;
-      Bytes found(count * size_of(combined));
-      state.here([&](const Context& context) {
-        const cl::Buffer from = make_buffer(context, std::max(all.size(), size_of(parts.type))),
-                         to = make_buffer(context, found.size());
-        if (numbers != 0) write_buffer(context, from, all.data(), all.size());
-        smem::reduce(context, ConstVector(from(), parts.type, numbers), smem::Vector(to(), combined, count),
-                     parts.combine);
-        read_buffer(context, to, found.data(), found.size());
-      });
-      if (is_place) {
-        std::uint64_t which = 0, within = 0;
+      const Scalar found_type = is_place(reduction)              ? Scalar::uint64
+                                : reduction.op == ReduceOp::mean ? parts.type
+                                                                 : type;
+      const Bytes found = combined(state, all, parts.type, found_type, count, parts.combine);
+      if (is_place(reduction)) {
+        std::uint64_t which = 0;
         std::memcpy(&which, found.data(), sizeof which);
-        const std::size_t blocks = in.blocks().size();
-        which = std::min<std::uint64_t>(which, blocks - 1);  // of a failed task anything
-        std::memcpy(&within, all_places.data() + which * sizeof within, sizeof within);
-        within += in.blocks()[which].first * in.row_elements();
-        std::memcpy(result, &within, std::min(bytes, sizeof within));
+        const std::uint64_t place = place_in(in, which, all_places);
+        std::memcpy(result, &place, std::min(bytes, sizeof place));
       } else if (reduction.op == ReduceOp::mean) {
         write_mean(found.data(), parts.type, in.elements(), result, type);
       } else {

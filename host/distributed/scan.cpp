@@ -57,75 +57,91 @@ Initial initial_of(const std::byte* bytes, Scalar type) {
   return {};
 }
 
+constexpr const char* kScan = "distributed::inclusive_scan";
+
+void check_scan(Signature& signature, State& state, const Rows& in, const Rows& out,
+                const Reduction& operation) {
+  signature.add(operation);
+  detail::check_input(kScan, "in", state, in, signature);
+  detail::check_output(kScan, "out", state, out, signature);
+  detail::check_same_layout(kScan, "out", out, in);
+  if (&in == &out) detail::refuse(kScan, "out", "other data than in", "in itself");
+  if (!in.type().scalar) detail::refuse(kScan, "in", "numbers", "opaque elements");
+  if (!out.type().scalar) detail::refuse(kScan, "out", "numbers", "opaque elements");
+}
+
+/// Of each block its total, then its first element, as results of the operation, of all ranks.
+Bytes ends_of_blocks(State& state, const Rows& in, Scalar type, const Reduction& operation) {
+  std::vector<Temporary> ends;
+  for (const Block& block : in.blocks()) {
+    if (block.handle == nullptr || in.blocks().size() == 1) continue;
+    const Temporary& both = ends.emplace_back(std::size_t{2}, size_of(type));
+    state.submit(
+        "reduce", {{block.handle, Access::read}, {both.handle(), Access::write}},
+        [type, operation, in_type = in.type()](const Context& context, std::span<const Piece> pieces) {
+          const smem::Vector elements = pieces[0].vector(in_type), results = pieces[1].vector(type);
+          smem::reduce(context, elements, part(results, 0, 1), operation);
+          smem::reduce(context, part(elements, 0, 1), part(results, 1, 1), operation);
+        });
+  }
+  const Bytes mine = detail::bytes_of(state, ends, 2 * size_of(type));
+  return state.gather(mine.data(), mine.size());
+}
+
+/// What block i begins with, or in place of its first element its total: what the blocks before it make.
+/// `which`: 1 or 0.
+Bytes totals_and(const Bytes& ends, std::size_t i, std::size_t which, std::size_t bytes) {
+  Bytes numbers;
+  for (std::size_t block = 0; block <= i; ++block) {
+    const std::size_t number = 2 * block + (block == i ? which : 0);
+    const auto place = ends.begin() + static_cast<std::ptrdiff_t>(number * bytes);
+    numbers.insert(numbers.end(), place, place + static_cast<std::ptrdiff_t>(bytes));
+  }
+  return numbers;
+}
+
+Bytes reduced(State& state, const Bytes& numbers, Scalar type, const Reduction& operation) {
+  Bytes result(size_of(type));
+  state.here([&](const Context& context) {
+    const cl::Buffer row = make_buffer(context, numbers.size()), to = make_buffer(context, result.size());
+    write_buffer(context, row, numbers.data(), numbers.size());
+    smem::reduce(context, ConstVector(row(), type, numbers.size() / result.size()),
+                 smem::Vector(to(), type, 1), operation);
+    read_buffer(context, to, result.data(), result.size());
+  });
+  return result;
+}
+
+/// Scans a block behind others: an exclusive scan that leaves out the first element, and begins with the
+/// first result, then the last result, of `totals`.
+void scan_behind(State& state, Handle from, ElementType in_type, Handle to, ElementType out_type,
+                 std::size_t elements, const Initial& initial, const Bytes& totals, Scalar type,
+                 const Reduction& operation) {
+  const Temporary row(totals.size() / size_of(type), size_of(type));
+  detail::write_handle(state, row.handle(), totals.data(), 0, totals.size(), false);
+  state.submit("inclusive_scan", {{from, Access::read}, {to, Access::write}, {row.handle(), Access::read}},
+               [=](const Context& context, std::span<const Piece> pieces) {
+                 const smem::Vector in = pieces[0].vector(in_type), out = pieces[1].vector(out_type);
+                 smem::exclusive_scan(context, part(in, 1, elements - 1), part(out, 0, elements - 1),
+                                      operation, initial);
+                 smem::reduce(context, pieces[2].vector(type), part(out, elements - 1, 1), operation);
+               });
+}
+
 }  // namespace
 
 void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
-  constexpr const char* kOperation = "distributed::inclusive_scan";
   State& state = in.session().state();
-  const auto check = [&](Signature& signature) {
-    signature.add(operation);
-    detail::check_input(kOperation, "in", state, in, signature);
-    detail::check_output(kOperation, "out", state, out, signature);
-    detail::check_same_layout(kOperation, "out", out, in);
-    if (&in == &out) detail::refuse(kOperation, "out", "other data than in", "in itself");
-    if (!in.type().scalar) detail::refuse(kOperation, "in", "numbers", "opaque elements");
-    if (!out.type().scalar) detail::refuse(kOperation, "out", "numbers", "opaque elements");
-  };
-  state.collective(kOperation, check, [&] {
+  const auto check = [&](Signature& signature) { check_scan(signature, state, in, out, operation); };
+  state.collective(kScan, check, [&] {
     const ElementType in_type = in.type(), out_type = out.type();
     // What is rounded to half is rounded once, at the end.
     const bool is_half =
         out.type() == Scalar::half && (operation.op == ReduceOp::sum || operation.op == ReduceOp::product);
     const Scalar type = is_half ? Scalar::float32 : *out.type().scalar;
-    const std::size_t bytes = size_of(type), blocks = in.blocks().size();
-
-    // Of each block its total, then its first element, as results of the operation.
-    std::vector<Temporary> ends;
-    if (blocks > 1) {
-      for (const Block& block : in.blocks()) {
-        if (block.handle == nullptr) continue;
-        const Temporary& both = ends.emplace_back(std::size_t{2}, bytes);
-        state.submit("reduce", {{block.handle, Access::read}, {both.handle(), Access::write}},
-                     [=](const Context& context, std::span<const Piece> pieces) {
-                       const smem::Vector elements = pieces[0].vector(in_type),
-                                          results = pieces[1].vector(type);
-                       smem::reduce(context, elements, part(results, 0, 1), operation);
-                       smem::reduce(context, part(elements, 0, 1), part(results, 1, 1), operation);
-                     });
-      }
-    }
-    Bytes mine;
-    for (const Temporary& both : ends) {
-      const Bytes numbers = detail::bytes_of(state, both.handle(), 2 * bytes);
-      mine.insert(mine.end(), numbers.begin(), numbers.end());
-    }
-    Bytes all;
-    for (const Bytes& of_rank : state.allgather(mine.data(), mine.size()))
-      all.insert(all.end(), of_rank.begin(), of_rank.end());
-    state.agree(kOperation);
-
-    // What block i begins with, or in place of its first element its total: what the blocks before it make.
-    const auto totals_and = [&](std::size_t i, std::size_t which) {
-      Bytes numbers;
-      for (std::size_t block = 0; block <= i; ++block) {
-        const std::size_t number = 2 * block + (block == i ? which : 0);
-        const auto place = all.begin() + static_cast<std::ptrdiff_t>(number * bytes);
-        numbers.insert(numbers.end(), place, place + static_cast<std::ptrdiff_t>(bytes));
-      }
-      return numbers;
-    };
-    const auto reduced = [&](const Bytes& numbers) {
-      Bytes result(bytes);
-      state.here([&](const Context& context) {
-        const cl::Buffer row = make_buffer(context, numbers.size()), to = make_buffer(context, bytes);
-        write_buffer(context, row, numbers.data(), numbers.size());
-        smem::reduce(context, ConstVector(row(), type, numbers.size() / bytes), smem::Vector(to(), type, 1),
-                     operation);
-        read_buffer(context, to, result.data(), bytes);
-      });
-      return result;
-    };
-    for (std::size_t i = 0; i < blocks; ++i) {
+    const Bytes ends = ends_of_blocks(state, in, type, operation);
+    state.agree(kScan);
+    for (std::size_t i = 0; i < in.blocks().size(); ++i) {
       const Handle from = in.blocks()[i].handle, to = out.blocks()[i].handle;
       if (from == nullptr) continue;
       if (i == 0) {
@@ -136,20 +152,9 @@ void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
                      });
         continue;
       }
-      // An exclusive scan that leaves out the first element, and begins with the first result.
-      const std::size_t rows = in.blocks()[i].rows * in.row_elements();
-      const Initial initial = initial_of(reduced(totals_and(i, 1)).data(), type);
-      const Bytes totals = totals_and(i, 0);
-      const Temporary row(i + 1, bytes);
-      detail::write_handle(state, row.handle(), totals.data(), 0, totals.size(), false);
-      state.submit(
-          "inclusive_scan", {{from, Access::read}, {to, Access::write}, {row.handle(), Access::read}},
-          [=](const Context& context, std::span<const Piece> pieces) {
-            const smem::Vector elements = pieces[0].vector(in_type), result = pieces[1].vector(out_type);
-            smem::exclusive_scan(context, part(elements, 1, rows - 1), part(result, 0, rows - 1), operation,
-                                 initial);
-            smem::reduce(context, pieces[2].vector(type), part(result, rows - 1, 1), operation);
-          });
+      const Bytes first = reduced(state, totals_and(ends, i, 1, size_of(type)), type, operation);
+      scan_behind(state, from, in_type, to, out_type, in.blocks()[i].rows * in.row_elements(),
+                  initial_of(first.data(), type), totals_and(ends, i, 0, size_of(type)), type, operation);
     }
     out.set_has_values();
   });

@@ -118,9 +118,7 @@ class Sort {
       const Bytes of_block = bytes_of(state_, samples_[i].handle(), samples_of(i) * bytes);
       mine.insert(mine.end(), of_block.begin(), of_block.end());
     }
-    Bytes all;
-    for (const Bytes& of_rank : state_.allgather(mine.data(), mine.size()))
-      all.insert(all.end(), of_rank.begin(), of_rank.end());
+    const Bytes all = state_.gather(mine.data(), mine.size());
     const std::size_t count = all.size() / bytes;
     std::vector<Splitter> sources;
     std::vector<std::uint64_t> ids;

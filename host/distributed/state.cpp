@@ -164,6 +164,13 @@ std::vector<Bytes> State::allgather(const void* from, std::size_t bytes) {
   }
 }
 
+Bytes State::gather(const void* from, std::size_t bytes) {
+  Bytes all;
+  for (const Bytes& of_rank : allgather(from, bytes))
+    all.insert(all.end(), of_rank.begin(), of_rank.end());
+  return all;
+}
+
 void State::collective(const char* operation, const std::function<void(Signature&)>& check_arguments,
                        const std::function<void()>& body) {
   agreed_ = false;

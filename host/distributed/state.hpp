@@ -100,6 +100,8 @@ class State {
 
   /// The bytes of every rank, on every rank.
   std::vector<Bytes> allgather(const void* from, std::size_t bytes);
+  /// The same, one behind the other.
+  Bytes gather(const void* from, std::size_t bytes);
   /// The bytes of rank 0, on every rank, which knows how many.
   void broadcast(void* data, std::size_t bytes, int root = 0) { transport_.broadcast(data, bytes, root); }
   /// Sums on every rank.

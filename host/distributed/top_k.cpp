@@ -54,11 +54,8 @@ void top_k_to_host(const Rows& in, std::size_t k, const TopK& which, void* value
       for (const std::uint64_t place : within)
         my_places.push_back(found.first + place);
     }
-    Bytes all_values, all_places;
-    for (const Bytes& of_rank : state.allgather(my_values.data(), my_values.size()))
-      all_values.insert(all_values.end(), of_rank.begin(), of_rank.end());
-    for (const Bytes& of_rank : state.allgather(my_places.data(), my_places.size() * sizeof(std::uint64_t)))
-      all_places.insert(all_places.end(), of_rank.begin(), of_rank.end());
+    const Bytes all_values = state.gather(my_values.data(), my_values.size()),
+                all_places = state.gather(my_places.data(), my_places.size() * sizeof(std::uint64_t));
 
     // Blocks stand in their order, so that of equal elements the first is the one at the lowest place.
     if (state.rank() == 0) {

@@ -316,12 +316,59 @@ Case read_attention(const Words& words) {
   return made;
 }
 
-}  // namespace
-
-Operation attention_operation() {
+std::vector<WordRule> attention_words() {
   const auto option = [](const char* name, const char* help) {
     return or_zero(number_rule(name, help, "0"));
   };
+  return {
+      sizes_rule("shape", "Sequences, heads, queries of each sequence, head size: BATCHxHEADSxQUERIESxSIZE",
+                 "BATCHxHEADSxQUERIESxSIZE", {4, 4}),
+      type_rule(WordKind::choice, "Type of queries, keys, values and results", "float",
+                {"float", "half", "bfloat16", "float32"}),
+      option("keys", "Number of keys of each sequence; 0: as many as queries"),
+      option("kv-heads", "Number of heads of keys and values; 0: as many as of queries"),
+      option("value-size", "Elements of a value; 0: the head size"),
+      flag_rule("causal", "Mask keys after a query's own key"),
+      option("window", "Keys before its own that a query attends to; 0: all"),
+      option("sinks", "First keys, which every query attends to"),
+      {.name = "soft-cap", .kind = WordKind::real, .help = "Soft cap of logits; 0: none", .usual = "0"},
+      flag_rule("bias", "Add a matrix for each sequence to the logits"),
+      flag_rule("slopes", "ALiBi: subtract slope times distance from logits, with a slope for each head"),
+      flag_rule("sink-logits", "Add to each head a sink logit: an extra key whose value is 0"),
+      flag_rule("lse", "Also write the log-sum-exp of the logits"),
+      flag_rule("lengths", "Sequences have different numbers of keys"),
+      flag_rule("zipf", "Lengths by Zipf's law: a few sequences are long"),
+      flag_rule("ragged", "Ragged batch: sequences of different lengths, packed"),
+      option("page", "Keys of a page of the cache; 0: no pages"),
+      flag_rule("tokens-first", "Arrays are [batch, tokens, heads, size]"),
+      flag_rule("float-out", "Write float results")};
+}
+
+std::vector<Programs> attention_programs() {
+  return {
+      {"4x16x4096x128"},
+      {"4x16x4096x128 half --causal --lse"},
+      {"4x16x4096x64 bfloat16", {"tiled", "mma", "wgmma", ""}},
+      {"4x16x4096x256 half --kv-heads 4", {"mma", "wgmma"}},
+      {"4x16x4096x80 half --causal --window 100 --sinks 4 --slopes --sink-logits", {"mma", "wgmma"}},
+      {"4x16x512x96 half --bias --soft-cap 30 --lengths --lse", {"mma", "wgmma"}},
+      {"4x16x512x128 half --ragged --causal --float-out", {"mma", "wgmma"}},
+      {"4x16x512x64 bfloat16", {"wgmma"}},
+      {"4x16x512x128 half --causal --lse", {"wgmma"}},
+      {"4x16x512x64 --page 64", {"tiled", ""}},
+      {"1x32x1x128 half --keys 131072 --kv-heads 8", {"split_keys", "split_mma"}},
+      {"16x32x1x128 half --keys 8192", {""}},
+      {"16x16x4x64 bfloat16 --keys 8192 --kv-heads 8 --page 16 --causal --lse", {"split_keys", "split_mma"}},
+      {"4x64x1x256 half --keys 4096 --kv-heads 8 --window 1000 --sinks 4 --sink-logits",
+       {"split_keys", "split_mma"}},
+      {"4x16x3x80 half --keys 4096 --kv-heads 4 --ragged --slopes --soft-cap 30", {"split_mma"}},
+      {"64x32x1x128 half --keys 8192 --kv-heads 8 --zipf --bias", {"split_mma"}},
+      {"4x16x3x80 --keys 4096 --kv-heads 4 --ragged --slopes --soft-cap 30", {"split_keys"}}};
+}
+
+}  // namespace
+
+Operation attention_operation() {
   return {
       .name = "attention",
       .summary = "Attention: softmax(Q K^T) V",
@@ -334,30 +381,7 @@ Operation attention_operation() {
                 {"mma", "NVIDIA's matrix units, weights in registers, the next tile on its way"},
                 {"wgmma", "Hopper's, four warps at a time; other warps copy; softmax beside products"},
                 {"cpu", "one thread has tiles in its cache, products in vector registers"}},
-      .words =
-          {sizes_rule("shape",
-                      "Sequences, heads, queries of each sequence, head size: BATCHxHEADSxQUERIESxSIZE",
-                      "BATCHxHEADSxQUERIESxSIZE", {4, 4}),
-           type_rule(WordKind::choice, "Type of queries, keys, values and results", "float",
-                     {"float", "half", "bfloat16", "float32"}),
-           option("keys", "Number of keys of each sequence; 0: as many as queries"),
-           option("kv-heads", "Number of heads of keys and values; 0: as many as of queries"),
-           option("value-size", "Elements of a value; 0: the head size"),
-           flag_rule("causal", "Mask keys after a query's own key"),
-           option("window", "Keys before its own that a query attends to; 0: all"),
-           option("sinks", "First keys, which every query attends to"),
-           {.name = "soft-cap", .kind = WordKind::real, .help = "Soft cap of logits; 0: none", .usual = "0"},
-           flag_rule("bias", "Add a matrix for each sequence to the logits"),
-           flag_rule("slopes",
-                     "ALiBi: subtract slope times distance from logits, with a slope for each head"),
-           flag_rule("sink-logits", "Add to each head a sink logit: an extra key whose value is 0"),
-           flag_rule("lse", "Also write the log-sum-exp of the logits"),
-           flag_rule("lengths", "Sequences have different numbers of keys"),
-           flag_rule("zipf", "Lengths by Zipf's law: a few sequences are long"),
-           flag_rule("ragged", "Ragged batch: sequences of different lengths, packed"),
-           option("page", "Keys of a page of the cache; 0: no pages"),
-           flag_rule("tokens-first", "Arrays are [batch, tokens, heads, size]"),
-           flag_rule("float-out", "Write float results")},
+      .words = attention_words(),
       .read = read_attention,
       .samples =
           {.edges =
@@ -394,26 +418,7 @@ Operation attention_operation() {
                      goal("64x32x1x128 half --keys 8192 --kv-heads 8 --zipf", 0.85),
                      "64x32x1x128 half --keys 8192 --kv-heads 8 --zipf --page 16"}},
       .counted = "floating-point operations of the call; with fewer than 16 queries bytes read and written",
-      .programs = {{"4x16x4096x128"},
-                   {"4x16x4096x128 half --causal --lse"},
-                   {"4x16x4096x64 bfloat16", {"tiled", "mma", "wgmma", ""}},
-                   {"4x16x4096x256 half --kv-heads 4", {"mma", "wgmma"}},
-                   {"4x16x4096x80 half --causal --window 100 --sinks 4 --slopes --sink-logits",
-                    {"mma", "wgmma"}},
-                   {"4x16x512x96 half --bias --soft-cap 30 --lengths --lse", {"mma", "wgmma"}},
-                   {"4x16x512x128 half --ragged --causal --float-out", {"mma", "wgmma"}},
-                   {"4x16x512x64 bfloat16", {"wgmma"}},
-                   {"4x16x512x128 half --causal --lse", {"wgmma"}},
-                   {"4x16x512x64 --page 64", {"tiled", ""}},
-                   {"1x32x1x128 half --keys 131072 --kv-heads 8", {"split_keys", "split_mma"}},
-                   {"16x32x1x128 half --keys 8192", {""}},
-                   {"16x16x4x64 bfloat16 --keys 8192 --kv-heads 8 --page 16 --causal --lse",
-                    {"split_keys", "split_mma"}},
-                   {"4x64x1x256 half --keys 4096 --kv-heads 8 --window 1000 --sinks 4 --sink-logits",
-                    {"split_keys", "split_mma"}},
-                   {"4x16x3x80 half --keys 4096 --kv-heads 4 --ragged --slopes --soft-cap 30", {"split_mma"}},
-                   {"64x32x1x128 half --keys 8192 --kv-heads 8 --zipf --bias", {"split_mma"}},
-                   {"4x16x3x80 --keys 4096 --kv-heads 4 --ragged --slopes --soft-cap 30", {"split_keys"}}},
+      .programs = attention_programs(),
   };
 }
 

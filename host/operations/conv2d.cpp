@@ -185,6 +185,26 @@ std::vector<Programs> conv2d_programs() {
       {"56x56 double --channels 64 --filters 64 --batch 8", {"direct", "implicit"}}};
 }
 
+std::vector<WordRule> conv2d_words() {
+  return {plane_rule("Cells of a plane of the input"),
+          type_rule(WordKind::choice, "Type of input, filters and output", "float",
+                    {"half", "float32", "float64", "float", "double"}),
+          number_rule("channels", "Channels of the input", "1"),
+          number_rule("filters", "Channels of the output", "1"),
+          number_rule("batch", "Number of images", "1"),
+          number_rule("window", "Rows and columns of a filter", "3"),
+          number_rule("stride", "Distance from one window to the next", "1"),
+          number_rule("dilation", "Distance from one weight to the next", "1"),
+          or_zero(number_rule(
+              "padding", "Padding on all sides; default: such that a stride of 1 keeps the size", "same")),
+          number_rule("groups", "Groups of channels", "1"),
+          flag_rule("interleaved", "Channels side by side in each cell, not planes (NHWC)"),
+          flag_rule("bias", "Add a bias for each filter"),
+          activation_rule("Activation of the sum and its bias"),
+          choice_rule("winograd", "Largest tiles of Winograd's minimal filtering that are allowed",
+                      names_to(Winograd::f4x4))};
+}
+
 }  // namespace
 
 Operation conv2d_operation() {
@@ -202,24 +222,7 @@ Operation conv2d_operation() {
                 {"winograd_4x4", "tiles of 4 x 4 results: 2.25 products a result"},
                 {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"},
                 {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"}},
-      .words = {plane_rule("Cells of a plane of the input"),
-                type_rule(WordKind::choice, "Type of input, filters and output", "float",
-                          {"half", "float32", "float64", "float", "double"}),
-                number_rule("channels", "Channels of the input", "1"),
-                number_rule("filters", "Channels of the output", "1"),
-                number_rule("batch", "Number of images", "1"),
-                number_rule("window", "Rows and columns of a filter", "3"),
-                number_rule("stride", "Distance from one window to the next", "1"),
-                number_rule("dilation", "Distance from one weight to the next", "1"),
-                or_zero(number_rule("padding",
-                                    "Padding on all sides; default: such that a stride of 1 keeps the size",
-                                    "same")),
-                number_rule("groups", "Groups of channels", "1"),
-                flag_rule("interleaved", "Channels side by side in each cell, not planes (NHWC)"),
-                flag_rule("bias", "Add a bias for each filter"),
-                activation_rule("Activation of the sum and its bias"),
-                choice_rule("winograd", "Largest tiles of Winograd's minimal filtering that are allowed",
-                            names_to(Winograd::f4x4))},
+      .words = conv2d_words(),
       .read = read_conv2d,
       // Layers of ResNet-50 and MobileNet; the first for the ladder, with all variants.
       .samples =

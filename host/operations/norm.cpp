@@ -35,50 +35,18 @@ void compute_row(const NormProblem& p, double epsilon, std::size_t row, const Ho
 }
 
 Case read_norm(const Words& words) {
-  const std::vector<std::size_t> shape = words.sizes("shape");
-  NormProblem p{.op = words.enumerator<NormOp>("op"),
-                .in = words.scalar("type"),
-                .out = results_of(words),
-                .weight = words.flag("weight"),
-                .bias = words.flag("bias"),
-                .residual = words.flag("residual") || words.flag("sum"),
-                .sum = words.flag("sum"),
-                .rows = shape[0],
-                .cols = shape[1],
-                .batch = words.number("batch")};
-  p.weights = words.text("weights") == "same" ? p.in
-              : p.in == Scalar::float64       ? Scalar::float64
-                                              : Scalar::float32;
+  NormProblem p = norm_problem_of<NormProblem>(words);
   const double epsilon = words.real("epsilon");
   const std::size_t rows = detail::size_product(p.rows, p.batch);
-  const std::size_t elements = detail::size_product(rows, p.cols);
   p.row_alignment = packed_alignment(rows, detail::size_product(p.cols, size_of(p.in)), 16);
   Case made = case_of(formatted("{} of {}{} x {} {}{}", name_of(p.op), batch_text(p.batch), p.rows, p.cols,
                                 name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
                       p, plan_norm);
-  made.in = {{"in", p.in, elements, {.number = rounded_number}}};
-  if (p.weight) made.in.push_back({"weight", p.weights, p.cols, {.number = norm_weight}});
-  if (p.bias) made.in.push_back({"bias", p.weights, p.cols, {.number = norm_weight}});
-  if (p.residual) made.in.push_back({"residual", p.in, elements, {.number = rounded_number}});
-  made.out = {{"out", p.out, elements}};
-  if (p.sum) made.out.push_back({"sum", p.out, elements});
-  for (const std::vector<ArrayRule>* rules : {&made.in, &made.out})
-    for (const ArrayRule& rule : *rules)
-      made.bytes += static_cast<double>(rule.bytes());
+  set_norm_arrays(made, p, p.cols);
   if (p.cols > 4096) made.slow = {"naive"};
-  // Both results are rounded, so that they may be neighbours.
-  made.relative = norm_tolerance(p.in, p.cols) + (p.out == Scalar::half       ? 0x1p-10
-                                                  : p.out == Scalar::bfloat16 ? 0x1p-7
-                                                                              : 0);
-  // Differences from the mean may be small beside it; so may their sum with a bias.
-  made.absolute = 16 * norm_tolerance(p.in, p.cols) + (p.out == Scalar::half ? 0x1p-24 : 0);
+  set_norm_tolerance(made, p.in, p.out, p.cols);
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    const NormArrays at = norm_arrays(p);
-    Norm what{.epsilon = epsilon};
-    if (p.weight) what.weight = arrays.in[at.weight].vector();
-    if (p.bias) what.bias = arrays.in[at.bias].vector();
-    if (p.residual) what.residual = arrays.in[at.residual].matrix(p.rows, p.cols, p.batch);
-    if (p.sum) what.sum = arrays.out[1].matrix(p.rows, p.cols, p.batch);
+    const Norm what = norm_options(p, epsilon, arrays);
     const Matrix in = arrays.in[0].matrix(p.rows, p.cols, p.batch),
                  out = arrays.out[0].matrix(p.rows, p.cols, p.batch);
     return p.op == NormOp::layer ? layer_norm(context, in, out, what, options)
@@ -104,21 +72,7 @@ Operation norm_operation() {
                 {"shuffle", "teams combine by shuffles"},
                 {"ahead", "a row is copied to local memory while the one before is written"},
                 {"cpu", "one thread a row, in its cache"}},
-      .words = {shape_rule("Rows, and elements of each"),
-                scalar_rule(),
-                choice_rule("op", "The call", names_to(NormOp::rms)),
-                flag_rule("weight", "Multiply elements by weights"),
-                flag_rule("bias", "Add a bias to elements"),
-                choice_rule("weights", "Type of weight and bias: that of the input, or the arithmetic type",
-                            {"same", "float32"}),
-                flag_rule("residual", "Add a residual to the input first"),
-                flag_rule("sum", "Write the sum of input and residual"),
-                {.name = "epsilon",
-                 .kind = WordKind::real,
-                 .help = "Number that is added to the mean of squares",
-                 .usual = "1e-5"},
-                results_rule(),
-                batch_rule()},
+      .words = norm_words(),
       .read = read_norm,
       .samples = {.edges = {"1x1 --op rms_norm", "37x131 --batch 3 --weight --bias",
                             "5x4099 --op rms_norm --weight", "300x7 half --weight --bias --sum",

@@ -37,12 +37,7 @@ SortRowsProblem rows_problem_of(const Words& words) {
   p.end_bit = 8 * size_of(p.keys);
   p.descending = words.flag("descending");
   p.in_place = words.flag("in-place");
-  p.payload = words.enumerator<SortPayload>("payload");
-  if (p.payload == SortPayload::values) p.value_bytes = size_of(words.scalar("value"));
-  if (p.payload == SortPayload::places) {
-    p.value_bytes = p.cols > 0xffffffffU ? 8 : 4;
-    if (p.in_place) refuse("sort_rows", "in-place", "keys or values", "places");
-  }
+  set_payload(p, words, "sort_rows", p.cols);
   return p;
 }
 

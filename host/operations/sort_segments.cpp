@@ -20,12 +20,7 @@ SortSegmentsProblem segments_problem_of(const Words& words) {
   p.end_bit = 8 * size_of(p.keys);
   p.descending = words.flag("descending");
   p.in_place = words.flag("in-place");
-  p.payload = words.enumerator<SortPayload>("payload");
-  if (p.payload == SortPayload::values) p.value_bytes = size_of(words.scalar("value"));
-  if (p.payload == SortPayload::places) {
-    p.value_bytes = p.size > 0xffffffffU ? 8 : 4;
-    if (p.in_place) refuse("sort_segments", "in-place", "keys or values", "places");
-  }
+  set_payload(p, words, "sort_segments", p.size);
   p.offsets = p.size > 0xffffffffU ? Scalar::uint64 : Scalar::uint32;
   return p;
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "operations/data.hpp"
+#include "operations/words.hpp"
 
 #include <smem/scalar.hpp>
+#include <smem/sort_plan.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +27,17 @@ inline Fill keys_of(Scalar type, std::size_t distinct) {
     return std::floor((part - (is_signed(type) ? 0.5 : 0)) * std::exp2(bits));
   };
   return fill;
+}
+
+/// What the words say of values or places beside keys, of which `count` lie one behind the other.
+template <class Problem>
+void set_payload(Problem& p, const Words& words, const char* operation, std::size_t count) {
+  p.payload = words.enumerator<SortPayload>("payload");
+  if (p.payload == SortPayload::values) p.value_bytes = size_of(words.scalar("value"));
+  if (p.payload == SortPayload::places) {
+    p.value_bytes = count > 0xffffffffU ? 8 : 4;
+    if (p.in_place) refuse(operation, "in-place", "keys or values", "places");
+  }
 }
 
 /// The places of `count` keys from `first` on, counted from there, in the keys' order.

@@ -1,6 +1,7 @@
 // top_k, described: top_k_rows and nth_element.
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
+#include "operations/sorts.hpp"
 
 #include "formatted.hpp"
 
@@ -8,25 +9,11 @@
 #include <smem/top_k.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace smem::operations {
 
 namespace {
-
-/// Elements of all values; or of `distinct` values, with all bits in use.
-Fill fill_of_keys(Scalar type, std::size_t distinct) {
-  Fill fill;
-  const double bits = 8.0 * static_cast<double>(size_of(type));
-  fill.number = [=](std::uint64_t random) {
-    if (distinct > 0) random = (random >> 32) % distinct * 0x9e3779b97f4a7c15U;
-    const double part = static_cast<double>(random >> 11) * 0x1p-53;  // of 1
-    if (is_float(type)) return (part - 0.5) * 60000;
-    return std::floor((part - (is_signed(type) ? 0.5 : 0)) * std::exp2(bits));
-  };
-  return fill;
-}
 
 /// The results of a row, by a sort.
 void select_plainly(const TopKProblem& p, std::size_t row, const HostArrays& arrays) {
@@ -76,7 +63,7 @@ Case read_top_k(const Words& words) {
               p, plan_top_k);
   const std::size_t distinct = words.number("distinct");
   if (distinct > 0) made.text += formatted(", {} distinct", distinct);
-  made.in = {{"in", p.type, elements, fill_of_keys(p.type, distinct)}};
+  made.in = {{"in", p.type, elements, keys_of(p.type, distinct)}};
   if (is_nth) {
     made.out = {{"out", p.type, 1}};
   } else {

@@ -64,6 +64,8 @@ for number; do
   elif [ "$status" = 0 ]; then
     echo "$number NOT FOUND: $head"
     missed=1
+  elif [ "$status" = 124 ]; then
+    echo "$number found by the time limit alone: $head"
   else
     echo "$number found: $head; $(sed -n 's/^TEST CASE: *//p; s/^with_oclgrind: \(.*\), by kernel:$/\1/p' "$work/$number.txt" | tail -1)"
   fi
