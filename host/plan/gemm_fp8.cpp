@@ -21,7 +21,10 @@ struct WideLines {
 WideLines wide_a(const GemmProblem& p) { return p.a_along_k ? WideLines{p.m, p.k} : WideLines{p.k, p.m}; }
 WideLines wide_b(const GemmProblem& p) { return p.b_along_k ? WideLines{p.n, p.k} : WideLines{p.k, p.n}; }
 
-Scalar wide_type(const Device& device) { return runs_cpu_variant(device) ? Scalar::float32 : Scalar::half; }
+/// Halves, but for CPUs without matrix units, whose halves become floats anyway.
+Scalar wide_type(const Device& device) {
+  return runs_cpu_variant(device) && device.matrix_unit == MatrixUnit::none ? Scalar::float32 : Scalar::half;
+}
 
 Packing all_widened(const Device& device, const GemmProblem& problem) {
   const WideLines a = wide_a(problem), b = wide_b(problem);
