@@ -93,7 +93,7 @@ void sort_onesweep(SORT_ARGUMENTS) {
 #endif
   count_tile(ranks, (local uint*)area, counts, item);
   for (uint d = item; d < RADIX; d += GROUP)
-    if (is_active && (tile == 0 || POLL_LIMIT > 0))
+    if (is_active && (POLL_LIMIT > 0 || tile == 0))
       store_status(own + d, make_status(tile == 0 ? PREFIX(odd) : PARTIAL(odd), counts[d]));
   if (item == 0) subject[0] = 0;
   rank_tile(ranks, (local uint*)area, counts, sums, item);

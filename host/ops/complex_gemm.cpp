@@ -71,9 +71,10 @@ ComplexCall row_major_call(const Context& context, const ComplexGemm& product, c
   if (rows(c) != m || cols(c) != n) {
     refuse(complex_plans::kName, "c", formatted("{} x {}", m, n), formatted("{} x {}", rows(c), cols(c)));
   }
-  for (const auto& [name, view] : {std::pair{"a", &a}, {"b", &b}})
+  for (const auto& [name, view] : {std::pair{"a", &a}, {"b", &b}}) {
     if (view->batch != c.batch && view->batch != 1)
       refuse(complex_plans::kName, name, formatted("a batch of {}, as c has, or 1", c.batch), view->batch);
+  }
   ComplexCall call{.context = context,
                    .a = a,
                    .b = b,

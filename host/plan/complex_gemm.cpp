@@ -83,17 +83,19 @@ bool halve(ComplexTile& tile, bool group_too_large) {
   const std::size_t down = tile.m / tile.each_m, across = tile.n / tile.each_n;
   if (tile.k > 4 && !group_too_large) {
     tile.k /= 2;
-  } else if (down * across > 1) {
+    return true;
+  }
+  if (down * across > 1) {
     (down > across ? tile.m : tile.n) /= 2;
-  } else if (tile.each_m * tile.each_n > 1) {
+    return true;
+  }
+  if (tile.each_m * tile.each_n > 1) {
     (tile.each_m > tile.each_n ? tile.m : tile.n) /= 2;
     tile.each_m = tile.m, tile.each_n = tile.n;
-  } else if (tile.k > 1) {
-    tile.k /= 2;
-  } else {
-    return false;
+    return true;
   }
-  return true;
+  tile.k /= 2;
+  return tile.k > 0;
 }
 
 Attempt through_tiles(const Device& device, const Problem& p, std::string_view variant) {
@@ -123,9 +125,10 @@ Attempt through_tiles(const Device& device, const Problem& p, std::string_view v
                       {"EACH_M", tile.each_m},
                       {"EACH_N", tile.each_n}});
         if (policy.unroll != 0) define(plan, "UNROLL", std::min(policy.unroll, tile.k));
-        for (const auto& [prefix, layout] : {std::pair{"A_", &a}, {"B_", &b}})
+        for (const auto& [prefix, layout] : {std::pair{"A_", &a}, {"B_", &b}}) {
           for (const auto& [name, value] : layout_defines(*layout))
             plan.defines.emplace_back(prefix + name, value);
+        }
         define_sub_group(device, plan);
         plan.tile_rows = tile.m;
         plan.tile_cols = tile.n;
@@ -362,9 +365,10 @@ void check(const Device& device, const ComplexGemmProblem& p) {
   const auto require_numbers = [](const char* name, std::size_t rows, std::size_t cols, std::size_t batch) {
     const std::size_t numbers =
         size_product(size_product(at_least_1(rows), at_least_1(cols)), at_least_1(batch));
-    if (numbers > kMostNumbers)
+    if (numbers > kMostNumbers) {
       refuse(kName, name, formatted("at most {} elements", kMostNumbers),
              formatted("{} x {} x {}", rows, cols, batch));
+    }
   };
   require_numbers("a", p.m, p.k, 1);  // factors may be those of all products
   require_numbers("b", p.k, p.n, 1);

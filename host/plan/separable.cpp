@@ -395,10 +395,11 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (variant == "two_pass") return "the sums along rows go through global memory";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
-  if (variant == "packed")
+  if (variant == "packed") {
     return separable_policy(device).packed.most_taps == 0
                ? "not measured on this device"
                : "for windows of so many weights it was not measured";
+  }
   return "its local memory is read and written for every step of both passes";
 }
 
