@@ -92,8 +92,13 @@ void sort_onesweep(SORT_ARGUMENTS) {
   if (!MAKES_PLACES(way)) fetch_values(area, SOURCE_VALUES(way) + begin, count, item);
 #endif
   count_tile(ranks, (local uint*)area, counts, item);
+#if POLL_LIMIT > 0
+  const bool publishes = is_active;
+#else
+  const bool publishes = is_active && tile == 0;  // nobody reads others' own counts
+#endif
   for (uint d = item; d < RADIX; d += GROUP)
-    if (is_active && (POLL_LIMIT > 0 || tile == 0))
+    if (publishes)
       store_status(own + d, make_status(tile == 0 ? PREFIX(odd) : PARTIAL(odd), counts[d]));
   if (item == 0) subject[0] = 0;
   rank_tile(ranks, (local uint*)area, counts, sums, item);

@@ -58,9 +58,10 @@ void check_shapes(const AppendCall& call) {
     const ConstMatrix& table = how.cache.table;
     whole("cache.table", table.type);
     if (table.batch != 1) refuse(kAppendToCacheName, "cache.table", "one matrix", table.batch);
-    if (table.rows != call.batch())
+    if (table.rows != call.batch()) {
       refuse(kAppendToCacheName, "cache.table", formatted("{} rows, one a sequence", call.batch()),
              table.rows);
+    }
   }
   ops::check_type(kAppendToCacheName, "v", call.v.type, call.k.type, "k");
   ops::check_type(kAppendToCacheName, "key_cache", call.keys.type, call.k.type, "k");

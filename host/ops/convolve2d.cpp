@@ -133,9 +133,10 @@ std::optional<WeightFactors> choose_factors(const Window& window, const StencilP
         "\"always\"");
   }
   auto factors = factors_of(window.weights, width, problem.type == Scalar::float64 ? 0x1p-50 : 0x1p-22);
-  if (always && !factors)
+  if (always && !factors) {
     refuse(kConvolve2dName, "kernel", "a kernel of rank 1, to be applied as a column and a row",
            "another one");
+  }
   return factors;
 }
 

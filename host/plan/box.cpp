@@ -339,9 +339,10 @@ std::string why_not(const Device& device, const BoxProblem& problem, std::string
                     const Plan& chosen) {
   const SeparableProblem& g = problem.grids;
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
-  if (variant == "shuffle")
+  if (variant == "shuffle") {
     return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"
                                                      : "not measured for boxes and grids of this size";
+  }
   if (variant == "separable") return formatted("adds {} elements for a result", g.row_taps + g.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
   return variant == "march" ? "work-items that share a row are loops on a CPU"

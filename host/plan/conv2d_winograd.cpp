@@ -31,9 +31,10 @@ std::string why_no_winograd(const Conv2dProblem& p, std::size_t tile) {
   if (p.window.width != 3 || p.window.height != 3 || p.stride.x != 1 || p.stride.y != 1 ||
       p.dilation.x != 1 || p.dilation.y != 1)
     return "it needs windows of 3 x 3, and strides and dilations of 1";
-  if (p.winograd < (tile == 2 ? Winograd::f2x2 : Winograd::f4x4))
+  if (p.winograd < (tile == 2 ? Winograd::f2x2 : Winograd::f4x4)) {
     return formatted("the caller does not allow its rounding (Conv2d::winograd is \"{}\")",
                      name_of(p.winograd));
+  }
   return {};
 }
 

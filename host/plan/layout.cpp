@@ -193,9 +193,10 @@ void check_tile(const Tile& tile) {
     refuse(kInferLayout, "tile", formatted("at most {} bytes", kMostBytes),
            formatted("{} x {} items of {} bytes", tile.rows, tile.cols, tile.item_bytes));
   }
-  if (tile.work_items == 0 || tile.work_items > kMostItems)
+  if (tile.work_items == 0 || tile.work_items > kMostItems) {
     refuse(kInferLayout, "tile.work_items", formatted("1 to {}", kMostItems),
            std::to_string(tile.work_items));
+  }
   if (!std::has_single_bit(tile.unit) || tile.cols % tile.unit != 0) {
     refuse(kInferLayout, "tile.unit", formatted("a power of two that divides a row of {}", tile.cols),
            std::to_string(tile.unit));
@@ -217,16 +218,18 @@ void check_choice(const Tile& tile, const LayoutChoice& choice) {
   if (choice.kind) require_known(kInferLayout, "layout.kind", *choice.kind, Kind::swizzled);
   const auto name = [&] { return std::string(name_of(*choice.kind)); };
   if (choice.kind == Kind::none) refuse(kInferLayout, "layout.kind", "plain, padded or swizzled", "none");
-  if (choice.padding && choice.kind && *choice.kind != Kind::padded)
+  if (choice.padding && choice.kind && *choice.kind != Kind::padded) {
     refuse(kInferLayout, "layout.padding", "none with a layout that is " + name(),
            std::to_string(*choice.padding));
+  }
   if (choice.swizzle_mask && choice.kind && *choice.kind != Kind::swizzled) {
     refuse(kInferLayout, "layout.swizzle_mask", "none with a layout that is " + name(),
            std::to_string(*choice.swizzle_mask));
   }
-  if (choice.padding && choice.swizzle_mask)
+  if (choice.padding && choice.swizzle_mask) {
     refuse(kInferLayout, "layout.swizzle_mask", "none beside a padding",
            std::to_string(*choice.swizzle_mask));
+  }
   if (choice.padding && (*choice.padding == 0 || *choice.padding % widest(tile) != 0)) {
     refuse(kInferLayout, "layout.padding",
            formatted("a multiple of {}, the items of the widest vector", widest(tile)),
