@@ -72,7 +72,8 @@ inline constexpr std::array<Multistage, 17> kMultistage{{
 }};
 
 /// wgmma.cl: half and bfloat16 any way; int8, fp8 and TF32 where both factors lie along k. Rows of A and B
-/// begin at multiples of 16 bytes, or LOOSE. As many groups as multiprocessors, or tiles if they are fewer.
+/// begin at multiples of 16 bytes, or LOOSE. The number of groups is the smaller of multiprocessors and
+/// tiles.
 struct Wgmma {
   struct Shape {
     std::size_t consumers, producers, tile_n, mma_n, stages, lag;
