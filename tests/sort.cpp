@@ -335,64 +335,6 @@ TEST_CASE("clamped: sorts on smaller devices") {
   }
 }
 
-TEST_CASE("sort: the plan is the whole call") {
-  const smem::Device hopper = test::target("sm_90");
-  SortProblem problem = problem_of<std::uint32_t>(std::size_t{1} << 27);
-  smem::Plan plan = smem::plan_sort(hopper, problem);
-  CHECK(plan.variant == "onesweep");
-  CHECK(plan.before.size() == 2);
-  CHECK(plan.repeats == 4);
-  CHECK(test::contains(plan.reason, "4 passes of 8 bits"));
-  CHECK(test::contains(plan.reason, "decoupled look-back"));
-  CHECK(test::contains(plan.reason, "ranks by the lanes of a warp that match"));
-  CHECK(test::contains(smem::plan_sort(test::target("gfx90a"), problem).reason,
-                       "ranks by matches of 32 work-items in local memory"));
-  CHECK(static_cast<double>(plan.scratch_bytes) <= 1.05 * 4 * static_cast<double>(problem.size));
-  problem.payload = SortPayload::values;
-  problem.value_bytes = 4;
-  plan = smem::plan_sort(hopper, problem);
-  CHECK(static_cast<double>(plan.scratch_bytes) <= 1.05 * 8 * static_cast<double>(problem.size));
-  // Values of 4 bytes are copied ahead, where local memory holds them beside the keys.
-  CHECK(plan.tile_cols == 384 * 23);
-  CHECK(plan.local_bytes > 384 * 23 * 10);
-  CHECK(test::contains(plan.reason, "values are copied meanwhile"));
-  CHECK(plan.build_options().find("-DAHEAD=1") != std::string::npos);
-  // 1024 work-items would take more than there is.
-  CHECK(smem::plan_sort(hopper, problem, {.work_items = 1024}).tile_cols == 1024 * 19);
-  CHECK(smem::plan_sort(hopper, problem, {.variant = "three_launches"}).tile_cols == 384 * 19);
-  problem.value_bytes = 2;
-  CHECK(smem::plan_sort(hopper, problem).build_options().find("-DAHEAD=1") == std::string::npos);
-  problem.value_bytes = 8;
-  CHECK(smem::plan_sort(hopper, problem).tile_cols == 384 * 18);
-  problem.keys = Scalar::uint64;
-  CHECK(smem::plan_sort(hopper, problem).tile_cols == 384 * 15);
-  CHECK(smem::plan_sort(hopper, problem).build_options().find("-DAHEAD=1") == std::string::npos);
-  problem.keys = Scalar::uint32;
-  problem.value_bytes = 4;
-  problem.in_place = true;
-  problem.end_bit = 24;
-  CHECK(smem::plan_sort(hopper, problem).repeats == 4);  // an even number, of fewer bits each
-  CHECK(smem::plan_sort(hopper, problem).number("digit_bits") == 6);
-  problem = problem_of<std::uint8_t>(std::size_t{1} << 33);
-  plan = smem::plan_sort(hopper, problem);
-  CHECK(plan.variant == "onesweep");
-  CHECK(plan.repeats == 1);
-  CHECK(plan.build_options().find("-DWIDE=1") != std::string::npos);
-  CHECK(plan.scratch[0].bytes == 0);  // one pass needs no second array
-  CHECK(smem::plan_sort(hopper, problem_of<float>(2000)).variant == "bitonic");
-  // The order of doubles takes registers, so that their tiles are others than those of integers.
-  CHECK(smem::plan_sort(hopper, problem_of<std::uint64_t>(std::size_t{1} << 26)).tile_cols == 384 * 20);
-  CHECK(smem::plan_sort(hopper, problem_of<double>(std::size_t{1} << 26)).tile_cols == 384 * 20);
-  smem::Device device = hopper;
-  device.forward_progress = false;
-  plan = smem::plan_sort(device, problem_of<double>(std::size_t{1} << 20));
-  CHECK(plan.variant == "three_launches");
-  CHECK(plan.rounds == 8);
-  CHECK(plan.alternatives.size() == 3);
-  for (const smem::Alternative& other : plan.alternatives)
-    CHECK_FALSE(other.why_not.empty());
-}
-
 TEST_CASE("sort: passes in which all keys have one digit are left out") {
   const smem::Context context;
   for (const std::uint32_t factor : {1u, 1u << 8, 1u << 16, 1u << 24}) {

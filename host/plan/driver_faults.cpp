@@ -19,6 +19,10 @@ bool has_define(const Launch& launch, const char* name, long value) {
          launch.defines.end();
 }
 
+bool is_intel_cpu(const Device& device) {
+  return device.platform == "Intel(R) OpenCL" && device.type == DeviceType::cpu;
+}
+
 /// A variant that some versions of a driver break. A new row says what was seen, with which version.
 struct Fault {
   bool (*is_of)(const Device&);
@@ -50,9 +54,7 @@ const std::vector<Fault>& faults() {
        [](const Launch& launch) { return !has_define(launch, "CHANNELS", 1); }},
       // 2026.22 on a CPU with AVX2, in its pass vplan-vec: a loop over a row of sums in local memory. Floats,
       // doubles, halves without it, and products of matrices with it compile.
-      {[](const Device& device) {
-         return device.platform == "Intel(R) OpenCL" && device.type == DeviceType::cpu;
-       },
+      {is_intel_cpu,
        {2026, 0},
        {2027, 0},
        {.operation = "conv2d",
@@ -63,6 +65,24 @@ const std::vector<Fault>& faults() {
          return launch.entry_point == "conv2d_cpu" && has_define(launch, "RESULT_HALF", 1) &&
                 has_define(launch, "ACTIVATION", 2);
        }},
+      // 2026.22 on CPUs with AVX-512: its assembler encodes the vector of ones, at which the minimum of 16
+      // neighbours begins, as a comparison into a mask (vpcmpeqd). Results are wrong, or the process ends;
+      // right with AVX2 and SSE4.2.
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "top_k",
+        .variant = "cpu",
+        .type = "",
+        .reason = "Intel's CPU runtime assembles the least of each 16 neighbours into wrong instructions"}},
+      // 2026.22, with AVX2 and with AVX-512, in its passes over machine code: rows of more than 512 keys.
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "sort_rows",
+        .variant = "keys_only",
+        .type = "",
+        .reason = "Intel's CPU runtime ends the process when it compiles sorts of keys in registers"}},
       // 6.0 of Debian 13 with LLVM 18: slopes with a causal mask are wrong with AVX-512 (right with AVX2),
       // soft caps were with AVX2; right in 3.1 and
       // 5.0.

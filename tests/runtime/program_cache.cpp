@@ -1,6 +1,7 @@
 // The program cache of a context: memory, disk, source; and that a bad entry is only ever slower.
 #include <smem/smem.hpp>
 
+#include "support/device_lock.hpp"
 #include "support/environment.hpp"
 #include "support/folder.hpp"
 #include "support/matrices.hpp"
@@ -53,6 +54,19 @@ TEST_CASE("program cache: built once and then loaded") {
   CHECK(s.loaded_from_disk == 1);
   CHECK(s.stored_on_disk == 0);
   CHECK(s.disk_failures == 0);
+}
+
+TEST_CASE("program cache: a build that fails without naming a line is tried once more") {
+  const test::Variable off("SMEM_CACHE", "0");
+  const smem::Context context;
+  const smem::KernelSource source{.source = "kernel void set(global int* x) { *x = 7; }",
+                                  .entry_point = "set"};
+  test::fail_builds(1);
+  CHECK_NOTHROW(context.build(source));
+  test::fail_builds(2);
+  const smem::Context other;
+  CHECK_THROWS_AS(other.build(source), smem::Error);
+  CHECK_NOTHROW(other.build(source));
 }
 
 TEST_CASE("program cache: the end of a context stores what has run") {

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -85,6 +86,10 @@ DeviceLock& device_lock() {
 
 }  // namespace
 
+std::atomic<int> builds_to_fail = 0;
+
+void fail_builds(int count) { builds_to_fail = count; }
+
 double waited_for_device() { return device_lock().waited(); }
 
 void release_device() { device_lock().unlock(); }
@@ -95,6 +100,10 @@ extern "C" {
 
 cl_int __wrap_clBuildProgram(cl_program program, cl_uint devices, const cl_device_id* ids,
                              const char* options, void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
+  if (test::builds_to_fail > 0) {
+    --test::builds_to_fail;
+    return CL_BUILD_PROGRAM_FAILURE;
+  }
   const bool was_mine = test::device_lock().unlock();
   const cl_int status = __real_clBuildProgram(program, devices, ids, options, notify, data);
   if (was_mine) test::device_lock().lock();  // what was enqueued before is still to be waited for

@@ -1,4 +1,4 @@
-/// The lock on the device, for test processes that run side by side (device_lock.cpp).
+/// The lock on the device, for test processes that run side by side, and builds that fail (device_lock.cpp).
 #pragma once
 
 namespace test {
@@ -8,5 +8,8 @@ double waited_for_device();
 
 /// Gives the lock back, if this process has it: for a test case that did not wait for what it enqueued.
 void release_device();
+
+/// Lets the next builds of programs fail, without a log, before the driver sees them.
+void fail_builds(int count);
 
 }  // namespace test
