@@ -192,7 +192,9 @@ struct AddValues {
 
   template <class T>
   void operator()(const Field<T>& field) const {
-    const auto& [name, value, role] = field;
+    const std::string_view name = field.name;
+    const T& value = field.value;
+    const FieldRole role = field.role;
     if constexpr (std::is_same_v<T, bool>) {
       add_text(values, name, role, value ? "true" : "false", true);
     } else if constexpr (std::is_enum_v<T>) {
