@@ -150,6 +150,15 @@ void add_overrides(runtime::ProblemKey& key, const PlanOverrides& fixed);
 template <class Problem>
 using PlanFunction = Plan (*)(const Device&, const Problem&, const PlanOverrides&);
 
+/// Adds members to a key.
+struct AddToKey {
+  runtime::ProblemKey& key;
+  template <class T>
+  void operator()(const Field<T>& field) const {
+    key.add(field.value);
+  }
+};
+
 /// All that a plan depends on: the problem's members, and what is fixed.
 template <class Problem>
 runtime::ProblemKey problem_key(PlanFunction<Problem> plan_of, const Problem& problem,
@@ -157,7 +166,7 @@ runtime::ProblemKey problem_key(PlanFunction<Problem> plan_of, const Problem& pr
   runtime::ProblemKey key;
   key.add(reinterpret_cast<std::uintptr_t>(plan_of));
   add_overrides(key, fixed);
-  detail::visit_fields(problem, [&](const auto& field) { key.add(field.value); });
+  detail::visit_fields(problem, AddToKey{key});
   return key;
 }
 

@@ -19,7 +19,7 @@ struct CheckSegmentsProblem {
   std::string_view name() const { return "check_segments"; }
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("bounds", bounds), extent("count", count));
+    return list(choice("bounds", bounds), extent("count", count));
   }
 };
 

@@ -22,7 +22,7 @@ struct CheckPlacesProblem {
   std::string_view name() const { return "check_places"; }
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("places", places), extent("count", count));
+    return list(choice("places", places), extent("count", count));
   }
 };
 

@@ -34,10 +34,10 @@ struct AppendToCacheProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("type", type), extent("batch", batch), extent("heads", heads),
-                      extent("tokens", tokens), choice("head_size", head_size),
-                      choice("value_size", value_size), choice("rotated", rotated), choice("pairs", pairs),
-                      choice("ragged", ragged), choice("paged", paged), aligned("alignment", alignment));
+    return list(choice("type", type), extent("batch", batch), extent("heads", heads),
+                extent("tokens", tokens), choice("head_size", head_size), choice("value_size", value_size),
+                choice("rotated", rotated), choice("pairs", pairs), choice("ragged", ragged),
+                choice("paged", paged), aligned("alignment", alignment));
   }
 };
 

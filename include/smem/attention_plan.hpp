@@ -45,14 +45,14 @@ struct AttentionProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(
-        choice("in", in), choice("out", out), extent("batch", batch), extent("heads", heads),
-        extent("kv_heads", kv_heads), extent("queries", queries), extent("keys", keys),
-        choice("head_size", head_size), choice("value_size", value_size), choice("right_limit", right_limit),
-        choice("left_limit", left_limit), choice("soft_cap", soft_cap), choice("lse", lse),
-        choice("bias", bias), choice("bias_type", bias_type), choice("slopes", slopes),
-        choice("sink_logits", sink_logits), choice("key_lengths", key_lengths), choice("ragged", ragged),
-        choice("paged", paged), aligned("alignment", alignment), aligned("out_alignment", out_alignment));
+    return list(choice("in", in), choice("out", out), extent("batch", batch), extent("heads", heads),
+                extent("kv_heads", kv_heads), extent("queries", queries), extent("keys", keys),
+                choice("head_size", head_size), choice("value_size", value_size),
+                choice("right_limit", right_limit), choice("left_limit", left_limit),
+                choice("soft_cap", soft_cap), choice("lse", lse), choice("bias", bias),
+                choice("bias_type", bias_type), choice("slopes", slopes), choice("sink_logits", sink_logits),
+                choice("key_lengths", key_lengths), choice("ragged", ragged), choice("paged", paged),
+                aligned("alignment", alignment), aligned("out_alignment", out_alignment));
   }
 };
 

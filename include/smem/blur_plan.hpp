@@ -38,7 +38,7 @@ struct BoxProblem {
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "box_blur"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
-  auto fields() const { return std::tuple(smem::fields::choice("grids", grids)); }
+  auto fields() const { return smem::fields::list(smem::fields::choice("grids", grids)); }
 };
 
 /// The plan that box_blur() would use on `device`: of small boxes that of separable() with equal weights,
@@ -64,7 +64,7 @@ struct WindowProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("grids", grids), choice("op", op));
+    return list(choice("grids", grids), choice("op", op));
   }
 };
 

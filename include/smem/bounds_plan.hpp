@@ -37,9 +37,8 @@ struct BoundsProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("keys", keys), choice("places", places), extent("size", size),
-                      extent("count", count), choice("descending", descending),
-                      choice("total_order", total_order));
+    return list(choice("op", op), choice("keys", keys), choice("places", places), extent("size", size),
+                extent("count", count), choice("descending", descending), choice("total_order", total_order));
   }
 };
 

@@ -38,11 +38,11 @@ struct ComplexGemmProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(extent("m", m), extent("n", n), extent("k", k), extent("batch", batch),
-                      choice("part", part), choice("a_along_k", a_along_k), choice("b_along_k", b_along_k),
-                      choice("one_a", one_a), choice("one_b", one_b), choice("reads_c", reads_c),
-                      choice("complex_beta", complex_beta), aligned("a_alignment", a_alignment),
-                      aligned("b_alignment", b_alignment), aligned("c_alignment", c_alignment));
+    return list(extent("m", m), extent("n", n), extent("k", k), extent("batch", batch), choice("part", part),
+                choice("a_along_k", a_along_k), choice("b_along_k", b_along_k), choice("one_a", one_a),
+                choice("one_b", one_b), choice("reads_c", reads_c), choice("complex_beta", complex_beta),
+                aligned("a_alignment", a_alignment), aligned("b_alignment", b_alignment),
+                aligned("c_alignment", c_alignment));
   }
 };
 

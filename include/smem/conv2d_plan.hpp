@@ -73,17 +73,16 @@ struct Conv2dProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("type", type), extent("images", images), extent("in_channels", in_channels),
-                      extent("width", width), extent("height", height), extent("out_channels", out_channels),
-                      choice("window", window), ignored("out_width", out_width),
-                      ignored("out_height", out_height), choice("stride", stride),
-                      choice("dilation", dilation), ignored("padding", padding), extent("groups", groups),
-                      ignored("bias", bias), ignored("activation", activation), choice("winograd", winograd),
-                      choice("in_interleaved", in_interleaved),
-                      choice("weights_interleaved", weights_interleaved),
-                      choice("out_interleaved", out_interleaved), choice("in_packed", in_packed),
-                      choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
-                      aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
+    return list(choice("type", type), extent("images", images), extent("in_channels", in_channels),
+                extent("width", width), extent("height", height), extent("out_channels", out_channels),
+                choice("window", window), ignored("out_width", out_width), ignored("out_height", out_height),
+                choice("stride", stride), choice("dilation", dilation), ignored("padding", padding),
+                extent("groups", groups), ignored("bias", bias), ignored("activation", activation),
+                choice("winograd", winograd), choice("in_interleaved", in_interleaved),
+                choice("weights_interleaved", weights_interleaved),
+                choice("out_interleaved", out_interleaved), choice("in_packed", in_packed),
+                choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
+                aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
   }
 };
 

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,8 +33,37 @@ struct Field {
   FieldRole role;         ///< for tuning
 };
 
-/// The members of a problem are listed by these: `return std::tuple(extent("rows", rows), ...)`.
+namespace detail {
+
+/// A member in its place among those of a problem.
+template <std::size_t kPlace, class T>
+struct PlacedField {
+  Field<T> field;
+};
+
+template <class Places, class... T>
+struct FieldList;
+/// The members of a problem, in order. A std::tuple of as many takes far longer to compile.
+template <std::size_t... kPlace, class... T>
+struct FieldList<std::index_sequence<kPlace...>, T...> : PlacedField<kPlace, T>... {
+  static constexpr std::size_t kSize = sizeof...(T);
+  /// `visit(field)` for each.
+  template <class Visit>
+  constexpr void each(const Visit& visit) const {
+    (visit(static_cast<const PlacedField<kPlace, T>&>(*this).field), ...);
+  }
+};
+
+}  // namespace detail
+
+/// The members of a problem are listed by these: `return list(extent("rows", rows), ...)`.
 namespace fields {
+
+/// All members.
+template <class... T>
+constexpr detail::FieldList<std::index_sequence_for<T...>, T...> list(const Field<T>&... field) {
+  return {{field}...};
+}
 
 /// A size.
 template <class T>
@@ -73,13 +101,20 @@ struct Anything {
   operator T() const;
 };
 
-template <class Aggregate, class... Values>
-constexpr std::size_t count_members() {
-  if constexpr (requires { Aggregate{Values{}..., Anything{}}; }) {
-    return count_members<Aggregate, Values..., Anything>();
-  } else {
-    return sizeof...(Values);
-  }
+template <std::size_t>
+using AnythingAt = Anything;
+
+/// Whether an aggregate can be made of so many values.
+template <class Aggregate, std::size_t... kPlace>
+constexpr bool is_made_of(std::index_sequence<kPlace...>) {
+  return requires { Aggregate{AnythingAt<kPlace>{}...}; };
+}
+
+/// Whether an aggregate has so many members.
+template <class Aggregate, std::size_t kCount>
+constexpr bool has_members() {
+  return is_made_of<Aggregate>(std::make_index_sequence<kCount>{}) &&
+         !is_made_of<Aggregate>(std::make_index_sequence<kCount + 1>{});
 }
 
 template <class T>
@@ -89,24 +124,29 @@ concept HasFields = requires(const T& value) {
 
 /// The members of `problem` in order, those of its parts in their place: `visit(field)` for each.
 template <HasFields Problem, class Visit>
+constexpr void visit_fields(const Problem& problem, const Visit& visit);
+
+/// A member, or those of the part that it is.
+template <class Visit>
+struct VisitMembers {
+  const Visit& visit;
+  template <class T>
+  constexpr void operator()(const Field<T>& field) const {
+    if constexpr (HasFields<T>) {
+      visit_fields(field.value, visit);
+    } else {
+      visit(field);
+    }
+  }
+};
+
+template <HasFields Problem, class Visit>
 constexpr void visit_fields(const Problem& problem, const Visit& visit) {
-  using Fields = decltype(problem.fields());
   if constexpr (std::is_aggregate_v<Problem>) {
-    static_assert(count_members<Problem>() == std::tuple_size_v<Fields>,
+    static_assert(has_members<Problem, decltype(problem.fields())::kSize>(),
                   "fields() lists every member: what it forgets, a plan is found without");
   }
-  std::apply(
-      [&](const auto&... field) {
-        const auto one = [&](const auto& f) {
-          if constexpr (HasFields<std::remove_cvref_t<decltype(f.value)>>) {
-            visit_fields(f.value, visit);
-          } else {
-            visit(f);
-          }
-        };
-        (one(field), ...);
-      },
-      problem.fields());
+  problem.fields().each(VisitMembers<Visit>{visit});
 }
 
 }  // namespace detail
@@ -123,52 +163,62 @@ struct FieldValue {
 
 namespace detail {
 
-SMEM_API std::string text_of(double value);
-
 template <class T>
 inline constexpr bool is_array = false;
 template <class T, std::size_t kCount>
 inline constexpr bool is_array<std::array<T, kCount>> = true;
 
-/// A member as text that JSON has without quotes, or with them.
-SMEM_API FieldValue field_value(std::string_view name, FieldRole role, std::string text, bool is_number);
-/// A member that is a whole number.
-SMEM_API FieldValue field_value(std::string_view name, FieldRole role, long long number);
+/// Adds a member as text that JSON has without quotes, or with them.
+SMEM_API void add_text(std::vector<FieldValue>& values, std::string_view name, FieldRole role,
+                       std::string_view text, bool is_number = false);
+/// Adds a number that is not whole.
+SMEM_API void add_real(std::vector<FieldValue>& values, std::string_view name, FieldRole role, double number);
+/// Adds a whole number.
+SMEM_API void add_signed(std::vector<FieldValue>& values, std::string_view name, FieldRole role,
+                         long long number);
 /// The same without a sign.
-SMEM_API FieldValue field_value(std::string_view name, FieldRole role, unsigned long long number);
+SMEM_API void add_unsigned(std::vector<FieldValue>& values, std::string_view name, FieldRole role,
+                           unsigned long long number);
+/// Adds an array: "3 x 3 x 1".
+SMEM_API void add_sizes(std::vector<FieldValue>& values, std::string_view name, FieldRole role,
+                        const std::size_t* numbers, std::size_t count);
+/// The same with signs.
+SMEM_API void add_sizes(std::vector<FieldValue>& values, std::string_view name, FieldRole role,
+                        const std::ptrdiff_t* numbers, std::size_t count);
 
-template <class T>
-FieldValue field_value(const Field<T>& field) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return field_value(field.name, field.role, field.value ? "true" : "false", true);
-  } else if constexpr (std::is_enum_v<T>) {
-    if constexpr (requires { name_of(field.value); }) {
-      return field_value(field.name, field.role, std::string(name_of(field.value)), false);
+/// Adds members as text.
+struct AddValues {
+  std::vector<FieldValue>& values;
+
+  template <class T>
+  void operator()(const Field<T>& field) const {
+    const std::string_view name = field.name;
+    const T& value = field.value;
+    const FieldRole role = field.role;
+    if constexpr (std::is_same_v<T, bool>) {
+      add_text(values, name, role, value ? "true" : "false", true);
+    } else if constexpr (std::is_enum_v<T>) {
+      if constexpr (requires { name_of(value); }) {
+        add_text(values, name, role, name_of(value));
+      } else {
+        add_signed(values, name, role, static_cast<long long>(value));
+      }
+    } else if constexpr (std::is_floating_point_v<T>) {
+      add_real(values, name, role, value);
+    } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+      add_signed(values, name, role, value);
+    } else if constexpr (std::is_integral_v<T>) {
+      add_unsigned(values, name, role, value);
+    } else if constexpr (is_array<T>) {
+      add_sizes(values, name, role, value.data(), value.size());
+    } else if constexpr (requires { value.numbers(); }) {
+      const std::array numbers = value.numbers();
+      add_sizes(values, name, role, numbers.data(), numbers.size());
     } else {
-      return field_value(field.name, field.role, static_cast<long long>(field.value));
+      add_text(values, name, role, value);
     }
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return field_value(field.name, field.role, text_of(field.value), true);
-  } else if constexpr (std::is_integral_v<T>) {
-    using Wide = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
-    return field_value(field.name, field.role, static_cast<Wide>(field.value));
-  } else if constexpr (is_array<T>) {  // "3 x 3 x 1"
-    FieldValue made{field.name, field.role, {}, 0, {}, false};
-    for (const auto& element : field.value) {
-      made.text += (made.text.empty() ? "" : " x ") + std::to_string(element);
-      made.numbers.push_back(static_cast<std::size_t>(element));
-    }
-    return made;
-  } else if constexpr (requires { field.value.numbers(); }) {
-    const auto numbers = field.value.numbers();
-    return field_value(Field<std::remove_const_t<decltype(numbers)>>{field.name, numbers, field.role});
-  } else {
-    return field_value(field.name, field.role, field.value, false);
   }
-}
-
-/// Adds a member's value.
-SMEM_API void append(std::vector<FieldValue>& values, FieldValue value);
+};
 
 }  // namespace detail
 
@@ -176,8 +226,7 @@ SMEM_API void append(std::vector<FieldValue>& values, FieldValue value);
 template <detail::HasFields Problem>
 std::vector<FieldValue> values_of(const Problem& problem) {
   std::vector<FieldValue> values;
-  detail::visit_fields(problem,
-                       [&](const auto& field) { detail::append(values, detail::field_value(field)); });
+  detail::visit_fields(problem, detail::AddValues{values});
   return values;
 }
 

@@ -25,8 +25,8 @@ struct FlipProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),
-                      extent("batch", batch), choice("reverse_cols", reverse_cols));
+    return list(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),
+                extent("batch", batch), choice("reverse_cols", reverse_cols));
   }
 };
 

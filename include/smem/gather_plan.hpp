@@ -35,8 +35,8 @@ struct GatherProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("places", places), extent("rows", rows),
-                      extent("row_bytes", row_bytes), aligned("alignment", alignment));
+    return list(choice("op", op), choice("places", places), extent("rows", rows),
+                extent("row_bytes", row_bytes), aligned("alignment", alignment));
   }
 };
 

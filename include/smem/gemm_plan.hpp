@@ -59,15 +59,14 @@ struct GemmProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(extent("m", m), extent("n", n), extent("k", k), extent("batch", batch),
-                      choice("in", in), choice("out", out), choice("a_along_k", a_along_k),
-                      choice("b_along_k", b_along_k), choice("reads_c", reads_c), choice("listed", listed),
-                      choice("epilogue", epilogue), ignored("row_bias", row_bias),
-                      ignored("column_bias", column_bias), ignored("residual", residual),
-                      ignored("residual_is_c", residual_is_c), ignored("activation", activation),
-                      untuned("expression", expression), choice("mixed", mixed), choice("tf32", tf32),
-                      ignored("turned", turned), aligned("a_alignment", a_alignment),
-                      aligned("b_alignment", b_alignment), aligned("c_alignment", c_alignment));
+    return list(extent("m", m), extent("n", n), extent("k", k), extent("batch", batch), choice("in", in),
+                choice("out", out), choice("a_along_k", a_along_k), choice("b_along_k", b_along_k),
+                choice("reads_c", reads_c), choice("listed", listed), choice("epilogue", epilogue),
+                ignored("row_bias", row_bias), ignored("column_bias", column_bias),
+                ignored("residual", residual), ignored("residual_is_c", residual_is_c),
+                ignored("activation", activation), untuned("expression", expression), choice("mixed", mixed),
+                choice("tf32", tf32), ignored("turned", turned), aligned("a_alignment", a_alignment),
+                aligned("b_alignment", b_alignment), aligned("c_alignment", c_alignment));
   }
 };
 

@@ -55,12 +55,11 @@ struct HeatProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("type", type), extent("width", width), extent("height", height),
-                      extent("depth", depth), choice("dimensions", dimensions), extent("batch", batch),
-                      extent("steps", steps), choice("steps_per_pass", steps_per_pass),
-                      choice("walls", walls), choice("variable", variable), ignored("mean", mean),
-                      choice("source", source), untuned("in_place", in_place),
-                      aligned("alignment", alignment));
+    return list(choice("type", type), extent("width", width), extent("height", height),
+                extent("depth", depth), choice("dimensions", dimensions), extent("batch", batch),
+                extent("steps", steps), choice("steps_per_pass", steps_per_pass), choice("walls", walls),
+                choice("variable", variable), ignored("mean", mean), choice("source", source),
+                untuned("in_place", in_place), aligned("alignment", alignment));
   }
 };
 

@@ -73,9 +73,9 @@ struct HistogramProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("in", in), choice("out", out), choice("rule", rule), extent("bins", bins),
-                      choice("channels", channels), extent("rows", rows), extent("cols", cols),
-                      extent("batch", batch), aligned("alignment", alignment));
+    return list(choice("in", in), choice("out", out), choice("rule", rule), extent("bins", bins),
+                choice("channels", channels), extent("rows", rows), extent("cols", cols),
+                extent("batch", batch), aligned("alignment", alignment));
   }
   std::size_t entries() const { return detail::size_product(bins, channels); }    ///< counts of a matrix
   std::size_t results() const { return detail::size_product(entries(), batch); }  ///< counts in all
@@ -101,7 +101,7 @@ struct WeightedHistogramProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("counts", counts), choice("weights", weights), choice("out", out));
+    return list(choice("counts", counts), choice("weights", weights), choice("out", out));
   }
   /// Weights of a matrix.
   std::size_t elements() const { return detail::size_product(counts.rows, counts.cols); }

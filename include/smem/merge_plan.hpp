@@ -26,8 +26,8 @@ struct MergeProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("keys", keys), extent("size", size), choice("value_bytes", value_bytes),
-                      choice("descending", descending), choice("total_order", total_order));
+    return list(choice("keys", keys), extent("size", size), choice("value_bytes", value_bytes),
+                choice("descending", descending), choice("total_order", total_order));
   }
 };
 

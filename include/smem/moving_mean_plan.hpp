@@ -26,8 +26,8 @@ struct MovingMeanProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("in", in), choice("out", out), extent("width", width), extent("rows", rows),
-                      extent("window", window));
+    return list(choice("in", in), choice("out", out), extent("width", width), extent("rows", rows),
+                extent("window", window));
   }
 };
 

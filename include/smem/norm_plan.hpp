@@ -42,10 +42,10 @@ struct NormProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("in", in), choice("out", out), choice("weights", weights),
-                      choice("weight", weight), choice("bias", bias), choice("residual", residual),
-                      choice("sum", sum), extent("rows", rows), extent("cols", cols), extent("batch", batch),
-                      aligned("alignment", alignment), aligned("row_alignment", row_alignment));
+    return list(choice("op", op), choice("in", in), choice("out", out), choice("weights", weights),
+                choice("weight", weight), choice("bias", bias), choice("residual", residual),
+                choice("sum", sum), extent("rows", rows), extent("cols", cols), extent("batch", batch),
+                aligned("alignment", alignment), aligned("row_alignment", row_alignment));
   }
 };
 
@@ -79,9 +79,9 @@ struct NormColumnsProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("in", in), choice("out", out), choice("weights", weights),
-                      choice("weight", weight), choice("bias", bias), choice("residual", residual),
-                      choice("sum", sum), extent("rows", rows), extent("cols", cols), extent("batch", batch));
+    return list(choice("op", op), choice("in", in), choice("out", out), choice("weights", weights),
+                choice("weight", weight), choice("bias", bias), choice("residual", residual),
+                choice("sum", sum), extent("rows", rows), extent("cols", cols), extent("batch", batch));
   }
 };
 

@@ -38,8 +38,8 @@ struct Pooling {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("window", window), choice("stride", stride), choice("padding", padding),
-                      ignored("count_padding", count_padding));
+    return list(choice("window", window), choice("stride", stride), choice("padding", padding),
+                ignored("count_padding", count_padding));
   }
 };
 
@@ -66,10 +66,10 @@ struct PoolProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
-                      extent("height", height), extent("planes", planes), choice("channels", channels),
-                      choice("pooling", pooling), choice("indices", indices),
-                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
+    return list(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
+                extent("height", height), extent("planes", planes), choice("channels", channels),
+                choice("pooling", pooling), choice("indices", indices), aligned("in_alignment", in_alignment),
+                aligned("out_alignment", out_alignment));
   }
 };
 
@@ -89,9 +89,9 @@ struct GlobalPoolProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
-                      extent("height", height), extent("planes", planes), choice("channels", channels),
-                      ignored("packed", packed));
+    return list(choice("op", op), choice("in", in), choice("out", out), extent("width", width),
+                extent("height", height), extent("planes", planes), choice("channels", channels),
+                ignored("packed", packed));
   }
 };
 

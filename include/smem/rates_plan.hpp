@@ -27,7 +27,7 @@ struct RatesProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("rate", rate), extent("amount", amount));
+    return list(choice("rate", rate), extent("amount", amount));
   }
 };
 

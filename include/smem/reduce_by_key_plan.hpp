@@ -30,9 +30,9 @@ struct ReduceByKeyProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("unique", unique), choice("operation", operation), choice("keys", keys),
-                      choice("in", in), choice("out", out), extent("size", size),
-                      aligned("in_alignment", in_alignment));
+    return list(choice("unique", unique), choice("operation", operation), choice("keys", keys),
+                choice("in", in), choice("out", out), extent("size", size),
+                aligned("in_alignment", in_alignment));
   }
 };
 

@@ -81,8 +81,8 @@ struct Reduction {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("mode", mode), untuned("expression", expression),
-                      untuned("identity", identity), choice("commutes", commutes));
+    return list(choice("op", op), choice("mode", mode), untuned("expression", expression),
+                untuned("identity", identity), choice("commutes", commutes));
   }
 };
 
@@ -112,10 +112,9 @@ struct ReduceProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("reduction", reduction), choice("shape", shape), choice("in", in),
-                      choice("out", out), extent("rows", rows), extent("cols", cols), extent("batch", batch),
-                      choice("bounds", bounds), aligned("alignment", alignment),
-                      aligned("other_alignment", other_alignment));
+    return list(choice("reduction", reduction), choice("shape", shape), choice("in", in), choice("out", out),
+                extent("rows", rows), extent("cols", cols), extent("batch", batch), choice("bounds", bounds),
+                aligned("alignment", alignment), aligned("other_alignment", other_alignment));
   }
   /// Elements of a result; of a vector's segments, of all.
   std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }

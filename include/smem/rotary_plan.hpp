@@ -40,10 +40,9 @@ struct RotaryProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("type", type), choice("pairs", pairs), extent("rows", rows),
-                      extent("heads", heads), extent("head_size", head_size), extent("rotated", rotated),
-                      extent("batch", batch), choice("own_positions", own_positions),
-                      aligned("row_alignment", row_alignment));
+    return list(choice("type", type), choice("pairs", pairs), extent("rows", rows), extent("heads", heads),
+                extent("head_size", head_size), extent("rotated", rotated), extent("batch", batch),
+                choice("own_positions", own_positions), aligned("row_alignment", row_alignment));
   }
 };
 

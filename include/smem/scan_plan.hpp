@@ -38,10 +38,10 @@ struct ScanProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("operation", operation), choice("shape", shape), choice("exclusive", exclusive),
-                      choice("in", in), choice("out", out), extent("rows", rows), extent("cols", cols),
-                      extent("batch", batch), choice("marks", marks), aligned("in_alignment", in_alignment),
-                      aligned("out_alignment", out_alignment));
+    return list(choice("operation", operation), choice("shape", shape), choice("exclusive", exclusive),
+                choice("in", in), choice("out", out), extent("rows", rows), extent("cols", cols),
+                extent("batch", batch), choice("marks", marks), aligned("in_alignment", in_alignment),
+                aligned("out_alignment", out_alignment));
   }
 };
 

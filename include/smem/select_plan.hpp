@@ -36,10 +36,10 @@ struct SelectProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("in", in), extent("size", size),
-                      ignored("predicate", predicate),  // which costs little beside the elements' way
-                      choice("flags", flags), aligned("in_alignment", in_alignment),
-                      aligned("flags_alignment", flags_alignment));
+    return list(choice("op", op), choice("in", in), extent("size", size),
+                ignored("predicate", predicate),  // which costs little beside the elements' way
+                choice("flags", flags), aligned("in_alignment", in_alignment),
+                aligned("flags_alignment", flags_alignment));
   }
 };
 

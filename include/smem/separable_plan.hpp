@@ -43,13 +43,12 @@ struct SeparableProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("in", in), choice("out", out), choice("boundary", boundary),
-                      extent("width", width), extent("height", height), extent("planes", planes),
-                      choice("channels", channels), extent("row_taps", row_taps),
-                      extent("column_taps", column_taps), ignored("row_origin", row_origin),
-                      choice("unsharp", unsharp), ignored("half_up", half_up),
-                      choice("fixed_point", fixed_point), ignored("mean", mean),
-                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
+    return list(choice("in", in), choice("out", out), choice("boundary", boundary), extent("width", width),
+                extent("height", height), extent("planes", planes), choice("channels", channels),
+                extent("row_taps", row_taps), extent("column_taps", column_taps),
+                ignored("row_origin", row_origin), choice("unsharp", unsharp), ignored("half_up", half_up),
+                choice("fixed_point", fixed_point), ignored("mean", mean),
+                aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
   }
   /// Elements of a row.
   std::size_t row_elements() const { return detail::size_product(width, channels); }

@@ -37,9 +37,9 @@ struct SoftmaxProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("rows", rows),
-                      extent("cols", cols), extent("batch", batch), aligned("alignment", alignment),
-                      aligned("row_alignment", row_alignment));
+    return list(choice("op", op), choice("in", in), choice("out", out), extent("rows", rows),
+                extent("cols", cols), extent("batch", batch), aligned("alignment", alignment),
+                aligned("row_alignment", row_alignment));
   }
 };
 
@@ -68,8 +68,8 @@ struct SoftmaxColumnsProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("in", in), choice("out", out), extent("rows", rows),
-                      extent("cols", cols), extent("batch", batch));
+    return list(choice("op", op), choice("in", in), choice("out", out), extent("rows", rows),
+                extent("cols", cols), extent("batch", batch));
   }
 };
 

@@ -24,8 +24,8 @@ struct SortByProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(extent("size", size), choice("type", type),
-                      ignored("precedes", precedes));  // which costs little beside the elements' way
+    return list(extent("size", size), choice("type", type),
+                ignored("precedes", precedes));  // which costs little beside the elements' way
   }
 };
 

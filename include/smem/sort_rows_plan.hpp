@@ -33,11 +33,10 @@ struct SortRowsProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("keys", keys), extent("rows", rows), extent("cols", cols),
-                      extent("batch", batch), choice("payload", payload), choice("value_bytes", value_bytes),
-                      choice("descending", descending), choice("total_order", total_order),
-                      choice("begin_bit", begin_bit), choice("end_bit", end_bit),
-                      choice("in_place", in_place));
+    return list(choice("keys", keys), extent("rows", rows), extent("cols", cols), extent("batch", batch),
+                choice("payload", payload), choice("value_bytes", value_bytes),
+                choice("descending", descending), choice("total_order", total_order),
+                choice("begin_bit", begin_bit), choice("end_bit", end_bit), choice("in_place", in_place));
   }
 };
 

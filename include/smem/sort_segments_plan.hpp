@@ -33,11 +33,10 @@ struct SortSegmentsProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("keys", keys), choice("offsets", offsets), extent("size", size),
-                      extent("segments", segments), choice("payload", payload),
-                      choice("value_bytes", value_bytes), choice("descending", descending),
-                      choice("total_order", total_order), choice("begin_bit", begin_bit),
-                      choice("end_bit", end_bit), choice("in_place", in_place));
+    return list(choice("keys", keys), choice("offsets", offsets), extent("size", size),
+                extent("segments", segments), choice("payload", payload), choice("value_bytes", value_bytes),
+                choice("descending", descending), choice("total_order", total_order),
+                choice("begin_bit", begin_bit), choice("end_bit", end_bit), choice("in_place", in_place));
   }
 };
 

@@ -53,12 +53,12 @@ struct StencilProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("type", type), choice("shape", shape), choice("boundary", boundary),
-                      choice("channels", channels), extent("size", size), ignored("out_size", out_size),
-                      extent("batch", batch), choice("window", window), ignored("first", first),
-                      choice("stride", stride), choice("dilation", dilation),
-                      untuned("expression", expression), choice("convolution", convolution),
-                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
+    return list(choice("type", type), choice("shape", shape), choice("boundary", boundary),
+                choice("channels", channels), extent("size", size), ignored("out_size", out_size),
+                extent("batch", batch), choice("window", window), ignored("first", first),
+                choice("stride", stride), choice("dilation", dilation), untuned("expression", expression),
+                choice("convolution", convolution), aligned("in_alignment", in_alignment),
+                aligned("out_alignment", out_alignment));
   }
   /// Cells of the window that have a weight; of an expression, those that it may look at.
   std::size_t weights() const {

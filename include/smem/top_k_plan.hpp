@@ -41,10 +41,10 @@ struct TopKProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("op", op), choice("type", type), choice("places", places), extent("rows", rows),
-                      extent("cols", cols), extent("k", k), extent("batch", batch), choice("least", least),
-                      choice("sorted", sorted), choice("total_order", total_order),
-                      aligned("row_alignment", row_alignment));
+    return list(choice("op", op), choice("type", type), choice("places", places), extent("rows", rows),
+                extent("cols", cols), extent("k", k), extent("batch", batch), choice("least", least),
+                choice("sorted", sorted), choice("total_order", total_order),
+                aligned("row_alignment", row_alignment));
   }
 };
 

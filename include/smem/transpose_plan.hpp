@@ -33,11 +33,10 @@ struct TransposeProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),
-                      extent("batch", batch), choice("in_place", in_place),
-                      aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment),
-                      aligned("base_alignment", base_alignment), choice("in_packed", in_packed),
-                      choice("out_packed", out_packed));
+    return list(choice("element_bytes", element_bytes), extent("rows", rows), extent("cols", cols),
+                extent("batch", batch), choice("in_place", in_place), aligned("in_alignment", in_alignment),
+                aligned("out_alignment", out_alignment), aligned("base_alignment", base_alignment),
+                choice("in_packed", in_packed), choice("out_packed", out_packed));
   }
 };
 
