@@ -67,7 +67,9 @@ bool is_pocl_3() {
 /// PoCL reads the variable at each build.
 void leave_out_optimiser() {
   static const bool can = is_pocl_3();
-  if (can) setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
+  if (!can) return;
+  setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
+  test::has_optimiser() = false;
 }
 
 /// FNV-1a: the same turn on every machine.
@@ -105,6 +107,7 @@ struct OptimiserTurns final : doctest::IReporter {
     if (optimiser_turns() == 0) return;
     if (turn_of(test_case.m_name, optimiser_turns()).is_own()) {
       unsetenv("POCL_EXTRA_BUILD_FLAGS");
+      test::has_optimiser() = true;
     } else {
       leave_out_optimiser();
     }

@@ -121,6 +121,12 @@ const std::vector<Fault>& faults() {
        {5, 0},
        {6, 0},
        {.operation = "box_blur", .variant = "march", .type = "uint8", .reason = kRegions}},
+      // 5.0 with LLVM 17, as Ubuntu 24.04 has it: seen in 1 of 12 runs of random norms, of bfloat16 with a
+      // residual; 3.1 and 6.0 compile all. A CPU's plans choose it only by name.
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "layer_norm", .variant = "registers", .type = "bfloat16", .reason = kRegions}},
       // 5.0 with LLVM 17, as Ubuntu 24.04 has it: every type. Only a clamp or a fixed size gives such groups.
       {is_pocl,
        {5, 0},

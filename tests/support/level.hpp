@@ -15,6 +15,12 @@ inline bool& is_quick() {
   return quick;
 }
 
+/// Whether PoCL optimises kernels in this test case: not where it has its turn without (main.cpp).
+inline bool& has_optimiser() {
+  static bool has = true;
+  return has;
+}
+
 /// The variants of an operation, by the name of its description (host/operations), that a small test case is
 /// for: `all`; in the quick selftest those of them that plans choose on this device, for all sizes, shapes
 /// and types which the description has as samples, and the rest is reported as left out. All where plans
