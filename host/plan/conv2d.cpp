@@ -5,7 +5,7 @@
 #include "plan/conv2d_nvidia.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
-#include "plan/pixels.hpp"
+#include "plan/matrix_unit.hpp"
 
 #include <algorithm>
 #include <string>
@@ -27,7 +27,7 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
     return worth.holds(p.group_filters(), p.depth(), p.plane_results());
   };
   if (runs_cpu_variant(device)) return is_worth(p.taps() == 1 ? policy.product : policy.columns);
-  const bool units = p.type == Scalar::half && device.vendor == Vendor::nvidia;  // matrix units
+  const bool units = unit_multiplies(p.type) && device.vendor == Vendor::nvidia;  // matrix units
   return is_worth(policy.product) && (conv2d::is_straight(p) || (units && p.depth() >= policy.units_depth));
 }
 
@@ -116,6 +116,7 @@ constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
 
 void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
   require_known(kOperation, "in", p.type);
+  require_known(kOperation, "out", p.out);
   require_known(kOperation, "activation", p.activation, Activation::gelu);
   require_known(kOperation, "winograd", p.winograd, Winograd::f4x4);
   for (const std::size_t number :
@@ -136,7 +137,15 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
                    {p.out_channels, p.in_channels / at_least_1(p.groups), p.window.width, p.window.height});
   // The columns of a row of results, which "gemm" lays in memory.
   require_elements(kOperation, "weights", {p.in_channels, p.window.width, p.window.height, p.out_width});
-  require_one_of(kOperation, "in", p.type, {Scalar::half, Scalar::float32, Scalar::float64});
+  using enum Scalar;
+  require_one_of(kOperation, "in", p.type, {half, bfloat16, int8, float32, float64});
+  if (p.type == half || p.type == bfloat16) {
+    require_one_of(kOperation, "out", p.out, {p.type, float32});
+  } else {
+    require_one_of(kOperation, "out", p.out, {sums_of(p.type)});
+  }
+  if (p.activation == Activation::gelu && p.type == int8)
+    refuse(kOperation, "activation", "none or relu of integers", "gelu");
   require_fp64(kOperation, device, "in", p.type);
   if (p.taps() == 0 || p.stride.x * p.stride.y == 0) {
     refuse(device, kOperation, "weights", "windows and strides of at least 1",

@@ -27,7 +27,8 @@ SMEM_API std::string_view name_of(Winograd winograd);
 
 /// A convolution of many channels without its data: all that a plan depends on.
 struct Conv2dProblem {
-  Scalar type = Scalar::float32;             ///< of input, weights, bias and output
+  Scalar type = Scalar::float32;             ///< of input and weights
+  Scalar out = Scalar::float32;              ///< of bias and output
   std::size_t images = 1;                    ///< of the batch: N
   std::size_t in_channels = 1;               ///< of an image, in all groups: C
   std::size_t width = 0;                     ///< cells of a row of the input: W
@@ -73,13 +74,13 @@ struct Conv2dProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return std::tuple(choice("type", type), extent("images", images), extent("in_channels", in_channels),
-                      extent("width", width), extent("height", height), extent("out_channels", out_channels),
-                      choice("window", window), ignored("out_width", out_width),
-                      ignored("out_height", out_height), choice("stride", stride),
-                      choice("dilation", dilation), ignored("padding", padding), extent("groups", groups),
-                      ignored("bias", bias), ignored("activation", activation), choice("winograd", winograd),
-                      choice("in_interleaved", in_interleaved),
+    return std::tuple(choice("type", type), choice("out", out), extent("images", images),
+                      extent("in_channels", in_channels), extent("width", width), extent("height", height),
+                      extent("out_channels", out_channels), choice("window", window),
+                      ignored("out_width", out_width), ignored("out_height", out_height),
+                      choice("stride", stride), choice("dilation", dilation), ignored("padding", padding),
+                      extent("groups", groups), ignored("bias", bias), ignored("activation", activation),
+                      choice("winograd", winograd), choice("in_interleaved", in_interleaved),
                       choice("weights_interleaved", weights_interleaved),
                       choice("out_interleaved", out_interleaved), choice("in_packed", in_packed),
                       choice("out_packed", out_packed), aligned("in_alignment", in_alignment),

@@ -72,7 +72,7 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3)).variant == "implicit");
   CHECK(smem::plan_conv2d(h200, layer(64, 3, 224, 64, 7)).variant == "implicit");
   Conv2dProblem of_half = layer(32, 64, 56, 64, 3);
-  of_half.type = smem::Scalar::half;
+  of_half.type = of_half.out = smem::Scalar::half;
   const smem::Plan units = smem::plan_conv2d(h200, of_half);
   CHECK(units.variant == "wgmma");
   CHECK(units.target == "sm_90a");
@@ -98,7 +98,7 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(columns.number("images") == 4);
   CHECK(columns.rounds == 8);
   Conv2dProblem shallow = layer(64, 3, 224, 64, 7);  // three channels that are copied as four
-  shallow.type = smem::Scalar::half;
+  shallow.type = shallow.out = smem::Scalar::half;
   CHECK(smem::plan_conv2d(h200, shallow).number("channels") == 4);
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "depthwise");
