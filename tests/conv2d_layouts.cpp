@@ -19,7 +19,7 @@ using test::Conv2dCase;
 
 namespace {
 
-constexpr std::string_view kUnitVariants[] = {"mma", "wgmma"};
+constexpr std::string_view kUnitVariants[] = {"mma", "wgmma", "matrix_units"};
 
 bool has_units(const smem::Context& context, std::string_view variant, Scalar type = Scalar::half) {
   smem::Conv2dProblem p;
@@ -148,8 +148,9 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
   few.how.dilation = {2, 3};
   run(few);
   run({half, 40, 32, 7, 7, 256, 3, 3, Conv2d::square(1, 1)});  // of several images in a tile
-  const std::size_t variants =
-      (has_units(context, "mma") ? 1U : 0U) + (has_units(context, "wgmma") ? 1U : 0U);
+  std::size_t variants = 0;
+  for (const std::string_view variant : kUnitVariants)
+    variants += has_units(context, variant) ? 1 : 0;
   CHECK(sweep.ran() == 3 * asked * variants);
 }
 
@@ -178,7 +179,7 @@ TEST_CASE("conv2d: interleaved channels by every variant") {
     }
     const bool runs = (test::is_portable_conv2d(variant) && variant != "gemm") ||
                       (variant == "cpu" && test::has_cpu_variant(context.device()));
-    if (variant.ends_with("mma")) {
+    if (variant.ends_with("mma") || variant == "matrix_units") {
       CHECK(sweep.ran() == (has_units(context, variant) ? asked / 2 : 0));
     } else {
       CHECK(sweep.ran() == (runs ? asked : 0));

@@ -40,7 +40,6 @@
 #define TILE_M (SUBS_M * SUB_M)
 #define TILE_N (SUBS_N * SUB_N)
 #include "gemm/tile.clh"
-
 #include "common/unit_tiles.clh"
 
 #define LINE (16 / UNIT_BYTES)  // elements along k that a work-item moves at once

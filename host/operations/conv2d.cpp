@@ -245,6 +245,12 @@ std::vector<Programs> conv2d_programs() {
       {"56x56 int8 --channels 16 --filters 16 --batch 64", {"mma", "wgmma", "direct"}},
       {"224x224 int8 --channels 3 --filters 64 --batch 64 --window 7 --stride 2", {"mma", "wgmma"}},
       {"56x56 int8 --channels 64 --filters 64 --groups 64", {"depthwise"}},
+      {halves + " --filters 64 --interleaved", {"matrix_units"}},
+      {"224x224 half --channels 3 --filters 64 --batch 8 --window 7 --stride 2 --activation gelu",
+       {"matrix_units"}},
+      {"28x28 bfloat16 --channels 128 --filters 256 --batch 64 --interleaved", {"matrix_units"}},
+      {"7x7 int8 --channels 512 --filters 512 --batch 64", {"matrix_units"}},
+      {"56x56 int8 --channels 64 --filters 16 --batch 8 --interleaved --bias", {"matrix_units"}},
       {"56x56 double --channels 64 --filters 64 --batch 8", {"direct", "implicit"}}};
 }
 
@@ -288,7 +294,8 @@ Operation conv2d_operation() {
                  "tiles of 2 x 2 results by Winograd's minimal filtering: 4 products a result"},
                 {"winograd_4x4", "tiles of 4 x 4 results: 2.25 products a result"},
                 {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"},
-                {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"}},
+                {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"},
+                {"matrix_units", "the same on AMD's and Intel's, by fragments of sub-groups"}},
       .words = conv2d_words(),
       .read = read_conv2d,
       // Layers of ResNet-50 and MobileNet; the first for the ladder, with all variants.

@@ -188,7 +188,7 @@ struct Grids {
 Grids grids_of(const ops::Launching& launch, const Conv2dCall& c) {
   const Plan& plan = launch.plan();
   const Conv2dProblem& p = c.problem;
-  const bool interleaved = plan.variant == "mma" || plan.variant == "wgmma";
+  const bool interleaved = plan.variant == "mma" || plan.variant == "wgmma" || plan.variant == "matrix_units";
   Grids g{for_kernel(c.in), for_kernel(c.weights), for_kernel(c.out),
           std::max(plan.number("channels"), p.group_channels())};
   const auto memory = [&](const char* area) -> cl_mem {

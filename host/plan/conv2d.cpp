@@ -5,6 +5,7 @@
 #include "plan/conv2d_nvidia.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
+#include "plan/gemm_units_policy.hpp"
 #include "plan/matrix_unit.hpp"
 
 #include <algorithm>
@@ -47,6 +48,11 @@ std::vector<std::string_view> plain_preference(const Device& device, const Conv2
     if (conv2d::is_straight(p)) std::rotate(all.begin(), all.begin() + 2, all.begin() + 3);
     return all;
   }
+  if (conv2d::prefers_matrix_units(device, p)) {
+    std::vector<std::string_view> all{"matrix_units", "gemm", "implicit", "direct", "naive"};
+    if (conv2d::is_straight(p)) std::swap(all[0], all[1]);
+    return all;
+  }
   if (prefers_product(device, p)) return {"gemm", "implicit", "cpu", "direct", "naive"};
   if (prefers_implicit(device, p) && columns.holds(p.group_filters(), p.depth()))
     return {"implicit", "gemm", "direct", "naive"};
@@ -68,8 +74,11 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   if (conv2d::is_winograd(variant)) return conv2d::why_not_winograd(p, variant);
   if (conv2d::is_winograd(chosen.variant) && variant != "naive")
     return "it multiplies nine times for a result";
-  const auto has_units = [](std::string_view name) { return name == "mma" || name == "wgmma"; };
+  const auto has_units = [](std::string_view name) {
+    return name == "mma" || name == "wgmma" || name == "matrix_units";
+  };
   if (has_units(variant) && has_units(chosen.variant)) return "its tiles take longer by gemm's times";
+  if (variant == "matrix_units" && device.emulated_unit) return "its unit is emulated, for tests";
   if (has_units(variant) && chosen.variant == "gemm") return "the input is a factor as it lies";
   if (has_units(variant)) {
     return formatted("{} filters a group of {} weights leave most of its tiles empty", p.group_filters(),
@@ -97,6 +106,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 
 const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& plan) {
   if (plan.variant == "mma" || plan.variant == "wgmma") return conv2d::nvidia::policy_of(device).evidence;
+  if (plan.variant == "matrix_units") return gemm::units::policy_of(device).evidence;
   if (conv2d::is_winograd(plan.variant)) return conv2d::winograd_policy_of(device).evidence;
   return conv2d::policy_of(device).evidence;
 }
@@ -163,8 +173,8 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
 }
 
 std::vector<std::string_view> conv2d_variants() {
-  return {"naive", "direct",       "implicit",     "depthwise", "cpu",
-          "gemm",  "winograd_2x2", "winograd_4x4", "mma",       "wgmma"};
+  return {"naive",        "direct",       "implicit", "depthwise", "cpu",         "gemm",
+          "winograd_2x2", "winograd_4x4", "mma",      "wgmma",     "matrix_units"};
 }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {

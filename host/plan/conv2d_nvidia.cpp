@@ -51,18 +51,12 @@ std::size_t store_width(const Conv2dProblem& p) {
   return 1;
 }
 
-/// Channels that are copied at once: of 16 bytes, or of 8 where a group has no more.
-std::size_t piece_of(const Conv2dProblem& p) {
-  const std::size_t bytes = size_of(p.type);
-  return (p.group_channels() * bytes <= 8 ? 8 : 16) / bytes;
-}
-
 /// Whether the compiler keeps in registers what a tile of many sums has beside them.
 template <class Tile>
 bool leaves_registers(const Conv2dProblem& p) {
   const std::size_t bytes = size_of(p.out);
   if (p.activation == Activation::gelu || store_width(p) * bytes < Tile::kStore) return false;
-  return !Tile::kIsTight || (piece_of(p) * size_of(p.type) == 16 && (bytes == 2 || p.out_interleaved));
+  return !Tile::kIsTight || (piece_of_units(p) * size_of(p.type) == 16 && (bytes == 2 || p.out_interleaved));
 }
 
 /// Of those that fit, the fastest; null: none fits.
@@ -90,27 +84,6 @@ const nvidia::Wgmma& fixed_tile(const Device& device, const PlanOverrides& fixed
          formatted("a tile of \"wgmma\": {}", all), formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
 }
 
-/// What the matrix units need of the grids.
-Needs needs_of(const Conv2dProblem& p) {
-  const std::size_t bytes = size_of(p.type), piece = piece_of(p);
-  Needs needs{.interleaved = true, .channels = round_up(p.group_channels(), piece), .weight_row = 16 / bytes};
-  const bool whole = needs.channels == p.group_channels();
-  needs.in = !whole || !p.in_interleaved || !p.in_packed || p.in_alignment < piece * bytes;
-  needs.weights = !whole || !(p.weights_interleaved || p.taps() == 1) || p.weight_alignment < 16;
-  return needs;
-}
-
-/// Whether 32 bits count what lies between the windows of a tile, and the weights of a filter.
-bool counts(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m) {
-  const std::size_t images = tile_m / at_least_1(p.plane_results()) + 2;
-  const std::size_t rows =
-      images * p.height + p.padding.top + p.out_height * p.stride.y + p.window.height * p.dilation.y;
-  const std::size_t across = p.padding.left + p.out_width * p.stride.x + p.window.width * p.dilation.x;
-  const std::size_t cells = detail::size_sum(size_product(rows, at_least_1(p.width)), across);
-  return size_product(cells, p.groups * channels) < kMost32 && p.plane_results() < kMost32 &&
-         p.taps() * channels < kMost32;
-}
-
 /// What both variants have.
 template <class Tile>
 Attempt made(const Device& device, const Conv2dProblem& p, std::string_view variant, const char* file,
@@ -120,7 +93,7 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
                      device.max_work_group);
   }
   const Tile& tile = *found;
-  if (!counts(p, needs.channels, tile.tile_m())) return "distances that 32 bits do not count";
+  if (!counts_windows(p, needs.channels, tile.tile_m())) return "distances that 32 bits do not count";
   const std::size_t jobs = jobs_of(p, tile), depth = p.taps() * needs.channels;
   if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
   Plan plan = named_plan(conv2d::kOperation, variant, file, entry);
@@ -128,7 +101,7 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   if (std::string reason = add_copies(device, p, needs, plan); !reason.empty()) return reason;
   set_groups(plan, tile.group(), jobs);
-  const std::size_t bytes = size_of(p.type), piece = piece_of(p);
+  const std::size_t bytes = size_of(p.type), piece = piece_of_units(p);
   define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
                 {"RESULT_TYPE", gemm::type_number(p.out)},
                 {"WINDOW_W", p.window.width},
@@ -152,6 +125,30 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
 
 }  // namespace
 
+std::size_t plan::conv2d::piece_of_units(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.type);
+  return (p.group_channels() * bytes <= 8 ? 8 : 16) / bytes;
+}
+
+Needs plan::conv2d::needs_of_units(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.type), piece = piece_of_units(p);
+  Needs needs{.interleaved = true, .channels = round_up(p.group_channels(), piece), .weight_row = 16 / bytes};
+  const bool whole = needs.channels == p.group_channels();
+  needs.in = !whole || !p.in_interleaved || !p.in_packed || p.in_alignment < piece * bytes;
+  needs.weights = !whole || !(p.weights_interleaved || p.taps() == 1) || p.weight_alignment < 16;
+  return needs;
+}
+
+bool plan::conv2d::counts_windows(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m) {
+  const std::size_t images = tile_m / at_least_1(p.plane_results()) + 2;
+  const std::size_t rows =
+      images * p.height + p.padding.top + p.out_height * p.stride.y + p.window.height * p.dilation.y;
+  const std::size_t across = p.padding.left + p.out_width * p.stride.x + p.window.width * p.dilation.x;
+  const std::size_t cells = detail::size_sum(size_product(rows, at_least_1(p.width)), across);
+  return size_product(cells, p.groups * channels) < kMost32 && p.plane_results() < kMost32 &&
+         p.taps() * channels < kMost32;
+}
+
 std::string plan::conv2d::no_mma(const Device& device, const Conv2dProblem& p) {
   if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
     return "needs the matrix units of NVIDIA's sm_80 and later";
@@ -171,7 +168,7 @@ bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
   if (!no_wgmma(device, p).empty()) return false;
   const nvidia::Policy& policy = nvidia::policy_of(device);
   if (p.group_channels() * size_of(p.type) < policy.wgmma_bytes) return false;
-  const std::size_t depth = p.taps() * needs_of(p).channels;
+  const std::size_t depth = p.taps() * needs_of_units(p).channels;
   const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
   const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
   if (wide == nullptr || narrow == nullptr) return wide != nullptr;
@@ -186,7 +183,7 @@ bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
 
 plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
   if (std::string reason = no_mma(device, p); !reason.empty()) return reason;
-  const Needs needs = needs_of(p);
+  const Needs needs = needs_of_units(p);
   const nvidia::Mma* const tile =
       tile_for(device, p, nvidia::policy_of(device).mma, p.taps() * needs.channels);
   Attempt attempt = made(device, p, "mma", "nvidia/conv2d/mma.cl", "conv2d_mma", tile, needs);
@@ -201,7 +198,7 @@ plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
 
 plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
   if (std::string reason = no_wgmma(device, p); !reason.empty()) return reason;
-  const Needs needs = needs_of(p);
+  const Needs needs = needs_of_units(p);
   const nvidia::Wgmma* const tile =
       fixed.tile_rows + fixed.tile_cols > 0
           ? &fixed_tile(device, fixed)

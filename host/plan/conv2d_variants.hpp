@@ -54,6 +54,11 @@ std::string no_wgmma(const Device& device, const Conv2dProblem& p);
 bool prefers_mma(const Device& device, const Conv2dProblem& p);
 bool prefers_wgmma(const Device& device, const Conv2dProblem& p);
 
+/// The same of AMD and Intel. Why they cannot; and whether they are worth it.
+Attempt matrix_units(const Device& device, const Conv2dProblem& p);
+std::string no_matrix_units(const Device& device, const Conv2dProblem& p);
+bool prefers_matrix_units(const Device& device, const Conv2dProblem& p);
+
 /// Winograd's minimal filtering, in slices of tiles. Which of the two is worth its transforms, empty:
 /// neither; and what they cost.
 Attempt winograd(const Device& device, const Conv2dProblem& p, std::string_view variant);
