@@ -107,7 +107,8 @@ LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, s
 }  // namespace
 
 Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
-  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu && p.type == Scalar::float64)
+  const bool is_wide = p.type == Scalar::float64 || p.type == Scalar::int8;  // products of which take more
+  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu && is_wide)
     return "Intel's compiler keeps its sums in memory";
   if (p.window.width > kMostColumns || p.window.height > kMostRows)
     return formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows);
