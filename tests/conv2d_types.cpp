@@ -4,6 +4,7 @@
 
 #include "support/conv2ds.hpp"
 #include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
 
 #include <doctest/doctest.h>
 
@@ -59,7 +60,9 @@ TEST_CASE("conv2d: every variant of bfloat16, int8 and results of the sums' type
   test::Conv2dSweep sweep(context);
   for (const std::string_view variant : smem::conv2d_variants()) {
     if (variant.starts_with("winograd")) continue;
-    for (const auto& [type, to_sums] : kLayersOf) {
+    for (const LayerTypes& types : kLayersOf) {
+      const Scalar type = types.type;
+      const bool to_sums = types.to_sums;
       const smem::Device& device = context.device();
       const bool spills = device.vendor == smem::Vendor::intel && device.type == smem::DeviceType::gpu;
       if (spills && variant == "implicit" && type == Scalar::int8) continue;
@@ -126,8 +129,8 @@ TEST_CASE("conv2d: sums of int8 are exact at the ends of the type, and wrap at 3
   const smem::Context context;
   // Of -128 times -128 2^17 are 2^31.
   constexpr std::size_t kChannels = std::size_t{1} << 17;
-  for (const auto& [channels, wanted] :
-       {std::pair<std::size_t, std::int32_t>{300, 300 * 16384}, {kChannels, INT32_MIN}}) {
+  for (const std::size_t channels : {std::size_t{300}, kChannels}) {
+    const std::int32_t wanted = channels == kChannels ? INT32_MIN : 300 * 16384;
     const smem::Array<std::int8_t> in(context, std::vector<std::int8_t>(channels, -128)),
         weights(context, std::vector<std::int8_t>(channels, -128));
     const smem::Array<std::int32_t> out(context, smem::Count{1});

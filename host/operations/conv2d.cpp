@@ -61,9 +61,10 @@ void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
         add_weight(p, r, s, static_cast<double>(weights[k * p.depth() + i]),
                    in.data() + (first + c) * p.width * p.height, sums.data());
       }
-      for (std::size_t i = 0; i < sums.size(); ++i)
+      for (std::size_t i = 0; i < sums.size(); ++i) {
         arrays.out[0].set(place_of(plane, i, sums.size(), p.out_channels, p.out_interleaved),
                           activated(p.activation, sums[i]));
+      }
     }
   });
 }
