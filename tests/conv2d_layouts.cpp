@@ -19,11 +19,12 @@ using test::Conv2dCase;
 
 namespace {
 
-constexpr std::string_view kUnitVariants[] = {"mma", "wgmma"};
+constexpr std::string_view kUnitVariants[] = {"mma", "wgmma", "matrix_units"};
 
-bool has_units(const smem::Context& context, std::string_view variant) {
+bool has_units(const smem::Context& context, std::string_view variant, Scalar type = Scalar::half) {
   smem::Conv2dProblem p;
-  p.type = Scalar::half;
+  p.type = type;
+  p.out = test::usual_result(type);
   p.in_channels = p.out_channels = 8;
   p.width = p.height = p.out_width = p.out_height = 4;
   p.window.width = p.window.height = 1;
@@ -113,7 +114,7 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
   test::Conv2dSweep sweep(context);
   std::size_t asked = 0;
   const auto run = [&](Conv2dCase c) {
-    c.type = Scalar::half;
+    constexpr Scalar kTypes[] = {Scalar::half, Scalar::bfloat16, Scalar::int8};
     for (const bool in : {false, true}) {
       for (const bool out : {false, true}) {
         c.in_interleaved = in, c.weights_interleaved = asked % 3 != 0, c.out_interleaved = out;
@@ -121,9 +122,13 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
         c.gaps_in_rows = asked % 8 == 1;
         c.bias = asked % 2 == 0;
         c.how.activation = asked % 5 == 4 ? Activation::relu : Activation::none;
-        for (const std::string_view variant : kUnitVariants) {
-          c.variant = variant;
-          sweep.run(c);
+        c.to_sums = asked % 7 == 3;
+        for (const Scalar type : kTypes) {
+          c.type = type;
+          for (const std::string_view variant : kUnitVariants) {
+            c.variant = variant;
+            sweep.run(c);
+          }
         }
         ++asked;
       }
@@ -143,9 +148,10 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
   few.how.dilation = {2, 3};
   run(few);
   run({half, 40, 32, 7, 7, 256, 3, 3, Conv2d::square(1, 1)});  // of several images in a tile
-  const std::size_t variants =
-      (has_units(context, "mma") ? 1U : 0U) + (has_units(context, "wgmma") ? 1U : 0U);
-  CHECK(sweep.ran() == asked * variants);
+  std::size_t variants = 0;
+  for (const std::string_view variant : kUnitVariants)
+    variants += has_units(context, variant) ? 1 : 0;
+  CHECK(sweep.ran() == 3 * asked * variants);
 }
 
 TEST_CASE("conv2d: interleaved channels by every variant") {
@@ -173,7 +179,7 @@ TEST_CASE("conv2d: interleaved channels by every variant") {
     }
     const bool runs = (test::is_portable_conv2d(variant) && variant != "gemm") ||
                       (variant == "cpu" && test::has_cpu_variant(context.device()));
-    if (variant.ends_with("mma")) {
+    if (variant.ends_with("mma") || variant == "matrix_units") {
       CHECK(sweep.ran() == (has_units(context, variant) ? asked / 2 : 0));
     } else {
       CHECK(sweep.ran() == (runs ? asked : 0));

@@ -334,7 +334,7 @@ TEST_CASE("bad input of conv2d: minimal filtering") {
   for (const Scalar type : {Scalar::half, Scalar::float64}) {
     if (type == Scalar::float64 && !context.device().fp64) continue;
     smem::Conv2dProblem p;
-    p.type = type, p.in_channels = p.out_channels = 64, p.winograd = Winograd::f4x4;
+    p.type = p.out = type, p.in_channels = p.out_channels = 64, p.winograd = Winograd::f4x4;
     p.width = p.height = 58, p.out_width = p.out_height = 56, p.window = {3, 3};
     CHECK(test::failure_of([&] {
             smem::plan_conv2d(context.device(), p, {.variant = "winograd_4x4"});

@@ -38,6 +38,7 @@ constexpr std::pair<Scalar, Scalar> kLayerTypes[] = {
 double some_number(Random& random, Scalar type) {
   if (type == Scalar::uint8) return static_cast<double>(random.between(0, 255));
   if (type == Scalar::uint16) return static_cast<double>(random.between(0, 65535));
+  if (type == Scalar::int8) return static_cast<double>(random.between(0, 255)) - 128;
   return (static_cast<double>(random.between(0, 32)) - 16) / 4;
 }
 
@@ -200,8 +201,13 @@ TEST_CASE("random: pools of whole planes") {
 TEST_CASE("random: convolutions of many channels") {
   const smem::Context context;
   run_random("conv2d", 203, [&](Random& random) -> RandomCase {
-    constexpr Scalar kFloats[] = {Scalar::float32, Scalar::float32, Scalar::half, Scalar::float64};
-    const Scalar type = kFloats[random.between(0, 3)];
+    constexpr Scalar kTypes[] = {Scalar::float32, Scalar::float32,  Scalar::half,
+                                 Scalar::float64, Scalar::bfloat16, Scalar::int8};
+    const Scalar type = kTypes[random.between(0, std::size(kTypes) - 1)];
+    const bool is_storage = type == Scalar::half || type == Scalar::bfloat16;
+    const Scalar out_type = type == Scalar::int8             ? Scalar::int32
+                            : is_storage && random.chance(3) ? Scalar::float32
+                                                             : type;
     std::string variant = test::some_variant(random, smem::conv2d_variants());
     const std::size_t groups = random.chance(3) ? random.between(2, 4) : 1,
                       in_channels = groups * random.between(1, 5), filters = groups * random.between(1, 5),
@@ -225,27 +231,28 @@ TEST_CASE("random: convolutions of many channels") {
                                             (height - 1) * how.dilation.y + 1, how.stride.y),
                                     filters};
       const std::size_t batch = more.between(1, 3), depth = in_channels / groups;
-      PlainGrid in(context, more, type, size, 1, batch), out(context, more, type, out_size, 1, batch),
+      PlainGrid in(context, more, type, size, 1, batch), out(context, more, out_type, out_size, 1, batch),
           weights(context, more, type, {width, height, depth}, 1, filters);
       // The weights of filters follow each other.
       const smem::GridLayout packed{.offset = more.between(0, 9), .batch = filters};
       std::vector<double> numbers(width * height * depth * filters), biases(filters);
+      const bool whole = type == Scalar::int8;
       for (double& number : numbers)
-        number = (static_cast<double>(more.between(0, 4)) - 2) / 2;
+        number = whole ? some_number(more, type) : (static_cast<double>(more.between(0, 4)) - 2) / 2;
       for (double& number : biases)
-        number = (static_cast<double>(more.between(0, 8)) - 4) / 2;
+        number = (static_cast<double>(more.between(0, 8)) - 4) / (whole ? 1 : 2);
       in.fill([&] { return some_number(more, type); });
-      const auto bytes_of = [&](const std::vector<double>& values, std::size_t before) {
-        std::vector<unsigned char> bytes((values.size() + before) * smem::size_of(type), 0xff);
+      const auto bytes_of = [](Scalar of, const std::vector<double>& values, std::size_t before) {
+        std::vector<unsigned char> bytes((values.size() + before) * smem::size_of(of), 0xff);
         for (std::size_t i = 0; i < values.size(); ++i)
-          test::encode(type, values[i], bytes.data() + (before + i) * smem::size_of(type));
+          test::encode(of, values[i], bytes.data() + (before + i) * smem::size_of(of));
         return bytes;
       };
-      const smem::Array<unsigned char> weight_array(context, bytes_of(numbers, packed.offset)),
-          bias_array(context, bytes_of(biases, 0));
+      const smem::Array<unsigned char> weight_array(context, bytes_of(type, numbers, packed.offset)),
+          bias_array(context, bytes_of(out_type, biases, 0));
       const smem::Grid filter_grid(weight_array.buffer()(), type, {width, height, depth}, packed);
       smem::Conv2d call = how;
-      if (bias) call.bias = smem::Vector(bias_array.buffer()(), type, filters);
+      if (bias) call.bias = smem::Vector(bias_array.buffer()(), out_type, filters);
       text =
           text_of(in, out,
                   fmt::format("{} filters of {} x {}, {} groups, stride {} {}, dilation {} {}, padding {} "
@@ -272,10 +279,11 @@ TEST_CASE("random: convolutions of many channels") {
           }
         }
         if (rectified) sum = std::max(sum, 0.0);
+        const auto as_float = static_cast<float>(sum);
         const double expected =
-            type == Scalar::half
-                ? static_cast<double>(static_cast<float>(smem::half(static_cast<float>(sum))))
-                : sum;
+            out_type == Scalar::half       ? static_cast<double>(static_cast<float>(smem::half(as_float)))
+            : out_type == Scalar::bfloat16 ? static_cast<double>(static_cast<float>(smem::bfloat16(as_float)))
+                                           : sum;
         return test::unless_equal(got, expected);
       };
       return test::run_plain({&in}, out, check, [&] {

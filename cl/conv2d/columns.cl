@@ -17,7 +17,9 @@
 #define CPU 0  // 1: a work-item has whole rows of the matrix
 #endif
 
-#if ELEMENT_BYTES == 2
+#if ELEMENT_BYTES == 1
+typedef uchar4 element4;
+#elif ELEMENT_BYTES == 2
 typedef ushort4 element4;
 #elif ELEMENT_BYTES == 4
 typedef uint4 element4;

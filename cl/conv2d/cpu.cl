@@ -143,7 +143,7 @@ void conv2d_cpu(CONV2D_ARGUMENTS) {
 #pragma unroll
                   for (uint i = 0; i < EACH_K; ++i)
 #pragma unroll
-                    for (uint v = 0; v < VECTORS; ++v) acc[i][v] = fma((vector)w[i * length], right[v], acc[i][v]);
+                    for (uint v = 0; v < VECTORS; ++v) acc[i][v] = MULTIPLY_ADD((vector)w[i * length], right[v], acc[i][v]);
                   ++w;
                   remainder += dilation_x;
                   if (remainder >= stride_x) {
@@ -167,7 +167,7 @@ void conv2d_cpu(CONV2D_ARGUMENTS) {
 
     for (uint k = 0; k < planes; ++k) {
       const ulong filter = (ulong)group * out_channels + first_k + k;
-      const VALUE add = with_bias ? load_value(bias, bias_offset + filter) : 0;
+      const VALUE add = with_bias ? load_bias(bias, bias_offset + filter) : 0;
       for (uint y = 0; y < high; ++y) {
         global RESULT* to = out + out_offset + n * out_stride + filter * out_plane + (ulong)(first_y + y) * out_pitch + first_x;
         local VALUE* row = sums + k * sum_plane + y * vectors_wide;

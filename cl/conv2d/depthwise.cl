@@ -60,7 +60,7 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
     VALUE w[WINDOW_H * WINDOW_W], sums[EACH_Y][EACH_X];
 #pragma unroll
     for (uint i = 0; i < WINDOW_H * WINDOW_W; ++i) w[i] = load_value(filter, i);
-    const VALUE first = with_bias ? load_value(bias, bias_offset + k) : 0;
+    const VALUE first = with_bias ? load_bias(bias, bias_offset + k) : 0;
 #pragma unroll
     for (uint i = 0; i < EACH_Y; ++i)
 #pragma unroll
@@ -82,7 +82,7 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
         for (uint s = 0; s < WINDOW_W; ++s)
 #pragma unroll
           for (uint j = 0; j < EACH_X; ++j)
-            sums[r][j] = fma(w[(i - r * STRIDE_Y) * WINDOW_W + s], line[j * STRIDE_X + s], sums[r][j]);
+            sums[r][j] = MULTIPLY_ADD(w[(i - r * STRIDE_Y) * WINDOW_W + s], line[j * STRIDE_X + s], sums[r][j]);
       }
     }
     global RESULT* to = out + out_offset + n * out_stride + k * out_plane;
@@ -92,11 +92,7 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
       const ulong at = (ulong)(y + r) * out_pitch + x;
 #if PACK_OUT == 4
       const value4 all = (value4)(activate(sums[r][0]), activate(sums[r][1]), activate(sums[r][2]), activate(sums[r][3]));
-#if RESULT_HALF
-      store_halves4(all, to + at);
-#else
-      *(global value4*)(to + at) = all;
-#endif
+      store_four(all, to + at);
 #else
 #pragma unroll
       for (uint j = 0; j < EACH_X; ++j)

@@ -54,7 +54,7 @@ void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
     global const ELEMENT* filter = weights + weight_offset + group * weight_stride;
     VALUE w[WINDOW_W * WINDOW_H];
     for (uint i = 0; i < WINDOW_W * WINDOW_H; ++i) w[i] = load_value(filter, i);
-    const VALUE add = with_bias ? load_value(bias, bias_offset + group) : 0;
+    const VALUE add = with_bias ? load_bias(bias, bias_offset + group) : 0;
     for (uint y = first_y; y < end_y; ++y) {
       global RESULT* to = out + out_offset + n * out_stride + group * out_plane + y * out_pitch;
       const int top = (int)(y * stride_y) - (int)pad_top;

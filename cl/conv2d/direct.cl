@@ -112,7 +112,7 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
 #pragma unroll
             for (uint i = 0; i < EACH_K; ++i)
 #pragma unroll
-              for (uint j = 0; j < EACH_X; ++j) sums[i][j] = fma(left_side[i], right[j], sums[i][j]);
+              for (uint j = 0; j < EACH_X; ++j) sums[i][j] = MULTIPLY_ADD(left_side[i], right[j], sums[i][j]);
             w += WEIGHT_PITCH;
             remainder += dilation_x;
             if (remainder >= stride_x) {
@@ -133,7 +133,7 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
     const uint wide = first_x + lane_x < out_w ? out_w - first_x - lane_x : 0;
 #pragma unroll
     for (uint i = 0; i < EACH_K; ++i) {
-      const VALUE add = i < planes_here && with_bias ? load_value(bias, bias_offset + filter + i) : 0;
+      const VALUE add = i < planes_here && with_bias ? load_bias(bias, bias_offset + filter + i) : 0;
 #pragma unroll
       for (uint j = 0; j < EACH_X; ++j)
         if (i < planes_here && j * LANES_X < wide) store_result(to, j * LANES_X, activate(sums[i][j] + add));

@@ -149,16 +149,16 @@ GROUP_FUNCTION void multiply_tiles(VALUE sums[EACH_K][EACH_P], local const VALUE
 #pragma unroll
     for (uint i = 0; i < EACH_K; ++i)
 #pragma unroll
-      for (uint j = 0; j < EACH_P; ++j) sums[i][j] = fma(left[i], right[j], sums[i][j]);
+      for (uint j = 0; j < EACH_P; ++j) sums[i][j] = MULTIPLY_ADD(left[i], right[j], sums[i][j]);
   }
 }
 
 // Writes the results of one plane, where it is there. `out`: plane 0 of the block; `bias`: its own; to[j / PACK_OUT]: where result j
 // is in a plane.
 GROUP_FUNCTION void write_plane(const VALUE sums[EACH_P], uint plane, uint planes, global RESULT* out, ulong out_plane,
-                                global const ELEMENT* bias, uint with_bias, const ulong to[EACH_P / PACK_OUT], uint results_left) {
+                                global const RESULT* bias, uint with_bias, const ulong to[EACH_P / PACK_OUT], uint results_left) {
   if (plane >= planes) return;  // no barrier follows
-  const VALUE add = with_bias ? load_value(bias, plane) : 0;
+  const VALUE add = with_bias ? load_bias(bias, plane) : 0;
 #pragma unroll
   for (uint j = 0; j < EACH_P; j += PACK_OUT) {
     if (result_of(j) < results_left) {
@@ -166,11 +166,7 @@ GROUP_FUNCTION void write_plane(const VALUE sums[EACH_P], uint plane, uint plane
 #if PACK_OUT == 4
       const value4 all = (value4)(activate(sums[j] + add), activate(sums[j + 1] + add), activate(sums[j + 2] + add),
                                   activate(sums[j + 3] + add));
-#if RESULT_HALF
-      store_halves4(all, out + at);
-#else
-      *(global value4*)(out + at) = all;
-#endif
+      store_four(all, out + at);
 #else
       store_result(out, at, activate(sums[j] + add));
 #endif
@@ -181,7 +177,7 @@ GROUP_FUNCTION void write_plane(const VALUE sums[EACH_P], uint plane, uint plane
 // Four planes, call by call: Intel's compiler obeys no "#pragma unroll" of a loop that calls functions, and where they are as long as
 // GELU it leaves the sums of a loop that is not written out in memory.
 GROUP_FUNCTION void write_planes(const VALUE sums[4][EACH_P], uint plane, uint planes, global RESULT* out, ulong out_plane,
-                                 global const ELEMENT* bias, uint with_bias, const ulong to[EACH_P / PACK_OUT], uint results_left) {
+                                 global const RESULT* bias, uint with_bias, const ulong to[EACH_P / PACK_OUT], uint results_left) {
   write_plane(sums[0], plane, planes, out, out_plane, bias, with_bias, to, results_left);
   write_plane(sums[1], plane + 1, planes, out, out_plane, bias, with_bias, to, results_left);
   write_plane(sums[2], plane + 2, planes, out, out_plane, bias, with_bias, to, results_left);

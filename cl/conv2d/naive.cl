@@ -36,7 +36,7 @@ void conv2d_naive(CONV2D_ARGUMENTS) {
           }
         }
       }
-      if (with_bias) sum += load_value(bias, bias_offset + k);
+      if (with_bias) sum += load_bias(bias, bias_offset + k);
       store_result(out + out_offset + n * out_stride + k * out_plane + (ulong)y * out_pitch, x * out_cell, activate(sum));
     }
   }

@@ -21,7 +21,7 @@
 #define TO_INTERLEAVED 1
 #endif
 #ifndef READ
-#define READ 1  // elements: 1, 2, 4, 8
+#define READ 1  // elements: 1, 2, 4, 8, 16
 #endif
 #ifndef WRITE
 #define WRITE 1
@@ -33,7 +33,9 @@
 
 #define JOIN_WORDS(a, b) a##b
 #define JOIN(a, b) JOIN_WORDS(a, b)
-#if ELEMENT_BYTES == 2
+#if ELEMENT_BYTES == 1
+#define VECTOR(width) JOIN(uchar, width)
+#elif ELEMENT_BYTES == 2
 #define VECTOR(width) JOIN(ushort, width)
 #elif ELEMENT_BYTES == 4
 #define VECTOR(width) JOIN(uint, width)

@@ -40,26 +40,11 @@
 #define TILE_M (SUBS_M * SUB_M)
 #define TILE_N (SUBS_N * SUB_N)
 #include "gemm/tile.clh"
+#include "common/unit_tiles.clh"
 
-#if ELEMENT_TYPE == TYPE_HALF
-#define UNIT_TYPE 0
-#elif ELEMENT_TYPE == TYPE_BFLOAT16
-#define UNIT_TYPE 1
-#else
-#define UNIT_TYPE 2
-#endif
-#include "common/matrix_unit.clh"
-
-#define MS (SUB_M / UNIT_M)  // fragments of a sub-group
-#define NS (SUB_N / UNIT_N)
 #define LINE (16 / UNIT_BYTES)  // elements along k that a work-item moves at once
 #define A_TILE (TILE_M * A_TILE_STRIDE)
 #define B_TILE (TILE_N * B_TILE_STRIDE)
-#if EMULATED_UNIT
-#define UNROLLED _Pragma("unroll 1")
-#else
-#define UNROLLED _Pragma("unroll")
-#endif
 
 // Loads 16 bytes along k, or 4 elements across k.
 GROUP_FUNCTION uint4 load_line(global const element* from, const bool aligned) {
@@ -194,23 +179,6 @@ GROUP_FUNCTION void put_both(local element* a_tile, local element* b_tile, const
     put_rows(b_tile, b_words, B_TILE_STRIDE, TILE_N, B_ALONG_K);
   else
     fill_rows(b_tile, b, B_TILE_STRIDE, TILE_N, B_ALONG_K);
-}
-
-// Adds the product of two tiles to the sums of a sub-group. `a_tile`, `b_tile`: its first row and column.
-GROUP_FUNCTION void multiply_rows(const matrix_unit* unit, fragment_c sums[MS][NS], local const element* a_tile,
-                                  local const element* b_tile) {
-  UNROLLED
-  for (uint k = 0; k < TILE_K; k += UNIT_K) {
-    fragment_a a[MS];
-    UNROLLED
-    for (uint i = 0; i < MS; ++i) a[i] = load_a(a_tile + i * UNIT_M * A_TILE_STRIDE + k, A_TILE_STRIDE, unit);
-    UNROLLED
-    for (uint j = 0; j < NS; ++j) {
-      const fragment_b b = load_b(b_tile + j * UNIT_N * B_TILE_STRIDE + k, B_TILE_STRIDE, unit);
-      UNROLLED
-      for (uint i = 0; i < MS; ++i) sums[i][j] = multiply_add(unit, a[i], b, sums[i][j]);
-    }
-  }
 }
 
 // Writes rows of sums in local memory, of one fragment's height: neighbouring work-items neighbouring columns. The epilogue is there once.

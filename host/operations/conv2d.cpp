@@ -61,9 +61,10 @@ void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
         add_weight(p, r, s, static_cast<double>(weights[k * p.depth() + i]),
                    in.data() + (first + c) * p.width * p.height, sums.data());
       }
-      for (std::size_t i = 0; i < sums.size(); ++i)
+      for (std::size_t i = 0; i < sums.size(); ++i) {
         arrays.out[0].set(place_of(plane, i, sums.size(), p.out_channels, p.out_interleaved),
                           activated(p.activation, sums[i]));
+      }
     }
   });
 }
@@ -75,6 +76,10 @@ constexpr double kWinogradGrowth = 564, kWinogradSteps = 30;
 Case read_conv2d(const Words& words) {
   Conv2dProblem p;
   p.type = words.scalar("type");
+  const Scalar sums = p.type == Scalar::int8      ? Scalar::int32
+                      : p.type == Scalar::float64 ? p.type
+                                                  : Scalar::float32;
+  p.out = words.text("out") == "sums" || p.type == Scalar::int8 ? sums : p.type;
   const GridSize plane = plane_of(words);
   p.images = words.number("batch");
   p.in_channels = words.number("channels"), p.out_channels = words.number("filters");
@@ -98,34 +103,35 @@ Case read_conv2d(const Words& words) {
     p.weights_interleaved = p.groups > 0 && p.group_channels() > 1;
     p.out_interleaved = p.out_channels > 1;
   }
-  const std::size_t bytes = size_of(p.type);
-  const auto alignment = [&](std::size_t channels, std::size_t cells, bool interleaved) {
-    return interleaved ? packed_alignment(p.images * cells, channels * bytes)
-                       : packed_alignment(p.images * channels, cells * bytes);
+  const auto alignment = [&](std::size_t channels, std::size_t cells, bool interleaved, Scalar type) {
+    return interleaved ? packed_alignment(p.images * cells, channels * size_of(type))
+                       : packed_alignment(p.images * channels, cells * size_of(type));
   };
-  p.in_alignment = alignment(p.in_channels, p.width * p.height, p.in_interleaved);
-  p.out_alignment = alignment(p.out_channels, p.plane_results(), p.out_interleaved);
-  p.weight_alignment = packed_alignment(p.out_channels, p.depth() * bytes);
+  p.in_alignment = alignment(p.in_channels, p.width * p.height, p.in_interleaved, p.type);
+  p.out_alignment = alignment(p.out_channels, p.plane_results(), p.out_interleaved, p.out);
+  p.weight_alignment = packed_alignment(p.out_channels, p.depth() * size_of(p.type));
   Case made = case_of(
-      formatted("{}{} x {} x {} {}{}, {} of {} x {} / {}{}{}{}",
+      formatted("{}{} x {} x {} {}{}{}, {} of {} x {} / {}{}{}{}",
                 p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height, p.width,
-                name_of(p.type), p.in_interleaved ? " interleaved" : "", p.out_channels, p.window.height,
-                p.window.width, p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
+                name_of(p.type),
+                p.out == p.type || p.type == Scalar::int8 ? "" : formatted(" to {}", name_of(p.out)),
+                p.in_interleaved ? " interleaved" : "", p.out_channels, p.window.height, p.window.width,
+                p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
                 p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : "",
                 p.winograd == Winograd::none ? "" : formatted(", Winograd's {}", name_of(p.winograd))),
       p, plan_conv2d);
   // Sums are exact, also in the range of half.
-  const Fill small{.most = 3, .negative = true};
+  const Fill small{.most = p.type == Scalar::int8 ? 127U : 3U, .negative = true};
   made.in = {{"in", p.type, detail::size_product(p.images, p.in_channels, p.width, p.height), small},
              {"weights", p.type, detail::size_product(p.out_channels, p.depth()), small}};
-  if (p.bias) made.in.push_back({"bias", p.type, p.out_channels, small});
+  if (p.bias) made.in.push_back({"bias", p.out, p.out_channels, small});
   const std::size_t results = detail::size_product(p.images, p.out_channels, p.plane_results());
-  made.out = {{"out", p.type, results}};
+  made.out = {{"out", p.out, results}};
   made.operations = 2 * static_cast<double>(results) * static_cast<double>(p.depth());
-  made.relative = p.type == Scalar::half ? 0x1p-10 : 0;
+  made.relative = p.out == Scalar::half ? 0x1p-10 : p.out == Scalar::bfloat16 ? 0x1p-7 : 0;
   if (p.activation == Activation::gelu) {  // of float and double within some units in the last place
     made.relative = std::max(made.relative, p.type == Scalar::float64 ? 0x1p-44 : 0x1p-21);
-    made.absolute = p.type == Scalar::half ? 0x1p-24 : 0x1p-126;
+    made.absolute = p.out == Scalar::half ? 0x1p-24 : 0x1p-126;
   }
   if (p.winograd == Winograd::f4x4) {  // 2 x 2 of small whole numbers is exact
     const auto channels = static_cast<double>(p.groups > 0 ? p.group_channels() : 0);
@@ -151,6 +157,53 @@ Case read_conv2d(const Words& words) {
   };
   made.reference = [=](const HostArrays& arrays) { convolve(p, arrays); };
   return made;
+}
+
+/// Layers of ResNet-50 and MobileNet, of 64 images.
+std::vector<Sample> large_layers() {
+  return {"56x56 float --channels 64 --filters 64 --batch 64 --winograd 4x4",
+          "56x56 float --channels 64 --filters 64 --batch 64",
+          "224x224 float --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
+          "56x56 float --channels 64 --filters 256 --window 1 --batch 64",
+          "28x28 float --channels 128 --filters 128 --batch 64",
+          "14x14 float --channels 256 --filters 256 --batch 64",
+          "56x56 float --channels 256 --filters 512 --window 1 --stride 2 --batch 64",
+          "7x7 float --channels 512 --filters 512 --batch 64",
+          "112x112 float --channels 16 --filters 16 --batch 64",
+          "112x112 float --channels 32 --filters 32 --groups 32 --batch 64",
+          "14x14 float --channels 256 --filters 256 --window 5 --groups 256 --batch 64",
+          "28x28 float --channels 128 --filters 128 --batch 64 --winograd 4x4",
+          "14x14 float --channels 256 --filters 256 --batch 64 --winograd 4x4",
+          "56x56 half --channels 64 --filters 64 --batch 64",
+          "224x224 half --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
+          "56x56 half --channels 64 --filters 256 --window 1 --batch 64",
+          "28x28 half --channels 128 --filters 128 --batch 64",
+          "14x14 half --channels 256 --filters 256 --batch 64",
+          "56x56 half --channels 256 --filters 512 --window 1 --stride 2 --batch 64",
+          "7x7 half --channels 512 --filters 512 --batch 64",
+          "112x112 half --channels 16 --filters 16 --batch 64",
+          "112x112 half --channels 32 --filters 32 --groups 32 --batch 64",
+          "14x14 half --channels 256 --filters 256 --window 5 --groups 256 --batch 64",
+          "56x56 bfloat16 --channels 64 --filters 64 --batch 64",
+          "224x224 bfloat16 --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
+          "56x56 bfloat16 --channels 64 --filters 256 --window 1 --batch 64",
+          "28x28 bfloat16 --channels 128 --filters 128 --batch 64",
+          "14x14 bfloat16 --channels 256 --filters 256 --batch 64",
+          "56x56 bfloat16 --channels 256 --filters 512 --window 1 --stride 2 --batch 64",
+          "7x7 bfloat16 --channels 512 --filters 512 --batch 64",
+          "112x112 bfloat16 --channels 16 --filters 16 --batch 64",
+          "112x112 bfloat16 --channels 32 --filters 32 --groups 32 --batch 64",
+          "14x14 bfloat16 --channels 256 --filters 256 --window 5 --groups 256 --batch 64",
+          "56x56 int8 --channels 64 --filters 64 --batch 64",
+          "224x224 int8 --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
+          "56x56 int8 --channels 64 --filters 256 --window 1 --batch 64",
+          "28x28 int8 --channels 128 --filters 128 --batch 64",
+          "14x14 int8 --channels 256 --filters 256 --batch 64",
+          "56x56 int8 --channels 256 --filters 512 --window 1 --stride 2 --batch 64",
+          "7x7 int8 --channels 512 --filters 512 --batch 64",
+          "112x112 int8 --channels 16 --filters 16 --batch 64",
+          "112x112 int8 --channels 32 --filters 32 --groups 32 --batch 64",
+          "14x14 int8 --channels 256 --filters 256 --window 5 --groups 256 --batch 64"};
 }
 
 std::vector<Programs> conv2d_programs() {
@@ -182,13 +235,34 @@ std::vector<Programs> conv2d_programs() {
       {"7x7 half --channels 512 --filters 512 --batch 64", {"mma", "wgmma"}},
       {"28x28 half --channels 128 --filters 256 --batch 64 --interleaved", {"mma", "wgmma"}},
       {"224x224 half --channels 3 --filters 64 --batch 64 --window 7 --stride 2", {"mma", "wgmma"}},
+      {"28x28 half --channels 128 --filters 256 --batch 64 --interleaved --out sums", {"mma", "wgmma"}},
+      {"28x28 bfloat16 --channels 128 --filters 256 --batch 64 --interleaved", {"mma", "wgmma"}},
+      {"56x56 bfloat16 --channels 64 --filters 64 --batch 8 --activation gelu",
+       {"direct", "implicit", "mma"}},
+      {"56x56 bfloat16 --channels 64 --filters 64 --groups 64", {"depthwise"}},
+      {"28x28 int8 --channels 128 --filters 256 --batch 64 --interleaved --bias", {"mma", "wgmma"}},
+      {"7x7 int8 --channels 512 --filters 512 --batch 64", {"mma", "wgmma", "implicit", "gemm"}},
+      {"56x56 int8 --channels 64 --filters 64 --batch 64 --interleaved", {"mma", "wgmma"}},
+      {"56x56 int8 --channels 16 --filters 16 --batch 64", {"mma", "wgmma", "direct"}},
+      {"224x224 int8 --channels 3 --filters 64 --batch 64 --window 7 --stride 2", {"mma", "wgmma"}},
+      {"56x56 int8 --channels 64 --filters 64 --groups 64", {"depthwise"}},
+      {halves + " --filters 64 --interleaved", {"matrix_units"}},
+      {"224x224 half --channels 3 --filters 64 --batch 8 --window 7 --stride 2 --activation gelu",
+       {"matrix_units"}},
+      {"28x28 bfloat16 --channels 128 --filters 256 --batch 64 --interleaved", {"matrix_units"}},
+      {"7x7 int8 --channels 512 --filters 512 --batch 64", {"matrix_units"}},
+      {"56x56 int8 --channels 64 --filters 16 --batch 8 --interleaved --bias", {"matrix_units"}},
       {"56x56 double --channels 64 --filters 64 --batch 8", {"direct", "implicit"}}};
 }
 
 std::vector<WordRule> conv2d_words() {
   return {plane_rule("Cells of a plane of the input"),
-          type_rule(WordKind::choice, "Type of input, filters and output", "float",
-                    {"half", "float32", "float64", "float", "double"}),
+          type_rule(WordKind::choice, "Type of input and filters", "float",
+                    {"half", "bfloat16", "int8", "float32", "float64", "float", "double", "char"}),
+          choice_rule("out",
+                      "Type of bias and output: that of the input, of int8 int32; or, for half and bfloat16, "
+                      "that of the sums, float",
+                      {"usual", "sums"}),
           number_rule("channels", "Channels of the input", "1"),
           number_rule("filters", "Channels of the output", "1"),
           number_rule("batch", "Number of images", "1"),
@@ -221,7 +295,8 @@ Operation conv2d_operation() {
                  "tiles of 2 x 2 results by Winograd's minimal filtering: 4 products a result"},
                 {"winograd_4x4", "tiles of 4 x 4 results: 2.25 products a result"},
                 {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"},
-                {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"}},
+                {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"},
+                {"matrix_units", "the same on AMD's and Intel's, by fragments of sub-groups"}},
       .words = conv2d_words(),
       .read = read_conv2d,
       // Layers of ResNet-50 and MobileNet; the first for the ladder, with all variants.
@@ -234,6 +309,12 @@ Operation conv2d_operation() {
                 "12x12 float --channels 16 --filters 40 --padding 0 --activation gelu",
                 "19x13 float --channels 6 --filters 10 --stride 2 --groups 2 --batch 2 --interleaved",
                 "13x9 half --channels 16 --filters 24 --batch 2 --bias --interleaved",
+                "19x13 bfloat16 --channels 6 --filters 10 --stride 2 --groups 2 --batch 2 --bias",
+                "9x14 bfloat16 --channels 16 --filters 12 --out sums --interleaved --activation gelu",
+                "17x9 int8 --channels 5 --filters 33 --window 1 --bias --activation relu",
+                "19x13 int8 --channels 32 --filters 20 --stride 2 --groups 2 --batch 2 --bias --interleaved",
+                "30x7 int8 --channels 4 --filters 4 --groups 4 --padding 1 --dilation 2",
+                "33x20 half --channels 4 --filters 4 --groups 4 --window 2 --out sums",
                 "19x13 float --channels 6 --filters 10 --groups 2 --batch 2 --winograd 4x4 --bias",
                 "13x9 float --channels 17 --filters 24 --batch 2 --interleaved --winograd 4x4",
                 "10x23 float --channels 3 --filters 5 --padding 0 --winograd 2x2 --activation gelu"},
@@ -250,29 +331,7 @@ Operation conv2d_operation() {
                      "14x14 float --channels 256 --filters 256 --window 5 --groups 256",
                      "28x28 float --channels 128 --filters 128 --winograd 4x4",
                      "14x14 float --channels 256 --filters 256 --winograd 4x4"},
-           .large = {"56x56 float --channels 64 --filters 64 --batch 64 --winograd 4x4",
-                     "56x56 float --channels 64 --filters 64 --batch 64",
-                     "224x224 float --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
-                     "56x56 float --channels 64 --filters 256 --window 1 --batch 64",
-                     "28x28 float --channels 128 --filters 128 --batch 64",
-                     "14x14 float --channels 256 --filters 256 --batch 64",
-                     "56x56 float --channels 256 --filters 512 --window 1 --stride 2 --batch 64",
-                     "7x7 float --channels 512 --filters 512 --batch 64",
-                     "112x112 float --channels 16 --filters 16 --batch 64",
-                     "112x112 float --channels 32 --filters 32 --groups 32 --batch 64",
-                     "14x14 float --channels 256 --filters 256 --window 5 --groups 256 --batch 64",
-                     "28x28 float --channels 128 --filters 128 --batch 64 --winograd 4x4",
-                     "14x14 float --channels 256 --filters 256 --batch 64 --winograd 4x4",
-                     "56x56 half --channels 64 --filters 64 --batch 64",
-                     "224x224 half --channels 3 --filters 64 --window 7 --stride 2 --batch 64",
-                     "56x56 half --channels 64 --filters 256 --window 1 --batch 64",
-                     "28x28 half --channels 128 --filters 128 --batch 64",
-                     "14x14 half --channels 256 --filters 256 --batch 64",
-                     "56x56 half --channels 256 --filters 512 --window 1 --stride 2 --batch 64",
-                     "7x7 half --channels 512 --filters 512 --batch 64",
-                     "112x112 half --channels 16 --filters 16 --batch 64",
-                     "112x112 half --channels 32 --filters 32 --groups 32 --batch 64",
-                     "14x14 half --channels 256 --filters 256 --window 5 --groups 256 --batch 64"}},
+           .large = large_layers()},
       .programs = conv2d_programs(),
   };
 }

@@ -67,7 +67,7 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
              formatted("{} interleaved in {} planes", grid->channels, grid->size.depth));
     }
     ops::number_type(kConv2dName, name, grid->type);
-    ops::check_type(kConv2dName, name, grid->type, in.type);
+    if (grid == &weights) ops::check_type(kConv2dName, name, grid->type, in.type);
     if (std::max(grid->size.width, grid->size.height) > kMostSide) {
       refuse(kConv2dName, name, formatted("at most {} cells along an axis", kMostSide),
              formatted("{} x {}", grid->size.width, grid->size.height));
@@ -107,7 +107,7 @@ void check_shapes(const ConstGrid& in, const ConstGrid& weights, const Grid& out
                      channels_of(out), out.batch));
   }
   if (convolution.bias.buffer == nullptr) return;
-  ops::check_type(kConv2dName, "bias", convolution.bias.type, in.type);
+  ops::check_type(kConv2dName, "bias", convolution.bias.type, out.type, "out");
   if (convolution.bias.size != filters)
     refuse(kConv2dName, "bias", formatted("{}, one for each filter", filters), convolution.bias.size);
 }
@@ -116,6 +116,7 @@ Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Gr
                          const Conv2d& convolution) {
   Conv2dProblem p;
   p.type = *in.type.scalar;
+  p.out = *out.type.scalar;
   p.images = in.batch;
   p.in_channels = channels_of(in);
   p.width = in.size.width;
@@ -187,7 +188,7 @@ struct Grids {
 Grids grids_of(const ops::Launching& launch, const Conv2dCall& c) {
   const Plan& plan = launch.plan();
   const Conv2dProblem& p = c.problem;
-  const bool interleaved = plan.variant == "mma" || plan.variant == "wgmma";
+  const bool interleaved = plan.variant == "mma" || plan.variant == "wgmma" || plan.variant == "matrix_units";
   Grids g{for_kernel(c.in), for_kernel(c.weights), for_kernel(c.out),
           std::max(plan.number("channels"), p.group_channels())};
   const auto memory = [&](const char* area) -> cl_mem {
@@ -280,7 +281,7 @@ cl::Event multiply(const Conv2dCall& c, const Slice& slice, cl_mem memory,
                                                   {.offset = g * p.depth() * results,
                                                    .batch = slice.images,
                                                    .batch_stride = p.groups * p.depth() * results});
-    const Matrix sums(c.out.buffer, p.type, p.group_filters(), results,
+    const Matrix sums(c.out.buffer, p.out, p.group_filters(), results,
                       {.offset = c.out.offset + slice.image * c.out.batch_stride +
                                  g * p.group_filters() * c.out.plane + slice.row * p.out_width,
                        .pitch = std::max(c.out.plane, results),
@@ -290,7 +291,7 @@ cl::Event multiply(const Conv2dCall& c, const Slice& slice, cl_mem memory,
     product.epilogue.activation = p.activation;
     product.epilogue.bias_of = BiasOf::row;
     if (p.bias) {
-      product.epilogue.bias = ConstVector(c.convolution.bias.buffer, p.type, p.group_filters(),
+      product.epilogue.bias = ConstVector(c.convolution.bias.buffer, p.out, p.group_filters(),
                                           c.convolution.bias.offset + g * p.group_filters());
     }
     // One after the other: what runs last is the event of all.
@@ -313,14 +314,14 @@ cl::Event multiply_cells(const Conv2dCall& c, std::span<const cl::Event> wait_fo
     const ConstMatrix filters(c.weights.buffer, p.type, p.group_filters(), p.depth(),
                               {.offset = c.weights.offset + first * c.weights.batch_stride,
                                .pitch = std::max(c.weights.batch_stride, p.depth())});
-    const Matrix sums(c.out.buffer, p.type, cells, p.group_filters(),
+    const Matrix sums(c.out.buffer, p.out, cells, p.group_filters(),
                       {.offset = c.out.offset + first, .pitch = p.out_channels});
     Gemm product{.transpose_b = true};
     product.epilogue.activation = p.activation;
     product.epilogue.bias_of = BiasOf::column;
     if (p.bias) {
-      product.epilogue.bias = ConstVector(c.convolution.bias.buffer, p.type, p.group_filters(),
-                                          c.convolution.bias.offset + first);
+      product.epilogue.bias =
+          ConstVector(c.convolution.bias.buffer, p.out, p.group_filters(), c.convolution.bias.offset + first);
     }
     const std::span<const cl::Event> after = g == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
     event = gemm(c.context, in, filters, sums, product, {.wait_for = {after.begin(), after.end()}});

@@ -5,7 +5,8 @@
 #include "plan/conv2d_nvidia.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
-#include "plan/pixels.hpp"
+#include "plan/gemm_units_policy.hpp"
+#include "plan/matrix_unit.hpp"
 
 #include <algorithm>
 #include <string>
@@ -27,7 +28,7 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
     return worth.holds(p.group_filters(), p.depth(), p.plane_results());
   };
   if (runs_cpu_variant(device)) return is_worth(p.taps() == 1 ? policy.product : policy.columns);
-  const bool units = p.type == Scalar::half && device.vendor == Vendor::nvidia;  // matrix units
+  const bool units = unit_multiplies(p.type) && device.vendor == Vendor::nvidia;  // matrix units
   return is_worth(policy.product) && (conv2d::is_straight(p) || (units && p.depth() >= policy.units_depth));
 }
 
@@ -45,6 +46,11 @@ std::vector<std::string_view> plain_preference(const Device& device, const Conv2
     std::vector<std::string_view> all{"wgmma", "mma", "gemm", "implicit", "direct", "naive"};
     if (!conv2d::prefers_wgmma(device, p)) std::swap(all[0], all[1]);
     if (conv2d::is_straight(p)) std::rotate(all.begin(), all.begin() + 2, all.begin() + 3);
+    return all;
+  }
+  if (conv2d::prefers_matrix_units(device, p)) {
+    std::vector<std::string_view> all{"matrix_units", "gemm", "implicit", "direct", "naive"};
+    if (conv2d::is_straight(p)) std::swap(all[0], all[1]);
     return all;
   }
   if (prefers_product(device, p)) return {"gemm", "implicit", "cpu", "direct", "naive"};
@@ -68,8 +74,11 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   if (conv2d::is_winograd(variant)) return conv2d::why_not_winograd(p, variant);
   if (conv2d::is_winograd(chosen.variant) && variant != "naive")
     return "it multiplies nine times for a result";
-  const auto has_units = [](std::string_view name) { return name == "mma" || name == "wgmma"; };
+  const auto has_units = [](std::string_view name) {
+    return name == "mma" || name == "wgmma" || name == "matrix_units";
+  };
   if (has_units(variant) && has_units(chosen.variant)) return "its tiles take longer by gemm's times";
+  if (variant == "matrix_units" && device.emulated_unit) return "its unit is emulated, for tests";
   if (has_units(variant) && chosen.variant == "gemm") return "the input is a factor as it lies";
   if (has_units(variant)) {
     return formatted("{} filters a group of {} weights leave most of its tiles empty", p.group_filters(),
@@ -97,6 +106,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 
 const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& plan) {
   if (plan.variant == "mma" || plan.variant == "wgmma") return conv2d::nvidia::policy_of(device).evidence;
+  if (plan.variant == "matrix_units") return gemm::units::policy_of(device).evidence;
   if (conv2d::is_winograd(plan.variant)) return conv2d::winograd_policy_of(device).evidence;
   return conv2d::policy_of(device).evidence;
 }
@@ -116,6 +126,7 @@ constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
 
 void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
   require_known(kOperation, "in", p.type);
+  require_known(kOperation, "out", p.out);
   require_known(kOperation, "activation", p.activation, Activation::gelu);
   require_known(kOperation, "winograd", p.winograd, Winograd::f4x4);
   for (const std::size_t number :
@@ -136,7 +147,15 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
                    {p.out_channels, p.in_channels / at_least_1(p.groups), p.window.width, p.window.height});
   // The columns of a row of results, which "gemm" lays in memory.
   require_elements(kOperation, "weights", {p.in_channels, p.window.width, p.window.height, p.out_width});
-  require_one_of(kOperation, "in", p.type, {Scalar::half, Scalar::float32, Scalar::float64});
+  using enum Scalar;
+  require_one_of(kOperation, "in", p.type, {half, bfloat16, int8, float32, float64});
+  if (p.type == half || p.type == bfloat16) {
+    require_one_of(kOperation, "out", p.out, {p.type, float32});
+  } else {
+    require_one_of(kOperation, "out", p.out, {sums_of(p.type)});
+  }
+  if (p.activation == Activation::gelu && p.type == int8)
+    refuse(kOperation, "activation", "none or relu of integers", "gelu");
   require_fp64(kOperation, device, "in", p.type);
   if (p.taps() == 0 || p.stride.x * p.stride.y == 0) {
     refuse(device, kOperation, "weights", "windows and strides of at least 1",
@@ -154,8 +173,8 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
 }
 
 std::vector<std::string_view> conv2d_variants() {
-  return {"naive", "direct",       "implicit",     "depthwise", "cpu",
-          "gemm",  "winograd_2x2", "winograd_4x4", "mma",       "wgmma"};
+  return {"naive",        "direct",       "implicit", "depthwise", "cpu",         "gemm",
+          "winograd_2x2", "winograd_4x4", "mma",      "wgmma",     "matrix_units"};
 }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {

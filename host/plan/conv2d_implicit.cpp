@@ -4,7 +4,6 @@
 #include "plan/conv2d_variants.hpp"
 
 #include "formatted.hpp"
-#include "plan/pixels.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -44,7 +43,7 @@ std::size_t jobs_of(const Conv2dProblem& p, const Shape& s) {
 
 /// Of those that fit, the one with which the units are done first; null: none fits.
 const Shape* shape_for(const Device& device, const Conv2dProblem& p) {
-  const std::size_t value = size_of(pixel_value(p.type, p.type));
+  const std::size_t value = size_of(sums_of(p.type));
   const std::size_t room = local_room(device);
   const Shape* best = nullptr;
   double least = 0;
@@ -108,7 +107,8 @@ LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, s
 }  // namespace
 
 Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
-  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu && p.type == Scalar::float64)
+  const bool is_wide = p.type == Scalar::float64 || p.type == Scalar::int8;  // products of which take more
+  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu && is_wide)
     return "Intel's compiler keeps its sums in memory";
   if (p.window.width > kMostColumns || p.window.height > kMostRows)
     return formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows);
@@ -121,9 +121,9 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   const Shape& s = *found;
   const std::size_t jobs = jobs_of(p, s);
   if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
-  const std::size_t value = size_of(pixel_value(p.type, p.type));
+  const std::size_t value = size_of(sums_of(p.type));
   const std::size_t pack = pack_of(p.depth(), p.weight_alignment, p.type);
-  const std::size_t pack_out = p.out_packed ? pack_of(p.plane_results(), p.out_alignment, p.type) : 1;
+  const std::size_t pack_out = p.out_packed ? pack_of(p.plane_results(), p.out_alignment, p.out) : 1;
   const auto lanes = lanes_of(device, s);
   Plan plan = base_plan(p, "implicit", "conv2d/implicit.cl", "conv2d_implicit", pack);
   predict(p, plan);

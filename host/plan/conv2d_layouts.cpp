@@ -27,12 +27,13 @@ struct Copy {
   std::size_t images, cells, groups, channels, to_channels;
   bool from_interleaved, to_interleaved;
   std::size_t read, write;  ///< elements at once
+  std::size_t bytes;        ///< of an element
 };
 
 /// The most elements, of at most 16 bytes, that a vector has where lines are multiples of `length` elements
 /// and begin at multiples of `alignment` bytes.
 std::size_t vector_of(std::size_t length, std::size_t alignment, std::size_t bytes) {
-  for (const std::size_t width : {8U, 4U, 2U})
+  for (const std::size_t width : {16U, 8U, 4U, 2U})
     if (width * bytes <= 16 && length % width == 0 && alignment >= width * bytes) return width;
   return 1;
 }
@@ -43,12 +44,13 @@ std::string too_large(const Device& device) {
 }
 
 /// The launch of a copy; empty: it does not fit the device.
-std::optional<Launch> launch_of(const Device& device, const Conv2dProblem& p, const Copy& copy) {
-  const std::size_t bytes = size_of(p.type), all = copy.groups * copy.to_channels;
+std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
+  const std::size_t bytes = copy.bytes, all = copy.groups * copy.to_channels;
   const std::size_t channels = std::clamp<std::size_t>(std::bit_ceil(all), 8, kMostChannels);
   std::size_t cells = kTile / channels;
   const auto local = [&] { return channels * (cells + kGap) * bytes; };
-  while (local() > local_room(device) && cells > 8)
+  const std::size_t least = std::max({std::size_t{8}, copy.read, copy.write});
+  while (local() > local_room(device) && cells > least)
     cells /= 2;
   const std::size_t blocks =
       size_product(copy.images, divide_up(all, channels), at_least_1(divide_up(copy.cells, cells)));
@@ -91,31 +93,30 @@ std::optional<Launch> launch_of(const Device& device, const Conv2dProblem& p, co
 }  // namespace
 
 Conv2dProblem plan::conv2d::as_planes(Conv2dProblem p) {
-  const std::size_t bytes = size_of(p.type);
-  const auto alignment = [&](std::size_t elements) {
-    return std::size_t{1} << std::countr_zero(64 | (elements * bytes));
+  const auto alignment = [](std::size_t elements, Scalar type) {
+    return std::size_t{1} << std::countr_zero(64 | (elements * size_of(type)));
   };
-  if (p.in_interleaved) p.in_packed = true, p.in_alignment = alignment(p.width * p.height);
-  if (p.out_interleaved) p.out_packed = true, p.out_alignment = alignment(p.plane_results());
-  if (p.weights_interleaved) p.weight_alignment = alignment(p.depth());
+  if (p.in_interleaved) p.in_packed = true, p.in_alignment = alignment(p.width * p.height, p.type);
+  if (p.out_interleaved) p.out_packed = true, p.out_alignment = alignment(p.plane_results(), p.out);
+  if (p.weights_interleaved) p.weight_alignment = alignment(p.depth(), p.type);
   p.in_interleaved = p.weights_interleaved = p.out_interleaved = false;
   return p;
 }
 
 std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& p, const Needs& needs,
                                      Plan& plan) {
-  const std::size_t bytes = size_of(p.type);
+  const std::size_t bytes = size_of(p.type), out_bytes = size_of(p.out);
   const auto add = [&](const Copy& copy, std::size_t elements, const char* area, std::vector<Launch>& to) {
-    std::optional<Launch> launch = launch_of(device, p, copy);
-    if (!launch || (device.max_allocation > 0 && elements > device.max_allocation / bytes)) return false;
+    std::optional<Launch> launch = launch_of(device, copy);
+    if (!launch || (device.max_allocation > 0 && elements > device.max_allocation / copy.bytes)) return false;
     to.push_back(std::move(*launch));
-    add_scratch(plan, elements * bytes);
+    add_scratch(plan, elements * copy.bytes);
     plan.numbers.emplace_back(area, plan.scratch.size());
     return true;
   };
   // A side that is temporary memory is as vectors want it.
-  const auto sides = [&](std::size_t cells, std::size_t channels, bool interleaved) {
-    return vector_of(interleaved ? channels : cells, 16, bytes);
+  const auto sides = [&](std::size_t cells, std::size_t channels, bool interleaved, std::size_t of) {
+    return vector_of(interleaved ? channels : cells, 16, of);
   };
   plan.numbers.emplace_back("channels", needs.channels);
   if (needs.in) {
@@ -131,7 +132,8 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
                     p.in_interleaved,
                     needs.interleaved,
                     read,
-                    sides(cells, needs.channels, needs.interleaved)};
+                    sides(cells, needs.channels, needs.interleaved, bytes),
+                    bytes};
     if (!add(copy, size_product(p.images, cells, p.groups * needs.channels), "in_area", plan.before))
       return too_large(device);
   }
@@ -148,13 +150,14 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
                     p.weights_interleaved,
                     needs.interleaved,
                     read,
-                    needs.interleaved ? vector_of(needs.channels, 16, bytes) : 1};
+                    needs.interleaved ? vector_of(needs.channels, 16, bytes) : 1,
+                    bytes};
     plan.numbers.emplace_back("weight_row", row);
     if (!add(copy, size_product(p.out_channels, row), "weights_area", plan.before)) return too_large(device);
   }
   if (needs.out) {
     const std::size_t cells = p.plane_results();
-    const std::size_t write = p.out_interleaved ? vector_of(p.out_channels, p.out_alignment, bytes) : 1;
+    const std::size_t write = p.out_interleaved ? vector_of(p.out_channels, p.out_alignment, out_bytes) : 1;
     const Copy copy{Which::out,
                     "the output",
                     p.images,
@@ -164,8 +167,9 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
                     p.out_channels,
                     needs.interleaved,
                     p.out_interleaved,
-                    sides(cells, p.out_channels, needs.interleaved),
-                    write};
+                    sides(cells, p.out_channels, needs.interleaved, out_bytes),
+                    write,
+                    out_bytes};
     if (!add(copy, size_product(p.images, cells, p.out_channels), "out_area", plan.after))
       return too_large(device);
   }

@@ -27,6 +27,13 @@ struct Needs {
 /// area and 1 ("in_area"); 0: it is not copied. \returns why they cannot run here; empty: they can.
 std::string add_copies(const Device& device, const Conv2dProblem& p, const Needs& needs, Plan& plan);
 
+/// What matrix units need of the grids, and channels that are moved at once: of 16 bytes, or of 8 where a
+/// group has no more.
+Needs needs_of_units(const Conv2dProblem& p);
+std::size_t piece_of_units(const Conv2dProblem& p);
+/// Whether 32 bits count what lies between the windows of a tile, and the weights of a filter.
+bool counts_windows(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m);
+
 /// The problem that is left where copies give all grids planes.
 Conv2dProblem as_planes(Conv2dProblem p);
 

@@ -4,6 +4,8 @@
 #include "plan/conv2d_variants.hpp"
 
 #include "formatted.hpp"
+#include "plan/gemm_variants.hpp"
+#include "plan/matrix_unit.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +17,7 @@ namespace {
 using namespace plan;
 using namespace plan::conv2d;
 
-constexpr std::size_t kHalf = 2;  // gemm/numbers.clh's TYPE_HALF
+constexpr std::size_t kRow = 128;  // bytes of a row of a tile
 
 template <class Tile>
 std::size_t jobs_of(const Conv2dProblem& p, const Tile& tile) {
@@ -27,7 +29,7 @@ std::size_t jobs_of(const Conv2dProblem& p, const Tile& tile) {
 double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Mma& tile, std::size_t depth) {
   const std::size_t units = at_least_1(device.compute_units), jobs = jobs_of(p, tile);
   const std::size_t full = units * tile.resident;
-  const double steps = real(divide_up(depth, 64));
+  const double steps = real(divide_up(depth * size_of(p.type), kRow));
   const double whole = std::max(tile.step, tile.shared * real(tile.resident));
   const std::size_t left_over = divide_up(jobs % full, units);
   return real(jobs / full) * (steps * whole + tile.tile) +
@@ -36,17 +38,25 @@ double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Mma& 
 
 double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
   return real(divide_up(jobs_of(p, tile), at_least_1(device.compute_units))) *
-         (real(divide_up(depth, 64)) * tile.step + tile.tile);
+         (real(divide_up(depth * size_of(p.type), kRow)) * tile.step + tile.tile);
 }
 
 /// Elements of a store: filters of a cell, or results of a plane.
 std::size_t store_width(const Conv2dProblem& p) {
-  const std::size_t bytes = size_of(p.type);
+  const std::size_t bytes = size_of(p.out);
   if (!p.out_interleaved && !p.out_packed) return 1;
   const std::size_t length = p.out_interleaved ? p.group_filters() : p.plane_results();
   for (const std::size_t width : {8U, 4U, 2U})
-    if (length % width == 0 && p.out_alignment >= width * bytes) return width;
+    if (width * bytes <= 16 && length % width == 0 && p.out_alignment >= width * bytes) return width;
   return 1;
+}
+
+/// Whether the compiler keeps in registers what a tile of many sums has beside them.
+template <class Tile>
+bool leaves_registers(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.out);
+  if (p.activation == Activation::gelu || store_width(p) * bytes < Tile::kStore) return false;
+  return !Tile::kIsTight || (piece_of_units(p) * size_of(p.type) == 16 && (bytes == 2 || p.out_interleaved));
 }
 
 /// Of those that fit, the fastest; null: none fits.
@@ -56,7 +66,7 @@ const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<con
   const Tile* best = nullptr;
   for (const Tile& tile : tiles) {
     if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group) continue;
-    if (tile.is_full() && (p.activation == Activation::gelu || store_width(p) < Tile::kWidth)) continue;
+    if (tile.is_full() && !leaves_registers<Tile>(p)) continue;
     if (best == nullptr || time_of(device, p, tile, depth) < time_of(device, p, *best, depth)) best = &tile;
   }
   return best;
@@ -74,27 +84,6 @@ const nvidia::Wgmma& fixed_tile(const Device& device, const PlanOverrides& fixed
          formatted("a tile of \"wgmma\": {}", all), formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
 }
 
-/// What the matrix units need of the grids. Copies of 16 bytes, or of 8 where a group has no more channels.
-Needs needs_of(const Conv2dProblem& p) {
-  const std::size_t piece = p.group_channels() <= 4 ? 4 : 8;
-  Needs needs{.interleaved = true, .channels = round_up(p.group_channels(), piece), .weight_row = 8};
-  const bool whole = needs.channels == p.group_channels();
-  needs.in = !whole || !p.in_interleaved || !p.in_packed || p.in_alignment < piece * size_of(p.type);
-  needs.weights = !whole || !(p.weights_interleaved || p.taps() == 1) || p.weight_alignment < 16;
-  return needs;
-}
-
-/// Whether 32 bits count what lies between the windows of a tile, and the weights of a filter.
-bool counts(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m) {
-  const std::size_t images = tile_m / at_least_1(p.plane_results()) + 2;
-  const std::size_t rows =
-      images * p.height + p.padding.top + p.out_height * p.stride.y + p.window.height * p.dilation.y;
-  const std::size_t across = p.padding.left + p.out_width * p.stride.x + p.window.width * p.dilation.x;
-  const std::size_t cells = detail::size_sum(size_product(rows, at_least_1(p.width)), across);
-  return size_product(cells, p.groups * channels) < kMost32 && p.plane_results() < kMost32 &&
-         p.taps() * channels < kMost32;
-}
-
 /// What both variants have.
 template <class Tile>
 Attempt made(const Device& device, const Conv2dProblem& p, std::string_view variant, const char* file,
@@ -104,7 +93,7 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
                      device.max_work_group);
   }
   const Tile& tile = *found;
-  if (!counts(p, needs.channels, tile.tile_m())) return "distances that 32 bits do not count";
+  if (!counts_windows(p, needs.channels, tile.tile_m())) return "distances that 32 bits do not count";
   const std::size_t jobs = jobs_of(p, tile), depth = p.taps() * needs.channels;
   if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
   Plan plan = named_plan(conv2d::kOperation, variant, file, entry);
@@ -112,9 +101,9 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
   if (std::string reason = add_copies(device, p, needs, plan); !reason.empty()) return reason;
   set_groups(plan, tile.group(), jobs);
-  const std::size_t piece = needs.channels < 8 ? 4 : 8;
-  define(plan, {{"ELEMENT_TYPE", kHalf},
-                {"RESULT_TYPE", kHalf},
+  const std::size_t bytes = size_of(p.type), piece = piece_of_units(p);
+  define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
+                {"RESULT_TYPE", gemm::type_number(p.out)},
                 {"WINDOW_W", p.window.width},
                 {"WINDOW_H", p.window.height},
                 {"PIECE", piece},
@@ -129,17 +118,41 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
   plan.prediction.local_bytes = 2 * real(jobs, depth, tile.tile_m() + tile.tile_n(), size_of(p.type));
   plan.reason = formatted(
       "a product of {} x {} x {} on matrix units, whose left factor is gathered from the input: tiles of {} "
-      "results x {} filters, 64 weights at a time",
-      p.images * p.plane_results(), p.group_filters(), depth, tile.tile_m(), tile.tile_n());
+      "results x {} filters, {} weights at a time",
+      p.images * p.plane_results(), p.group_filters(), depth, tile.tile_m(), tile.tile_n(), kRow / bytes);
   return plan;
 }
 
 }  // namespace
 
+std::size_t plan::conv2d::piece_of_units(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.type);
+  return (p.group_channels() * bytes <= 8 ? 8 : 16) / bytes;
+}
+
+Needs plan::conv2d::needs_of_units(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.type), piece = piece_of_units(p);
+  Needs needs{.interleaved = true, .channels = round_up(p.group_channels(), piece), .weight_row = 16 / bytes};
+  const bool whole = needs.channels == p.group_channels();
+  needs.in = !whole || !p.in_interleaved || !p.in_packed || p.in_alignment < piece * bytes;
+  needs.weights = !whole || !(p.weights_interleaved || p.taps() == 1) || p.weight_alignment < 16;
+  return needs;
+}
+
+bool plan::conv2d::counts_windows(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m) {
+  const std::size_t images = tile_m / at_least_1(p.plane_results()) + 2;
+  const std::size_t rows =
+      images * p.height + p.padding.top + p.out_height * p.stride.y + p.window.height * p.dilation.y;
+  const std::size_t across = p.padding.left + p.out_width * p.stride.x + p.window.width * p.dilation.x;
+  const std::size_t cells = detail::size_sum(size_product(rows, at_least_1(p.width)), across);
+  return size_product(cells, p.groups * channels) < kMost32 && p.plane_results() < kMost32 &&
+         p.taps() * channels < kMost32;
+}
+
 std::string plan::conv2d::no_mma(const Device& device, const Conv2dProblem& p) {
   if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
     return "needs the matrix units of NVIDIA's sm_80 and later";
-  if (p.type != Scalar::half) return "multiplies half";
+  if (!unit_multiplies(p.type)) return "multiplies half, bfloat16 and int8";
   if (p.window.width > kMostColumns || p.window.height > kMostRows)
     return formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows);
   return {};
@@ -154,8 +167,8 @@ std::string plan::conv2d::no_wgmma(const Device& device, const Conv2dProblem& p)
 bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
   if (!no_wgmma(device, p).empty()) return false;
   const nvidia::Policy& policy = nvidia::policy_of(device);
-  if (p.group_channels() < policy.wgmma_channels) return false;
-  const std::size_t depth = p.taps() * needs_of(p).channels;
+  if (p.group_channels() * size_of(p.type) < policy.wgmma_bytes) return false;
+  const std::size_t depth = p.taps() * needs_of_units(p).channels;
   const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
   const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
   if (wide == nullptr || narrow == nullptr) return wide != nullptr;
@@ -170,7 +183,7 @@ bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
 
 plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
   if (std::string reason = no_mma(device, p); !reason.empty()) return reason;
-  const Needs needs = needs_of(p);
+  const Needs needs = needs_of_units(p);
   const nvidia::Mma* const tile =
       tile_for(device, p, nvidia::policy_of(device).mma, p.taps() * needs.channels);
   Attempt attempt = made(device, p, "mma", "nvidia/conv2d/mma.cl", "conv2d_mma", tile, needs);
@@ -185,7 +198,7 @@ plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
 
 plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
   if (std::string reason = no_wgmma(device, p); !reason.empty()) return reason;
-  const Needs needs = needs_of(p);
+  const Needs needs = needs_of_units(p);
   const nvidia::Wgmma* const tile =
       fixed.tile_rows + fixed.tile_cols > 0
           ? &fixed_tile(device, fixed)

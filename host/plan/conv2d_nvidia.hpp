@@ -16,13 +16,14 @@ struct Mma {
     std::size_t warps_m, warps_n, warp_m, warp_n, stages;
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
-  /// Nanoseconds of a step of 64 weights, by a group that is alone on its multiprocessor and by each of
-  /// several, and before the first and after the last one.
+  /// Nanoseconds of a step of 128 bytes of weights, by a group that is alone on its multiprocessor and by
+  /// each of several, and before the first and after the last one.
   double step, shared, tile;
 
-  /// Whether sums take so many registers that GELU, or stores of fewer elements than kWidth, make ptxas
-  /// spill.
-  static constexpr std::size_t kWidth = 8;
+  /// Whether sums take so many registers that GELU, stores of fewer bytes than kStore, and if kIsTight pieces
+  /// of 8 bytes and planes of 4-byte results make ptxas spill.
+  static constexpr std::size_t kStore = 16;
+  static constexpr bool kIsTight = true;
   constexpr bool is_full() const { return of.warp_m * of.warp_n >= 4096; }
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
@@ -45,9 +46,11 @@ struct Wgmma {
   struct Shape {
     std::size_t consumers, tile_n, stages, lag;
   } of;
-  double step, tile;  ///< nanoseconds of 64 weights, and of a tile before the first and after the last one
+  double step,
+      tile;  ///< nanoseconds of 128 bytes of weights, and of a tile before the first and after the last one
 
-  static constexpr std::size_t kWidth = 4;
+  static constexpr std::size_t kStore = 8;
+  static constexpr bool kIsTight = false;
   constexpr bool is_full() const { return of.consumers == 2 && of.tile_n >= 256; }  ///< as above
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t tile_n() const { return of.tile_n; }
@@ -74,9 +77,9 @@ struct Policy {
   std::span<const Wgmma> wgmma = kWgmma;
   /// Filters of a group and weights of one, from which matrix units are worth their packing.
   std::size_t least_filters = 8, least_depth = 16;
-  /// Channels of a group, from which "wgmma" is compared with "mma": of fewer, pieces of its tiles are too
-  /// short.
-  std::size_t wgmma_channels = 32;
+  /// Bytes of the channels of a group, from which "wgmma" is compared with "mma": of fewer, pieces of its
+  /// tiles are too short.
+  std::size_t wgmma_bytes = 64;
 };
 
 inline constexpr Policy kPolicies[] = {

@@ -77,6 +77,12 @@ struct DepthwisePolicy {
   std::size_t most_taps = 25, most_stride = 2;
 };
 
+/// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
+/// measurement yet: as of NVIDIA's.
+struct UnitsPolicy {
+  std::size_t filters = 8, depth = 16;
+};
+
 struct Policy {
   When when;
   Evidence evidence = kFromFacts;
@@ -93,6 +99,7 @@ struct Policy {
   std::size_t cache_share = 2, least_columns = 16 << 20, most_columns = 64 << 20;
   CpuPolicy cpu = {};
   DepthwisePolicy depthwise = {};  ///< no measurement yet
+  UnitsPolicy units = {};
 };
 
 // units_depth: H200, 64 filters of half, ms of "gemm" and "implicit": of 147 weights 0.618, 0.537, of 576

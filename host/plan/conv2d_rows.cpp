@@ -15,23 +15,26 @@ Plan plan::conv2d::base_plan(const Conv2dProblem& p, std::string_view variant, c
                              const char* entry, std::size_t pack) {
   Plan plan = named_plan(plan::conv2d::kOperation, variant, file, entry);
   plan.text_defines.emplace_back("ELEMENT", opencl_name_of(p.type));
-  plan.text_defines.emplace_back("RESULT", opencl_name_of(p.type));
-  plan.text_defines.emplace_back("VALUE", opencl_name_of(plan::pixel_value(p.type, p.type)));
+  plan.text_defines.emplace_back("RESULT", opencl_name_of(p.out));
+  plan.text_defines.emplace_back("VALUE", opencl_name_of(sums_of(p.type)));
   define(plan, "PACK", pack);
-  if (p.type == Scalar::half) {
-    define(plan, {{"ELEMENT_HALF", 1}, {"RESULT_HALF", 1}});
-  }
+  if (p.type == Scalar::half) define(plan, "ELEMENT_HALF", 1);
+  if (p.out == Scalar::half) define(plan, "RESULT_HALF", 1);
+  if (p.type == Scalar::bfloat16) define(plan, "ELEMENT_BFLOAT16", 1);
+  if (p.out == Scalar::bfloat16) define(plan, "RESULT_BFLOAT16", 1);
+  if (p.type == Scalar::int8) define(plan, "WHOLE_SUMS", 1);
   if (p.type == Scalar::float64) define(plan, "USE_DOUBLE", 1);
   if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
   return plan;
 }
 
 void plan::conv2d::predict(const Conv2dProblem& p, Plan& plan) {
-  const double bytes = real(size_of(p.type)), images = real(p.images);
+  const double bytes = real(size_of(p.type)), out_bytes = real(size_of(p.out)), images = real(p.images);
   const double results = images * real(p.out_channels) * real(p.plane_results());
   plan.prediction.bytes_read = bytes * (images * real(p.in_channels) * real(p.width) * real(p.height) +
-                                        real(p.out_channels, p.depth() + (p.bias ? 1 : 0)));
-  plan.prediction.bytes_written = bytes * results;
+                                        real(p.out_channels, p.depth()));
+  if (p.bias) plan.prediction.bytes_read += out_bytes * real(p.out_channels);
+  plan.prediction.bytes_written = out_bytes * results;
   plan.prediction.operations = 2 * results * real(p.depth());
 }
 
@@ -39,7 +42,7 @@ bool plan::conv2d::is_by_rows(const Device& device, const Conv2dProblem& p) {
   const CpuPolicy& policy = policy_of(device).cpu;
   return p.group_channels() == 1 && p.group_filters() == 1 && p.taps() <= policy.most_taps &&
          p.stride.x <= 2 && p.out_width >= policy.columns_a_weight * (p.window.width - 1) &&
-         p.type != Scalar::half;  // whose vectors are converted one by one
+         (p.type == Scalar::float32 || p.type == Scalar::float64);  // others are converted one by one
 }
 
 plan::Attempt plan::conv2d::by_rows(const Device& device, const Conv2dProblem& p) {
@@ -92,7 +95,7 @@ plan::Attempt plan::conv2d::depthwise(const Device& device, const Conv2dProblem&
             at_least_1(p.images * p.groups)});
   define_group(plan);
   const bool packs =
-      each_x == 4 && p.out_packed && p.out_width % 4 == 0 && p.out_alignment >= 4 * size_of(p.type);
+      each_x == 4 && p.out_packed && p.out_width % 4 == 0 && p.out_alignment >= 4 * size_of(p.out);
   define(plan, {{"WINDOW_W", p.window.width},
                 {"WINDOW_H", p.window.height},
                 {"STRIDE_X", p.stride.x},

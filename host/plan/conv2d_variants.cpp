@@ -4,7 +4,6 @@
 #include "plan/conv2d_policy.hpp"
 
 #include "formatted.hpp"
-#include "plan/pixels.hpp"
 
 #include <algorithm>
 #include <array>
@@ -55,7 +54,7 @@ struct Tiles {
     return round_up(depth * p.taps() * (block_k() + (block_k() > 8 ? 4 : 0)), 8);
   }
   std::size_t bytes(const Conv2dProblem& p) const {
-    const std::size_t value = size_of(pixel_value(p.type, p.type));
+    const std::size_t value = size_of(sums_of(p.type));
     return size_product(tile_items(p) + weight_items(p), value);
   }
 };
@@ -118,7 +117,7 @@ Attempt direct(const Device& device, const Conv2dProblem& p) {
   plan.items_per_work_item = t.each_x * t.each_k;
   plan.local_bytes = t.bytes(p);
   // Each product reads its factors' shares; each chunk of channels is written once.
-  const double value = real(size_of(pixel_value(p.type, p.type)));
+  const double value = real(size_of(sums_of(p.type)));
   plan.prediction.local_bytes =
       plan.prediction.operations / 2 * value * (1 / real(t.each_x) + 1 / real(t.each_k)) +
       real(jobs, divide_up(p.group_channels(), t.depth), t.bytes(p));
@@ -134,7 +133,7 @@ struct Registers {
   std::size_t lanes = 8, vectors = 2, each_k = 8;
 };
 Registers registers_of(const Device& device, const Conv2dProblem& p) {
-  const std::size_t value = size_of(pixel_value(p.type, p.type));
+  const std::size_t value = size_of(sums_of(p.type));
   Registers r;
   // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
   const bool many = device.vector_bytes != 32;
@@ -188,7 +187,7 @@ std::optional<CpuCut> cut_for(const Device& device, const Conv2dProblem& p) {
       cut.block_k = round_up(cut.block_k / 2, r.each_k);
     }
   }
-  const std::size_t value = size_of(pixel_value(p.type, p.type));
+  const std::size_t value = size_of(sums_of(p.type));
   const auto fits = [&](std::size_t room) {
     const auto items = items_of(device, p, cut);
     return size_product(items[0] + items[1] + items[2], value) <= room;
@@ -236,7 +235,7 @@ Attempt cpu(const Device& device, const Conv2dProblem& p) {
   plan.tile_cols = cut.tile_w;
   plan.vector_width = r.lanes;
   plan.items_per_work_item = cut.block_k * cut.tile_h * cut.tile_w;
-  plan.local_bytes = (items[0] + items[1] + items[2]) * size_of(pixel_value(p.type, p.type));
+  plan.local_bytes = (items[0] + items[1] + items[2]) * size_of(sums_of(p.type));
   plan.reason = formatted(
       "a thread makes {} planes of {} x {} columns and rows in its cache, {} x {} at a time in registers",
       cut.block_k, cut.tile_w, cut.tile_h, r.each_k, r.vectors * r.lanes);
@@ -276,7 +275,8 @@ Slices slices_of(const Device& device, const Conv2dProblem& p) {
 /// What a product of matrices makes of one group of channels and one slice.
 GemmProblem product_of(const Conv2dProblem& p, const Slices& slices) {
   GemmProblem g;
-  g.in = g.out = p.type;
+  g.in = p.type;
+  g.out = p.out;
   if (p.in_interleaved) {  // cells of all images, a row each, by the filters
     g.m = p.images * p.plane_results();
     g.n = p.group_filters();
@@ -288,7 +288,7 @@ GemmProblem product_of(const Conv2dProblem& p, const Slices& slices) {
     const std::size_t group = size_of(p.type) * p.group_channels();
     g.a_alignment = std::min(p.in_alignment, power_in(group));
     g.b_alignment = p.weight_alignment;
-    g.c_alignment = std::min(p.out_alignment, power_in(size_of(p.type) * p.group_filters()));
+    g.c_alignment = std::min(p.out_alignment, power_in(size_of(p.out) * p.group_filters()));
     return g;
   }
   g.m = p.group_filters();
@@ -302,7 +302,7 @@ GemmProblem product_of(const Conv2dProblem& p, const Slices& slices) {
   g.b_alignment = conv2d::is_straight(p) ? p.in_alignment : power_in(g.n * size_of(p.type));
   g.c_alignment = p.out_alignment;
   if (slices.rows < p.out_height)
-    g.c_alignment = std::min(g.c_alignment, power_in(slices.rows * p.out_width * size_of(p.type)));
+    g.c_alignment = std::min(g.c_alignment, power_in(slices.rows * p.out_width * size_of(p.out)));
   return g;
 }
 
@@ -378,6 +378,7 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "naive") return naive(device, p);
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p, fixed);
+  if (variant == "matrix_units") return matrix_units(device, p);
   if (variant == "gemm") return by_gemm(device, p);
   if (is_winograd(variant)) return winograd(device, p, variant);
   const Conv2dProblem planes = as_planes(p);

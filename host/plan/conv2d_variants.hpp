@@ -20,6 +20,11 @@ inline constexpr const char* kOperation = "conv2d";
 inline constexpr std::size_t kMostColumns = 15, kMostRows = 16;
 inline constexpr std::size_t kMost32 = (std::size_t{1} << 31) - 1024;
 
+/// The type of sums, which values in local memory have.
+inline Scalar sums_of(Scalar type) {
+  return type == Scalar::int8 ? Scalar::int32 : type == Scalar::float64 ? type : Scalar::float32;
+}
+
 /// With the defines that all kernels have, but the columns of "gemm". `pack`: elements that are read at once.
 Plan base_plan(const Conv2dProblem& p, std::string_view variant, const char* file, const char* entry,
                std::size_t pack = 1);
@@ -48,6 +53,11 @@ std::string no_mma(const Device& device, const Conv2dProblem& p);
 std::string no_wgmma(const Device& device, const Conv2dProblem& p);
 bool prefers_mma(const Device& device, const Conv2dProblem& p);
 bool prefers_wgmma(const Device& device, const Conv2dProblem& p);
+
+/// The same of AMD and Intel. Why they cannot; and whether they are worth it.
+Attempt matrix_units(const Device& device, const Conv2dProblem& p);
+std::string no_matrix_units(const Device& device, const Conv2dProblem& p);
+bool prefers_matrix_units(const Device& device, const Conv2dProblem& p);
 
 /// Winograd's minimal filtering, in slices of tiles. Which of the two is worth its transforms, empty:
 /// neither; and what they cost.

@@ -21,21 +21,6 @@ struct Sizes {
   std::size_t bytes;  ///< of local memory
 };
 
-/// Rows of `cols` elements along k, whose lines of 16 bytes are padded apart. Reads and writes are of such
-/// lines.
-LocalLayout rows_along_k(const Device& device, std::size_t rows, std::size_t cols, std::size_t item_bytes,
-                         std::size_t unit_rows, std::size_t group) {
-  const std::size_t line = kLineBytes / item_bytes, across = cols / line;
-  const Access store{"lines from global memory", true, line, [=](std::size_t item) {
-                       return Item{item / across % rows, item % across * line};
-                     }};
-  const Access load{"fragments", false, line, [=](std::size_t item) {
-                      return Item{item % unit_rows, item / unit_rows % across * line};
-                    }};
-  return infer_layout(device, {rows, cols, item_bytes, group, {store, load}, line},
-                      {.kind = Kind::padded, .padding = line});
-}
-
 /// Without layouts, which take longer than all else: their bytes follow from the padding.
 Sizes sizes_of(const Device& device, const GemmProblem& problem, const units::Tile& tile,
                std::size_t row_bytes) {
@@ -72,6 +57,19 @@ const units::Tile* best_unit_tile(const Device& device, const GemmProblem& probl
 }
 
 }  // namespace
+
+LocalLayout rows_along_k(const Device& device, std::size_t rows, std::size_t cols, std::size_t item_bytes,
+                         std::size_t unit_rows, std::size_t group) {
+  const std::size_t line = kLineBytes / item_bytes, across = cols / line;
+  const Access store{"lines from global memory", true, line, [=](std::size_t item) {
+                       return Item{item / across % rows, item % across * line};
+                     }};
+  const Access load{"fragments", false, line, [=](std::size_t item) {
+                      return Item{item % unit_rows, item / unit_rows % across * line};
+                    }};
+  return infer_layout(device, {rows, cols, item_bytes, group, {store, load}, line},
+                      {.kind = Kind::padded, .padding = line});
+}
 
 std::string no_units(const Device& device, const GemmProblem& problem) {
   if (device.matrix_unit == MatrixUnit::none) return "needs a matrix unit of AMD or Intel";

@@ -133,6 +133,10 @@ Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string
 /// The tile of those of a family with which C takes the least time, by the model of its policy.
 const TileShape& best_tile(const Device& device, const GemmProblem& problem);
 
+/// Rows of `cols` elements along k, whose lines of 16 bytes are padded apart: a tile for matrix units, which
+/// read fragments of `unit_rows` of them.
+LocalLayout rows_along_k(const Device& device, std::size_t rows, std::size_t cols, std::size_t item_bytes,
+                         std::size_t unit_rows, std::size_t group);
 /// A's layout, with what the accesses of both tiles cost.
 LocalLayout both_layouts(LocalLayout a, const LocalLayout& b);
 

@@ -19,7 +19,7 @@ struct Conv2d {
   Padding padding = {};                      ///< zeros around each plane
   std::size_t groups = 1;                    ///< groups of channels; as many as channels: depthwise
   ConstVector bias = {};                     ///< a number for each filter, of out's type. Empty: none
-  Activation activation = Activation::none;  ///< applied to the sum and its bias
+  Activation activation = Activation::none;  ///< applied to the sum and its bias; gelu not of int8
   /// For float32, windows of 3 x 3, strides and dilations of 1: allows tiles of Winograd's minimal filtering,
   /// whose rounding errors are larger. See conv2d().
   Winograd winograd = Winograd::none;
@@ -37,16 +37,19 @@ struct Conv2d {
 /// Grids are "NCHW" or "NHWC". NCHW: `in` has N grids of W x H x C cells, which is GridSize{W, H, C} with a
 /// batch of N; `weights` has K grids of S x R x C / groups cells; `out` has N grids of Q x P x K cells, where
 /// convolved_size() gives Q and P. NHWC (channels last): GridSize{W, H} with GridLayout::channels = C, side
-/// by side in each cell. Each of the three grids may have either layout. All have one type: float32, half or
-/// float64. Half is multiplied and summed in float32, and rounded once. `in` and `out` may have any pitch,
-/// plane, batch stride and offset; the weights of a filter are contiguous. Windows, strides, dilations and
-/// paddings are at most 65535.
+/// by side in each cell. Each of the three grids may have either layout. `in` and `weights` have one type:
+/// float32, float64, half, bfloat16 or int8. `out` has the type of the sums: float32, float64 or, for int8,
+/// int32; for half and bfloat16 it may also have their type. Products of half and bfloat16 are exact, summed
+/// in float32 and rounded once, after bias and activation. Sums of int8 wrap at 32 bits. `in` and `out` may
+/// have any pitch, plane, batch stride and offset; the weights of a filter are contiguous. Windows, strides,
+/// dilations and paddings are at most 65535.
 ///
 /// O(N K P Q C / groups R S). The plan chooses among four methods: tiles of the input in local memory; a
 /// matrix product whose right factor is gathered from the input tile by tile; the same with matrix units
-/// (half on NVIDIA's sm_80 and later; channels last are fastest there, planes are copied first); and gemm()
-/// with a right factor in temporary memory, made one slice of bounded size at a time. For 1 x 1 windows
-/// without stride and padding this factor is `in` itself.
+/// (half, bfloat16 and int8 on NVIDIA's sm_80 and later and on AMD's and Intel's GPUs with such units;
+/// channels last are fastest there, planes are copied first); and gemm() with a right factor in temporary
+/// memory, made one slice of bounded size at a time. For 1 x 1 windows without stride and padding this factor
+/// is `in` itself.
 ///
 /// Where `winograd` allows it, a fifth: tiles of the input and the filters are transformed, multiplied as a
 /// batch of matrices by gemm() in temporary memory of bounded size, and transformed back (A. Lavin and S.

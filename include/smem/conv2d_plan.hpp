@@ -27,7 +27,8 @@ SMEM_API std::string_view name_of(Winograd winograd);
 
 /// A convolution of many channels without its data: all that a plan depends on.
 struct Conv2dProblem {
-  Scalar type = Scalar::float32;             ///< of input, weights, bias and output
+  Scalar type = Scalar::float32;             ///< of input and weights
+  Scalar out = Scalar::float32;              ///< of bias and output
   std::size_t images = 1;                    ///< of the batch: N
   std::size_t in_channels = 1;               ///< of an image, in all groups: C
   std::size_t width = 0;                     ///< cells of a row of the input: W
@@ -73,13 +74,13 @@ struct Conv2dProblem {
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
     using namespace smem::fields;
-    return list(choice("type", type), extent("images", images), extent("in_channels", in_channels),
-                extent("width", width), extent("height", height), extent("out_channels", out_channels),
-                choice("window", window), ignored("out_width", out_width), ignored("out_height", out_height),
-                choice("stride", stride), choice("dilation", dilation), ignored("padding", padding),
-                extent("groups", groups), ignored("bias", bias), ignored("activation", activation),
-                choice("winograd", winograd), choice("in_interleaved", in_interleaved),
-                choice("weights_interleaved", weights_interleaved),
+    return list(choice("type", type), choice("out", out), extent("images", images),
+                extent("in_channels", in_channels), extent("width", width), extent("height", height),
+                extent("out_channels", out_channels), choice("window", window),
+                ignored("out_width", out_width), ignored("out_height", out_height), choice("stride", stride),
+                choice("dilation", dilation), ignored("padding", padding), extent("groups", groups),
+                ignored("bias", bias), ignored("activation", activation), choice("winograd", winograd),
+                choice("in_interleaved", in_interleaved), choice("weights_interleaved", weights_interleaved),
                 choice("out_interleaved", out_interleaved), choice("in_packed", in_packed),
                 choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
                 aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
@@ -97,8 +98,8 @@ struct Conv2dProblem {
 SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
 
-/// "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4", "mma" and
-/// "wgmma".
+/// "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4", "mma",
+/// "wgmma" and "matrix_units".
 SMEM_API std::vector<std::string_view> conv2d_variants();
 
 }  // namespace smem

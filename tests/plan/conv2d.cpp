@@ -42,12 +42,16 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
       winograd.winograd = smem::Winograd::f4x4;
       Conv2dProblem cells = winograd;
       cells.in_interleaved = cells.weights_interleaved = cells.out_interleaved = true;
+      Conv2dProblem of_bytes = layer(8, 48, 14, 36, 3), of_bfloat16 = cells;
+      of_bytes.type = smem::Scalar::int8, of_bytes.out = smem::Scalar::int32;
+      of_bfloat16.type = smem::Scalar::bfloat16, of_bfloat16.winograd = smem::Winograd::none;
       for (const Conv2dProblem& problem :
-           {layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
+           {of_bytes, of_bfloat16, layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
             layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3), winograd,
             cells}) {
-        for (const std::string_view variant : {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm",
-                                               "winograd_2x2", "winograd_4x4", "mma", "wgmma"}) {
+        for (const std::string_view variant :
+             {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4",
+              "mma", "wgmma", "matrix_units"}) {
           CAPTURE(variant);
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {
@@ -72,7 +76,7 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3)).variant == "implicit");
   CHECK(smem::plan_conv2d(h200, layer(64, 3, 224, 64, 7)).variant == "implicit");
   Conv2dProblem of_half = layer(32, 64, 56, 64, 3);
-  of_half.type = smem::Scalar::half;
+  of_half.type = of_half.out = smem::Scalar::half;
   const smem::Plan units = smem::plan_conv2d(h200, of_half);
   CHECK(units.variant == "wgmma");
   CHECK(units.target == "sm_90a");
@@ -98,7 +102,7 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(columns.number("images") == 4);
   CHECK(columns.rounds == 8);
   Conv2dProblem shallow = layer(64, 3, 224, 64, 7);  // three channels that are copied as four
-  shallow.type = smem::Scalar::half;
+  shallow.type = shallow.out = smem::Scalar::half;
   CHECK(smem::plan_conv2d(h200, shallow).number("channels") == 4);
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "depthwise");
@@ -112,6 +116,55 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(cpu, layer(1, 64, 56, 64, 3)).variant == "cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3, 32)).entry_point == "conv2d_depthwise_cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3)).entry_point != "conv2d_depthwise_cpu");
+}
+
+TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each vendor's") {
+  using enum smem::Scalar;
+  for (const auto& types :
+       {std::pair{half, half}, {bfloat16, bfloat16}, {bfloat16, float32}, {half, float32}, {int8, int32}}) {
+    const smem::Scalar type = types.first, out = types.second;
+    CAPTURE(smem::name_of(type));
+    Conv2dProblem p = layer(32, 64, 56, 64, 3);
+    p.type = type, p.out = out;
+    for (const auto& wanted : {std::pair{"sm_90", "wgmma"},
+                               {"sm_86", "mma"},
+                               {"sm_75", "implicit"},
+                               {"gfx90a", "matrix_units"},
+                               {"gfx942", "matrix_units"},
+                               {"gfx1100", "matrix_units"},
+                               {"gfx1201", "matrix_units"},
+                               {"dg2-g10", "matrix_units"},
+                               {"pvc", "matrix_units"},
+                               {"gfx1030", "implicit"},
+                               {"cpu", "cpu"}}) {
+      CAPTURE(wanted.first);
+      const smem::Plan plan = smem::plan_conv2d(target(wanted.first), p);
+      CHECK(plan.variant == wanted.second);
+      CHECK_FALSE(plan.evidence.empty());
+    }
+    // Channels that copies of 16 bytes find, or of 8 where there are no more.
+    const std::size_t bytes = smem::size_of(type);
+    CHECK(smem::plan_conv2d(target("sm_90"), p).vector_width == 16 / bytes);
+    Conv2dProblem few = layer(64, 3, 224, 64, 7);
+    few.type = type, few.out = out;
+    CHECK(smem::plan_conv2d(target("sm_90"), few).number("channels") == 8 / bytes);
+    CHECK(smem::plan_conv2d(target("gfx90a"), few).number("channels") == 8 / bytes);
+    // A window of one cell is a product of the input as it lies.
+    Conv2dProblem straight = layer(32, 64, 56, 128, 1);
+    straight.type = type, straight.out = out;
+    straight.in_interleaved = straight.weights_interleaved = straight.out_interleaved = true;
+    CHECK(smem::plan_conv2d(target("sm_90"), straight).variant == "gemm");
+    CHECK(smem::plan_conv2d(target("gfx90a"), straight).variant == "gemm");
+    // Of a result of four bytes four are written at once, of two eight.
+    CHECK(smem::plan_conv2d(target("sm_90"), p).prediction.bytes_written ==
+          doctest::Approx(32.0 * 64 * 56 * 56 * static_cast<double>(smem::size_of(out))));
+  }
+  // A unit that is emulated is not chosen.
+  Conv2dProblem p = layer(32, 64, 56, 64, 3);
+  p.type = p.out = half;
+  const smem::Device emulated = smem::clamp(target("cpu"), "matrix_unit=mfma");
+  CHECK(smem::plan_conv2d(emulated, p).variant != "matrix_units");
+  CHECK(smem::plan_conv2d(emulated, p, {.variant = "matrix_units"}).variant == "matrix_units");
 }
 
 TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and worth its transforms") {
@@ -202,6 +255,17 @@ TEST_CASE("plan of conv2d: what cannot be is refused by its name") {
   p = layer(1, 8, 9, 4, 3);
   p.type = smem::Scalar::int32;
   CHECK(argument_of(p) == "in");
+  p.type = smem::Scalar::int8;
+  CHECK(argument_of(p) == "out");
+  p.out = smem::Scalar::int32;
+  CHECK_NOTHROW(smem::plan_conv2d(device, p));
+  p.activation = smem::Activation::gelu;
+  CHECK(argument_of(p) == "activation");
+  p = layer(1, 8, 9, 4, 3);
+  p.type = smem::Scalar::bfloat16, p.out = smem::Scalar::half;
+  CHECK(argument_of(p) == "out");
+  p.out = static_cast<smem::Scalar>(99);
+  CHECK(argument_of(p) == "out");
   p = layer(1, 8, 9, 4, 3);
   CHECK(argument_of(p, {.work_items = 64}) == "work_items");
   CHECK(argument_of(p, {.variant = "nosuch"}) == "variant");

@@ -173,7 +173,7 @@ TEST_CASE("driver faults: GELU of halves by a variant that a driver cannot compi
                               .window = {3, 3},
                               .out_width = 21,
                               .out_height = 17};
-  problem.type = smem::Scalar::half;
+  problem.type = problem.out = smem::Scalar::half;
   problem.activation = smem::Activation::gelu;
   const auto refusal = test::failure_of([&] { smem::plan_conv2d(device, problem, {.variant = "cpu"}); });
   CHECK(refusal.argument == "variant");
@@ -189,7 +189,7 @@ TEST_CASE("driver faults: GELU of halves by a variant that a driver cannot compi
   other.activation = smem::Activation::relu;
   CHECK(is_chosen(device, other));
   other = problem;
-  other.type = smem::Scalar::float32;
+  other.type = other.out = smem::Scalar::float32;
   CHECK(is_chosen(device, other));
   device.driver = "2025.20";
   CHECK(is_chosen(device, problem));

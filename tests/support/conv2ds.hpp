@@ -6,6 +6,11 @@
 
 namespace test {
 
+/// The type of results, unless a case asks for another one.
+inline smem::Scalar usual_result(smem::Scalar type) {
+  return type == smem::Scalar::int8 ? smem::Scalar::int32 : type;
+}
+
 struct Conv2dCase {
   smem::Scalar type = smem::Scalar::float32;
   std::size_t images = 1, in_channels = 1, width = 1, height = 1, out_channels = 1, window_w = 1,
@@ -16,16 +21,21 @@ struct Conv2dCase {
   /// Channels of a cell follow each other; of gaps, images and rows have them.
   bool in_interleaved = false, weights_interleaved = false, out_interleaved = false;
   std::string variant = {};
+  bool to_sums = false;  ///< results of half and bfloat16 are float
 
+  smem::Scalar out() const {
+    return to_sums && type != smem::Scalar::int8 ? smem::Scalar::float32 : usual_result(type);
+  }
   Tested tested() const { return {"conv2d", variant, std::string(smem::name_of(type))}; }
   std::string text() const {
     const smem::Padding& p = how.padding;
     return fmt::format(
-        "conv2d {} of {} x {} x {} x {} with {} filters of {} x {}, stride {} {}, dilation {} {}, padding {} "
+        "conv2d {} to {} of {} x {} x {} x {} with {} filters of {} x {}, stride {} {}, dilation {} {}, "
+        "padding {} "
         "{} {} {}, {} groups{}, {}{}{}{}{}{}, Winograd's {}, variant \"{}\"; SMEM_SEED={}",
-        name_of(type), images, in_channels, height, width, out_channels, window_h, window_w, how.stride.y,
-        how.stride.x, how.dilation.y, how.dilation.x, p.left, p.top, p.right, p.bottom, how.groups,
-        bias ? ", bias" : "", smem::name_of(how.activation), gaps ? ", gaps" : "",
+        name_of(type), name_of(out()), images, in_channels, height, width, out_channels, window_h, window_w,
+        how.stride.y, how.stride.x, how.dilation.y, how.dilation.x, p.left, p.top, p.right, p.bottom,
+        how.groups, bias ? ", bias" : "", smem::name_of(how.activation), gaps ? ", gaps" : "",
         gaps_in_rows ? " also after rows" : "", in_interleaved ? ", interleaved input" : "",
         weights_interleaved ? ", interleaved filters" : "", out_interleaved ? ", interleaved output" : "",
         smem::name_of(how.winograd), variant, seed());
@@ -87,6 +97,7 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
   }
   const double terms = static_cast<double>(channels * c.window_w * c.window_h + 3);
   double error = terms * (c.type == smem::Scalar::float64 ? 0x1p-53 : 0x1p-24) * magnitude;
+  if (c.type == smem::Scalar::int8) error = 0;
   if (c.how.winograd != smem::Winograd::none) {
     // |A^T| (|G| |g| |G^T| * |B^T| |d| |B|) |A| of numbers of at most 1, and roundings on the way of each:
     // those of the sums, and at most 30 of the transforms, the bias and the epilogue.
@@ -106,7 +117,7 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
 /// Whether every device runs a variant, of any groups and windows.
 inline bool is_portable_conv2d(std::string_view variant) {
   return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma") &&
-         !variant.starts_with("winograd");
+         variant != "matrix_units" && !variant.starts_with("winograd");
 }
 
 inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
@@ -126,8 +137,8 @@ inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
   smem::GridLayout apart{.channels = weight_cell, .batch = c.out_channels};
   if (c.gaps) apart.offset = 5, apart.batch_stride = filter.width * filter.height * depth + 3;
   Conv2dGrid weights(c.type, filter, apart, &random),
-      bias(c.type, {c.out_channels}, {.offset = c.gaps ? 2U : 0U}, &random);
-  Conv2dGrid out(c.type, out_size, c.layout(out_size, c.images, 4, out_cell));
+      bias(c.out(), {c.out_channels}, {.offset = c.gaps ? 2U : 0U}, &random);
+  Conv2dGrid out(c.out(), out_size, c.layout(out_size, c.images, 4, out_cell));
   out.bytes = random.bytes(out.bytes.size());
   const std::vector<unsigned char> poison = out.bytes;
   const smem::Array<unsigned char> in_array(context, in.bytes), weight_array(context, weights.bytes),
@@ -135,7 +146,7 @@ inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
   in.grid.buffer = in_array.buffer()();
   weights.grid.buffer = weight_array.buffer()();
   out.grid.buffer = out_array.buffer()();
-  if (c.bias) c.how.bias = smem::Vector(bias_array.buffer()(), c.type, c.out_channels, bias.grid.offset);
+  if (c.bias) c.how.bias = smem::Vector(bias_array.buffer()(), c.out(), c.out_channels, bias.grid.offset);
   try {
     if (smem::conv2d(context, in.grid, weights.grid, out.grid, c.how, {.variant = c.variant})() == nullptr)
       return {false, "the call returned no event"};
@@ -146,15 +157,15 @@ inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
     return refusal(error);
   }
   out.bytes = out_array.to_host();
-  const std::size_t bytes = smem::size_of(c.type);
+  const std::size_t bytes = smem::size_of(c.out());
   std::string fault;
   each_element(
       out.grid, [&](std::size_t at, std::size_t x, std::size_t y, std::size_t cell, std::size_t plane) {
         if (!fault.empty()) return;
         const std::size_t planes = c.out_channels / out_cell, n = plane / planes, k = plane % planes + cell;
         const Wanted wanted = convolved(c, in, weights, c.bias ? bias.at(k, 0, 0, 0) : 0, n, k, y, x);
-        const double got = decode(c.type, out.bytes.data() + at * bytes);
-        if (!is_close(c.type, got, wanted)) {
+        const double got = decode(c.out(), out.bytes.data() + at * bytes);
+        if (!is_close(c.out(), got, wanted)) {
           fault = fmt::format("({}, {}) of channel {} of image {} is {}, expected {}, off by at most {:.3g}",
                               x, y, k, n, got, wanted.value, wanted.error);
         }

@@ -115,7 +115,10 @@ inline double decode(smem::Scalar type, const unsigned char* at) {
   if (type == int16) return as(std::int16_t{});
   if (type == uint16) return as(std::uint16_t{});
   if (type == uint32) return as(std::uint32_t{});
+  if (type == int8) return as(std::int8_t{});
+  if (type == int32) return as(std::int32_t{});
   if (type == half) return static_cast<float>(as(smem::half{}));
+  if (type == bfloat16) return static_cast<float>(as(smem::bfloat16{}));
   return type == float64 ? as(double{}) : as(float{});
 }
 
@@ -124,7 +127,10 @@ inline void encode(smem::Scalar type, double value, unsigned char* at) {
   using enum smem::Scalar;
   if (type == uint8) return put(static_cast<std::uint8_t>(value));
   if (type == uint16) return put(static_cast<std::uint16_t>(value));
+  if (type == int8) return put(static_cast<std::int8_t>(value));
+  if (type == int32) return put(static_cast<std::int32_t>(value));
   if (type == half) return put(smem::half(static_cast<float>(value)));
+  if (type == bfloat16) return put(smem::bfloat16(static_cast<float>(value)));
   return type == float64 ? put(value) : put(static_cast<float>(value));
 }
 
@@ -148,9 +154,11 @@ inline bool is_close(smem::Scalar type, double got, const Wanted& e) {
   if (type == uint8) return within(0, 255);
   if (type == int16) return within(-32768, 32767);
   if (type == uint16) return within(0, 65535);
+  if (type == int32) return within(-0x1p31, 0x1p31 - 1);
   if (std::isinf(e.value) || got == e.value) return got == e.value;
-  const double unit = type == half ? std::max(std::abs(e.value) * 0x1p-11, 0x1p-25)
-                                   : std::abs(e.value) * (type == float64 ? 0x1p-53 : 0x1p-24);
+  const double unit = type == half       ? std::max(std::abs(e.value) * 0x1p-11, 0x1p-25)
+                      : type == bfloat16 ? std::abs(e.value) * 0x1p-8
+                                         : std::abs(e.value) * (type == float64 ? 0x1p-53 : 0x1p-24);
   return std::abs(got - e.value) <= e.error + unit;
 }
 
@@ -158,10 +166,14 @@ inline bool is_close(smem::Scalar type, double got, const Wanted& e) {
 inline double random_pixel(smem::Scalar type, Random& random) {
   if (type == smem::Scalar::uint8) return static_cast<double>(random.between(0, 255));
   if (type == smem::Scalar::uint16) return static_cast<double>(random.between(0, 65535));
+  if (type == smem::Scalar::int8) return static_cast<double>(random.between(0, 255)) - 128;
+  if (type == smem::Scalar::int32) return static_cast<double>(random.between(0, 2000000)) - 1000000;
   const double number = static_cast<double>(random.between(0, 4096)) / 2048 - 1;
-  return type == smem::Scalar::half
-             ? static_cast<double>(static_cast<float>(smem::half(static_cast<float>(number))))
-             : number;
+  const auto as_float = static_cast<float>(number);
+  if (type == smem::Scalar::half) return static_cast<double>(static_cast<float>(smem::half(as_float)));
+  if (type == smem::Scalar::bfloat16)
+    return static_cast<double>(static_cast<float>(smem::bfloat16(as_float)));
+  return number;
 }
 
 /// Runs `call(in, out)`, which may refuse its variant, and compares with `reference(pixels, x, y)`, which is

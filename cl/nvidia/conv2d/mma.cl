@@ -1,5 +1,5 @@
 // Convolution of many channels by the matrix units of NVIDIA's sm_80 and later, as a product of matrices (implicit GEMM): windows,
-// a row for each result, times filters, a column each; of half and bfloat16 with sums in float.
+// a row for each result, times filters, a column each; of half and bfloat16 with sums in float, of int8 with sums in int.
 //
 // The input has interleaved channels, in_channels a multiple of PIECE for each group, and all cells begin at multiples of PIECE elements'
 // bytes. A filter has its weights in the same order, (r, s, c), from a multiple of 16 bytes on. The output is planar or interleaved.
@@ -10,10 +10,10 @@
 // Launch: GROUP work-items a group; a group for each TILE_M results of all images and TILE_N filters of a group of channels, filters
 // innermost, since they share their windows in the cache. Local memory: STAGES * (TILE_M + TILE_N) * 128 bytes and 8 * TILE_M.
 #ifndef ELEMENT_TYPE
-#define ELEMENT_TYPE 2  // half; gemm/numbers.clh has the others
+#define ELEMENT_TYPE 2  // 2: half, 3: bfloat16, 4: int8, as gemm/numbers.clh has them
 #endif
 #ifndef RESULT_TYPE
-#define RESULT_TYPE ELEMENT_TYPE
+#define RESULT_TYPE ELEMENT_TYPE  // or that of the sums; of int8 int32
 #endif
 #ifndef WARPS_M
 #define WARPS_M 2  // warps of a group, along results: 1 to 8
@@ -37,7 +37,7 @@
 #define WEIGHTS_INTERLEAVED 1
 #define A_ALONG_K 1
 #define B_ALONG_K 1
-#define ELEMENT_BYTES 2
+#define ELEMENT_BYTES (ELEMENT_TYPE == 4 ? 1 : 2)
 #define ROW_BYTES 128
 #define TILE_K (ROW_BYTES / ELEMENT_BYTES)
 #define TILE_M (WARPS_M * WARP_M)

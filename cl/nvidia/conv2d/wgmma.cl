@@ -8,10 +8,10 @@
 // TILE_N filters of a group of channels, filters innermost. Local memory: STAGES * ((TILE_M + TILE_N) * 128 + 16), CONSUMERS * 10752. For
 // sm_90a: see nvidia/wgmma.clh.
 #ifndef ELEMENT_TYPE
-#define ELEMENT_TYPE 2  // half; gemm/numbers.clh has the others
+#define ELEMENT_TYPE 2  // 2: half, 3: bfloat16, 4: int8, as gemm/numbers.clh has them
 #endif
 #ifndef RESULT_TYPE
-#define RESULT_TYPE ELEMENT_TYPE
+#define RESULT_TYPE ELEMENT_TYPE  // or that of the sums; of int8 int32
 #endif
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply: 1, 2
@@ -35,7 +35,7 @@
 #define B_ALONG_K 1
 #define A_MN_MAJOR 0
 #define B_MN_MAJOR 0
-#define ELEMENT_BYTES 2
+#define ELEMENT_BYTES (ELEMENT_TYPE == 4 ? 1 : 2)
 #define ROW_BYTES 128
 #define TILE_K (ROW_BYTES / ELEMENT_BYTES)
 #define TILE_M (64 * CONSUMERS)

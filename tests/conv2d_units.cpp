@@ -1,0 +1,125 @@
+// Convolutions by the matrix units of AMD and Intel, emulated (SMEM_CLAMP=matrix_unit=...): every unit, type,
+// layout, window and tail against plain loops. On a device that has a unit, that one by its own instructions.
+#include <smem/smem.hpp>
+
+#include "support/broken.hpp"
+#include "support/conv2ds.hpp"
+#include "support/environment.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+using smem::Activation;
+using smem::Conv2d;
+using smem::MatrixUnit;
+using smem::Scalar;
+using test::Conv2dCase;
+
+namespace {
+
+constexpr std::array kUnitsOfLayers{MatrixUnit::mfma,       MatrixUnit::mfma_cdna3, MatrixUnit::wmma,
+                                    MatrixUnit::wmma_rdna4, MatrixUnit::dpas8,      MatrixUnit::dpas16};
+
+std::string clamp_to(MatrixUnit unit) { return "matrix_unit=" + std::string(smem::name_of(unit)); }
+
+bool emulates(const smem::Device& device) {
+  return device.local_bytes >= 16 * 1024 && device.max_work_group >= 256 &&
+         !test::is_broken(device, "gemm", "matrix_units");
+}
+
+/// Windows of one size and pieces of one number of bytes, so that the cases of a type share two programs:
+/// tails of results and filters, several images in a tile and several tiles in an image, groups, strides,
+/// dilations and windows that see nothing of the plane; each grid in either layout.
+std::vector<Conv2dCase> layers_of_units() {
+  std::vector<Conv2dCase> all{{Scalar::half, 2, 16, 9, 7, 16, 3, 3, Conv2d::square(1, 1)},
+                              {Scalar::half, 5, 33, 3, 3, 37, 3, 3, Conv2d::square(1, 1)},
+                              {Scalar::half, 2, 48, 13, 11, 66, 3, 3, Conv2d::square(2, 1)},
+                              {Scalar::half, 1, 30, 15, 14, 70, 3, 3, Conv2d::square(1, 5)}};
+  all[1].bias = true;
+  all[1].gaps = all[1].gaps_in_rows = true;
+  all[2].how.groups = 3;
+  all[2].how.dilation = {2, 1};
+  all[2].how.activation = Activation::relu;
+  all[3].how.groups = 2;
+  all[3].bias = true;
+  all[3].gaps = true;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("conv2d by matrix units: every unit, type, layout and tail") {
+  for (std::size_t u = 0; u < kUnitsOfLayers.size(); ++u) {
+    const test::Variable clamp("SMEM_CLAMP", clamp_to(kUnitsOfLayers[u]));
+    const smem::Context context;
+    if (!emulates(context.device())) return;
+    CAPTURE(smem::name_of(kUnitsOfLayers[u]));
+    test::Conv2dSweep sweep(context);
+    std::size_t asked = 0;
+    // A program takes a compiler a second: units have two of the types, and the layouts, in turns.
+    for (std::size_t t = 0; t < 3; ++t) {
+      if ((u + t) % 3 == 1) continue;
+      constexpr std::array kTypes{Scalar::half, Scalar::bfloat16, Scalar::int8};
+      std::size_t number = 0;
+      for (Conv2dCase c : layers_of_units()) {
+        c.type = kTypes[t];
+        c.variant = "matrix_units";
+        c.to_sums = (u + t) % 3 == 2;
+        c.in_interleaved = (number + u) % 2 == 0;
+        c.weights_interleaved = number % 3 != 0;
+        c.out_interleaved = (u + t) % 2 == 0;
+        sweep.run(c);
+        ++number, ++asked;
+      }
+    }
+    CHECK(sweep.ran() == asked);
+  }
+}
+
+TEST_CASE("conv2d by matrix units: few channels, single weights and GELU") {
+  for (const MatrixUnit unit : {MatrixUnit::mfma, MatrixUnit::wmma, MatrixUnit::dpas16}) {
+    const test::Variable clamp("SMEM_CLAMP", clamp_to(unit) + ",local=32K");
+    const smem::Context context;
+    if (!emulates(context.device())) return;
+    CAPTURE(smem::name_of(unit));
+    test::Conv2dSweep sweep(context);
+    Conv2dCase c{
+        unit == MatrixUnit::wmma ? Scalar::int8 : Scalar::half, 1, 3, 21, 17, 24, 5, 4, Conv2d::square(2, 3)};
+    c.variant = "matrix_units";
+    c.bias = true;
+    c.how.activation = smem::is_float(c.type) ? Activation::gelu : Activation::relu;
+    sweep.run(c);
+    c.interleave();
+    sweep.run(c);
+    // A window of one cell: weights of filters are those of channels, as they lie.
+    Conv2dCase cells{c.type, 3, 32, 5, 7, 20, 1, 1, Conv2d::square(1)};
+    cells.variant = "matrix_units";
+    cells.interleave();
+    sweep.run(cells);
+    cells.how.stride = {2, 3};
+    sweep.run(cells);
+    CHECK(sweep.ran() == 4);
+  }
+}
+
+TEST_CASE("conv2d by matrix units: what has none, and the widest windows") {
+  const test::Variable clamp("SMEM_CLAMP", "matrix_unit=dpas8");
+  const smem::Context context;
+  if (!emulates(context.device())) return;
+  test::Conv2dSweep sweep(context);
+  Conv2dCase c{Scalar::bfloat16, 1, 8, 19, 21, 9, 15, 16, Conv2d::square(1, 7)};
+  c.variant = "matrix_units";
+  c.how.padding.top = 8;
+  sweep.run(c);
+  CHECK(sweep.ran() == 1);
+  c.window_w = 16;  // more than it has bits for
+  sweep.run(c);
+  c = {Scalar::float32, 1, 8, 9, 9, 8, 3, 3, Conv2d::square(1, 1)};
+  c.variant = "matrix_units";
+  sweep.run(c);
+  CHECK(sweep.ran() == 0);
+}
