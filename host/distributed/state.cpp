@@ -127,6 +127,21 @@ void State::here(const std::function<void(const Context&)>& body) {
   }
 }
 
+void State::submit(const std::string& name, const std::vector<Argument>& arguments, Session::Body body) {
+  if (omitted_ == Omit::computation && name != "copy" && name != "touch")
+    body = [](const Context&, std::span<const Piece>) {};
+  engine_.submit(name, arguments, std::move(body));
+}
+
+void State::send(Handle handle, int to, std::int64_t tag) {
+  if (omitted_ != Omit::exchange) transport_.send(handle, to, tag);
+}
+
+void State::receive(Handle handle, int from, std::int64_t tag) {
+  if (omitted_ != Omit::exchange) return transport_.receive(handle, from, tag);
+  submit("touch", {{handle, Access::write}}, [](const Context&, std::span<const Piece>) {});
+}
+
 void State::throttle(std::size_t tasks) {
   wake_workers();
   for (Pause pause; static_cast<std::size_t>(std::max(starpu_task_nsubmitted(), 0)) > tasks;) {

@@ -175,8 +175,8 @@ class Passes {
     const int from = home_of(parts_[one.from].now.handle()), to = home_of(parts_[one.to].now.handle());
     return from != to && from != 0 && to != 0;
   }
-  void arrive(Exchange& one);
-  void compute(std::size_t part, std::size_t count, bool last);
+  End source_of(const Exchange& one) const;
+  void compute(std::size_t part, std::size_t count, bool first, bool last);
   void send(Exchange& one);
   std::size_t row_bytes() const { return rows_.row_elements() * rows_.type().bytes; }
 
@@ -214,27 +214,38 @@ void Passes::begin() {
   }
 }
 
-void Passes::arrive(Exchange& one) {
-  const Part &from = parts_[one.from], &to = parts_[one.to];
-  if (to.now.handle() == nullptr) return;
-  const bool travelled = travels(one);
+/// Where the rows of an arrival lie: in what has travelled, or in another part.
+End Passes::source_of(const Exchange& one) const {
   const std::size_t bytes = one.rows * row_bytes();
-  const End source{state_.rank(), travelled ? one.arrived.handle() : from.now.handle(),
-                   travelled ? 0 : one.from_row * row_bytes(), bytes};
-  move(state_, source, {state_.rank(), to.now.handle(), one.to_row * row_bytes(), bytes}, 1, bytes);
-  one.arrived = {};
+  if (travels(one)) return {state_.rank(), one.arrived.handle(), 0, bytes};
+  return {state_.rank(), parts_[one.from].now.handle(), one.from_row * row_bytes(), bytes};
 }
 
-/// The steps of a part, and the copies of rows that travel, in one task: a task of their own would be ready
-/// when the steps have ended, and its device would have the next part's steps to make before it.
-void Passes::compute(std::size_t index, std::size_t count, bool last) {
+/// The halos of a part, its steps, and the copies of rows that travel, in one task: tasks of their own would
+/// begin when the one before has ended and StarPU has seen it, and for rows that travel the device would have
+/// the next part's steps to make first. Copies of more data than a task has arguments are tasks.
+void Passes::compute(std::size_t index, std::size_t count, bool first, bool last) {
   Part& part = parts_[index];
-  std::vector<Argument> arguments{{part.now.handle(), Access::read}, {part.next.handle(), Access::write}};
-  struct Leaving {
-    std::size_t offset, bytes;
+  struct Copy {
+    std::size_t piece, from, to, bytes;
   };
-  std::vector<Leaving> leaving;
-  std::vector<Exchange*> later;  // more than a task's arguments
+  std::vector<Argument> arguments{{part.now.handle(), first ? Access::read : Access::update},
+                                  {part.next.handle(), Access::write}};
+  std::vector<Copy> arriving, leaving;
+  for (Exchange& one : exchanges_) {
+    if (first || one.to != index) continue;
+    const End from = source_of(one);
+    const std::size_t to = one.to_row * row_bytes();
+    const auto is_same = [&](const Argument& argument) { return argument.handle == from.handle; };
+    auto place = std::find_if(arguments.begin(), arguments.end(), is_same);
+    if (place == arguments.end() && arguments.size() == STARPU_NMAXBUFS) {
+      move(state_, from, {state_.rank(), part.now.handle(), to, from.pitch}, 1, from.pitch);
+    } else {
+      if (place == arguments.end()) place = arguments.insert(place, {from.handle, Access::read});
+      arriving.push_back({static_cast<std::size_t>(place - arguments.begin()), from.offset, to, from.pitch});
+    }
+  }
+  std::vector<Exchange*> later;
   for (Exchange& one : exchanges_) {
     if (last || one.from != index || !travels(one)) continue;
     one.leaving = Temporary(one.rows, row_bytes());
@@ -242,20 +253,23 @@ void Passes::compute(std::size_t index, std::size_t count, bool last) {
       later.push_back(&one);
       continue;
     }
+    leaving.push_back({arguments.size(), one.from_row * row_bytes(), 0, one.rows * row_bytes()});
     arguments.push_back({one.leaving.handle(), Access::write});
-    leaving.push_back({one.from_row * row_bytes(), one.rows * row_bytes()});
   }
   const GridSize cells = geometry_.with_rows(part.rows());
   const ElementType type = rows_.type();
   const Advance advance = how_.advance;
   state_.submit(how_.operation, arguments, [=](const Context& context, std::span<const Piece> pieces) {
+    for (const Copy& one : arriving) {
+      copy_rows(context, pieces[one.piece], {.offset = one.from, .pitch = one.bytes}, pieces[0],
+                {.offset = one.to, .pitch = one.bytes}, 1, one.bytes);
+    }
     const smem::Vector from = pieces[0].vector(type), to = pieces[1].vector(type);
     advance(context, ConstGrid(from.buffer, type, cells, {.offset = from.offset}),
             smem::Grid(to.buffer, type, cells, {.offset = to.offset}), count);
-    for (std::size_t i = 0; i < leaving.size(); ++i) {
-      const auto [offset, bytes] = leaving[i];
-      copy_rows(context, pieces[1], {.offset = offset, .pitch = bytes}, pieces[2 + i], {.pitch = bytes}, 1,
-                bytes);
+    for (const Copy& one : leaving) {
+      copy_rows(context, pieces[1], {.offset = one.from, .pitch = one.bytes}, pieces[one.piece],
+                {.pitch = one.bytes}, 1, one.bytes);
     }
   });
   for (const Exchange* one : later) {
@@ -287,9 +301,9 @@ void Passes::send(Exchange& one) {
 void Passes::advance(std::size_t count, bool first, bool last) {
   // A part's halos, then its steps: where not all parts lie in a device's memory, each comes once for both.
   for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].now.handle() != nullptr) compute(i, count, first, last);
     for (Exchange& one : exchanges_)
-      if (!first && one.to == i) arrive(one);
-    if (parts_[i].now.handle() != nullptr) compute(i, count, last);
+      if (!first && one.to == i) one.arrived = {};
     if (in_bands_) state_.throttle(4);
   }
   for (Exchange& one : exchanges_)
