@@ -1,6 +1,7 @@
 // The model of distributed calls: phases from sizes and rates.
 #include <smem/distributed/plan.hpp>
 
+#include "distributed/halos.hpp"
 #include "distributed/process_grid.hpp"
 
 #include <smem/error.hpp>
@@ -17,6 +18,23 @@ constexpr const char* kPlan = "distributed::plan";
 constexpr double kSamplesOfBlock = 64;  // as sort takes them, for each block
 constexpr double kAgreements = 3;       // collectives of a few bytes that every call makes
 constexpr double kProductPanel = 1024;  // of B that gemm multiplies at a time
+
+detail::HaloShape halo_shape(const PlanProblem& p, std::size_t ranks) {
+  const std::size_t rows = p.depth > 1 ? p.depth : p.rows > 1 ? p.rows : p.cols;
+  return {.own = (rows + ranks - 1) / ranks,
+          .rows = rows,
+          .devices = ranks,
+          .row_cells = static_cast<double>(p.rows) * static_cast<double>(p.cols) *
+                       static_cast<double>(p.depth) / static_cast<double>(rows),
+          .element_bytes = static_cast<double>(p.element_bytes),
+          .steps = p.steps,
+          .radius = p.operation == "heat" ? 1 : p.radius,
+          .is_heat = p.operation == "heat"};
+}
+
+std::size_t steps_per_halo(const PlanProblem& p, const detail::HaloShape& shape, const MachineRates& rates) {
+  return p.steps_per_halo != 0 ? p.steps_per_halo : detail::best_steps_per_halo(shape, rates, p.steps);
+}
 
 /// Computes phases.
 class Model {
@@ -156,20 +174,15 @@ class Model {
 
   /// Of heat and stencils.
   void halos(std::vector<PlanPhase>& all) const {
-    const bool is_heat = p_.operation == "heat";
-    const double planes = static_cast<double>(p_.depth > 1 ? p_.depth : p_.rows > 1 ? p_.rows : p_.cols);
-    const double plane = elements() / planes, own = planes / ranks_;
-    const double per_halo = static_cast<double>(std::min(p_.steps_per_halo, p_.steps)),
-                 exchanges = std::ceil(static_cast<double>(p_.steps) / per_halo);
-    // Halos are computed too; more than the neighbours have is not.
-    const double radius = is_heat ? 1 : static_cast<double>(p_.radius),
-                 halo = ranks_ > 1 ? std::min(radius * per_halo, planes) : 0;
-    const double cells = (own + std::min(2 * halo, planes - own)) * plane * static_cast<double>(p_.steps);
-    const double element = static_cast<double>(p_.element_bytes);
-    PlanPhase phase = exchanged("steps of the inner rows while halos come",
-                                is_heat ? cells / r_.cells : 2 * cells * element / r_.copy,
-                                ranks_ > 1 ? 2 * halo * plane * element * exchanges : 0, 2 * exchanges, true);
-    phase.compute += exchanges * r_.call;
+    const detail::HaloShape shape = halo_shape(p_, static_cast<std::size_t>(ranks_));
+    const detail::HaloCost cost = detail::halo_cost(shape, steps_per_halo(p_, shape, r_), r_);
+    PlanPhase phase{"steps", cost.compute, cost.exchange, cost.edges_first};
+    if (ranks_ > 1) {
+      phase.what += ", " + std::to_string(std::min(steps_per_halo(p_, shape, r_), p_.steps)) + " a halo";
+      if (cost.edges_first) phase.what += ", of the inner rows while halos come";
+    }
+    phase.bytes = static_cast<std::uint64_t>(cost.bytes);
+    phase.messages = static_cast<std::uint64_t>(cost.messages);
     all.push_back(phase);
   }
 
@@ -241,7 +254,6 @@ DistributedPlan plan(const PlanProblem& problem, std::size_t ranks, const Machin
                                    {"depth", problem.depth},
                                    {"element_bytes", problem.element_bytes},
                                    {"steps", problem.steps},
-                                   {"steps_per_halo", problem.steps_per_halo},
                                    {"radius", problem.radius},
                                    {"ranks", ranks}})
     require_positive(name, static_cast<double>(size));

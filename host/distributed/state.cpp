@@ -2,6 +2,7 @@
 #include "distributed/state.hpp"
 
 #include "distributed/checks.hpp"
+#include "distributed/halos.hpp"
 
 #include <starpu.h>
 
@@ -83,6 +84,10 @@ void State::start_engine() {
     }
   }
   device_bytes_ = transport_.min(engine_.device_bytes());
+  cores_are_short_ = transport_.max(Pause::cores_are_short() ? 1 : 0) != 0;
+  estimate_ = estimated_rates(engine_.contexts().begin()->second.device(), cores_are_short_);
+  for (double* rate : {&estimate_.cells, &estimate_.copy, &estimate_.host_link})
+    *rate = static_cast<double>(transport_.min(static_cast<std::uint64_t>(*rate)));
 }
 
 std::size_t State::block_elements(std::size_t element_bytes) const {

@@ -62,6 +62,10 @@ class State {
   std::size_t device_bytes() const { return device_bytes_; }
   const std::vector<std::vector<std::string>>& devices() const { return devices_; }
   std::size_t devices_of(int rank) const { return devices_[static_cast<std::size_t>(rank)].size(); }
+  /// What is assumed of the slowest rank's devices, from their facts; the same on all ranks.
+  const MachineRates& estimate() const { return estimate_; }
+  /// Whether some rank's threads sleep between polls, as its device is the cores.
+  bool cores_are_short() const { return cores_are_short_; }
   const Engine& engine() const { return engine_; }
   Transport& transport() { return transport_; }
 
@@ -127,6 +131,8 @@ class State {
   std::vector<std::vector<std::string>> devices_;
   std::int64_t tag_ = 0;  ///< of the last message
   Omit omitted_ = Omit::nothing;
+  MachineRates estimate_;
+  bool cores_are_short_ = false;
 };
 
 }  // namespace smem::distributed::detail

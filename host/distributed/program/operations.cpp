@@ -235,14 +235,13 @@ Prepared grid_of(const Session& session, const PlanProblem& p) {
 }
 
 PlanProblem problem(std::string name, size_t rows, size_t cols = 1, size_t depth = 1, size_t bytes = 4,
-                    size_t steps = 1, size_t per_halo = 12) {
+                    size_t steps = 1) {
   return {.operation = std::move(name),
           .rows = rows,
           .cols = cols,
           .depth = depth,
           .element_bytes = bytes,
-          .steps = steps,
-          .steps_per_halo = per_halo};
+          .steps = steps};
 }
 
 }  // namespace
@@ -271,8 +270,8 @@ const std::vector<Operation>& operations() {
       {"top_k", "The 1024 greatest numbers", problem("top_k", 4 * kMi), problem("top_k", kGi), top_k_of},
       {"attention", "Attention, heads of 64 elements, keys and values on all ranks",
        problem("attention", 1024, 512, 128), problem("attention", 65536, 2048, 512, 2), sequence_of},
-      {"stencil", "Steps of a stencil, a halo each", problem("stencil", 1024, 1024, 1, 4, 20, 1),
-       problem("stencil", 1024, 1024, 1024, 4, 20, 1), grid_of},
+      {"stencil", "Steps of a stencil, halos every few steps", problem("stencil", 1024, 1024, 1, 4, 20),
+       problem("stencil", 1024, 1024, 1024, 4, 20), grid_of},
       {"heat", "Heat in a grid, halos every few steps", problem("heat", 512, 512, 1, 4, 200),
        problem("heat", 1024, 1024, 1024, 4, 200), grid_of},
   };

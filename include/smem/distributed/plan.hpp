@@ -27,14 +27,14 @@ struct MachineRates {
 
 /// Sizes of a distributed call.
 struct PlanProblem {
-  std::string operation;            ///< "gemm", "transpose", "sort", ...
-  std::size_t rows = 1;             ///< elements of vectors; m of products; tokens of attention
-  std::size_t cols = 1;             ///< n of products; elements of all heads of a query of attention
-  std::size_t depth = 1;            ///< k of products; planes of grids; elements of all heads of a key
-  std::size_t element_bytes = 4;    ///< of an element
-  std::size_t steps = 1;            ///< of heat and stencils
-  std::size_t steps_per_halo = 12;  ///< of heat and stencils
-  std::size_t radius = 1;           ///< of stencils, along the axis that is divided
+  std::string operation;           ///< "gemm", "transpose", "sort", ...
+  std::size_t rows = 1;            ///< elements of vectors; m of products; tokens of attention
+  std::size_t cols = 1;            ///< n of products; elements of all heads of a query of attention
+  std::size_t depth = 1;           ///< k of products; planes of grids; elements of all heads of a key
+  std::size_t element_bytes = 4;   ///< of an element
+  std::size_t steps = 1;           ///< of heat and stencils
+  std::size_t steps_per_halo = 0;  ///< of heat and stencils; 0: those that take least
+  std::size_t radius = 1;          ///< of stencils, along the axis that is divided
   /// The same for a machine that is so many times larger: the problem of weak scaling.
   SMEM_DISTRIBUTED_API PlanProblem grown(std::size_t ranks) const;
 };
