@@ -39,6 +39,12 @@ TEST_CASE("plan: bytes by hand") {
   // 8 x 8 ranks: 7/64 of A, 63/64 of an eighth of B, and of a 64th of C seven eighths.
   CHECK(d::plan(problem_of("gemm"), 64, rates).bytes == 4096ull * 4096 * 4 * (7 * 8 + 63 + 7) / 512);
   CHECK(test::contains(d::explain(d::plan(problem_of("gemm"), 64, rates), rates), "on 8 x 8 ranks"));
+  // Sums that travel are worth it where they are long.
+  const auto square = [](std::size_t depth) {
+    return d::PlanProblem{.operation = "gemm", .rows = 4096, .cols = 4096, .depth = depth};
+  };
+  CHECK(test::contains(d::explain(d::plan(square(1024), 4, rates), rates), "on 4 x 1 ranks"));
+  CHECK(test::contains(d::explain(d::plan(square(16384), 4, rates), rates), "on 2 x 2 ranks"));
   // Few rows, many columns: all ranks in one row, so that no B is exchanged with those below.
   const d::PlanProblem wide{.operation = "gemm", .rows = 64, .cols = 65536, .depth = 1024};
   CHECK(test::contains(d::explain(d::plan(wide, 16, rates), rates), "on 1 x 16 ranks"));
@@ -80,6 +86,25 @@ TEST_CASE("plan: no time is lost or won, up to 1024 ranks") {
   CHECK(problem_of("heat").grown(3).depth == 3 * 2048);
   CHECK(problem_of("stencil").grown(3).depth == 3 * 512);
   CHECK(problem_of("gemm").grown(3).rows == 3 * 4096);
+}
+
+TEST_CASE("plan: steps between two exchanges of halos") {
+  const d::MachineRates rates;
+  const auto seconds = [](std::size_t per_halo, const d::MachineRates& with) {
+    d::PlanProblem problem = problem_of("heat");
+    problem.steps_per_halo = per_halo;
+    return d::plan(problem, 8, with).seconds;
+  };
+  d::MachineRates slow_messages = rates;
+  slow_messages.latency = 5e-3;
+  for (const std::size_t per_halo : {1, 2, 4, 12, 24, 64}) {
+    CHECK(seconds(0, rates) <= seconds(per_halo, rates));
+    CHECK(seconds(0, slow_messages) <= seconds(per_halo, slow_messages));
+  }
+  // Slow messages are fewer.
+  d::PlanProblem problem = problem_of("heat");
+  problem.steps_per_halo = 0;
+  CHECK(d::plan(problem, 8, slow_messages).messages < d::plan(problem, 8, rates).messages);
 }
 
 TEST_CASE("plan: refused arguments") {
