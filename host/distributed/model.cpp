@@ -1,6 +1,9 @@
 // The model of distributed calls: phases from sizes and rates.
 #include <smem/distributed/plan.hpp>
 
+#include "distributed/halos.hpp"
+#include "distributed/process_grid.hpp"
+
 #include <smem/error.hpp>
 
 #include <algorithm>
@@ -14,7 +17,24 @@ namespace {
 constexpr const char* kPlan = "distributed::plan";
 constexpr double kSamplesOfBlock = 64;  // as sort takes them, for each block
 constexpr double kAgreements = 3;       // collectives of a few bytes that every call makes
-constexpr double kRingRows = 1024;      // of B that go round the ring of gemm at a time
+constexpr double kProductPanel = 1024;  // of B that gemm multiplies at a time
+
+detail::HaloShape halo_shape(const PlanProblem& p, std::size_t ranks) {
+  const std::size_t rows = p.depth > 1 ? p.depth : p.rows > 1 ? p.rows : p.cols;
+  return {.own = (rows + ranks - 1) / ranks,
+          .rows = rows,
+          .devices = ranks,
+          .row_cells = static_cast<double>(p.rows) * static_cast<double>(p.cols) *
+                       static_cast<double>(p.depth) / static_cast<double>(rows),
+          .element_bytes = static_cast<double>(p.element_bytes),
+          .steps = p.steps,
+          .radius = p.operation == "heat" ? 1 : p.radius,
+          .is_heat = p.operation == "heat"};
+}
+
+std::size_t steps_per_halo(const PlanProblem& p, const detail::HaloShape& shape, const MachineRates& rates) {
+  return p.steps_per_halo != 0 ? p.steps_per_halo : detail::best_steps_per_halo(shape, rates, p.steps);
+}
 
 /// Computes phases.
 class Model {
@@ -45,8 +65,10 @@ class Model {
       gemm(all);
     } else if (name == "sort") {
       sort(all);
+    } else if (name == "attention") {
+      attention(all);
     } else {
-      heat(all);
+      halos(all);
     }
     all.push_back(gather("agree on call and success", 0));
     return all;
@@ -85,21 +107,54 @@ class Model {
   }
 
   void gemm(std::vector<PlanPhase>& all) const {
+    detail::ProductShape shape{.cols = p_.cols,
+                               .depth = p_.depth,
+                               .element_bytes = p_.element_bytes,
+                               .sum_bytes = p_.element_bytes == 8 ? std::size_t{8} : std::size_t{4}};
+    const auto ranks = static_cast<std::size_t>(ranks_);
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      shape.rows_of_ranks.push_back(p_.rows / ranks + (rank < p_.rows % ranks ? 1 : 0));
+    const detail::ProcessGrid grid = detail::grid_for(shape);
+    const auto width = static_cast<double>(grid.cols), height = static_cast<double>(grid.rows);
     const double m = static_cast<double>(p_.rows), n = static_cast<double>(p_.cols),
-                 k = static_cast<double>(p_.depth), b_bytes = k * n * static_cast<double>(p_.element_bytes);
-    const double panels = std::max(ranks_, std::ceil(k / kRingRows));
-    // The first panel goes round before the last rank can begin.
+                 k = static_cast<double>(p_.depth), element = static_cast<double>(p_.element_bytes);
+    const double panels = std::max(ranks_, std::ceil(k / kProductPanel));
+    const double a_bytes = m / ranks_ * k * element, b_bytes = k * n / width * element;
     if (ranks_ > 1) {
-      PlanPhase first{"the first panel of B goes round"};
-      const double panel = b_bytes / panels;
-      first.exchange = (ranks_ - 1) * (r_.latency + panel / r_.network) + 2 * panel / r_.host_link;
+      // What the farthest rank waits for: columns of B come along a column of the grid, rows of A along a
+      // row.
+      PlanPhase first{"the first panels go round"};
+      first.exchange = (height - 1) * (r_.latency + b_bytes / panels / r_.network) +
+                       (width - 1) * (r_.latency + a_bytes / panels / r_.network) +
+                       2 * (a_bytes * (width > 1 ? 1 : 0) + b_bytes) / panels / r_.host_link;
       all.push_back(first);
     }
+    const std::string where =
+        " on " + std::to_string(grid.rows) + " x " + std::to_string(grid.cols) + " ranks";
     PlanPhase rest =
-        exchanged("multiply panels while the next ones come", 2 * m * n * k / ranks_ / r_.operations,
-                  b_bytes * (ranks_ - 1) / ranks_, panels, true);
-    if (ranks_ > 1) rest.compute += panels * r_.call;
+        exchanged("multiply panels" + (ranks_ > 1 ? where + " while the next ones come" : std::string()),
+                  2 * m * n * k / ranks_ / r_.operations,
+                  a_bytes * (width - 1) + b_bytes * (ranks_ - 1) / ranks_, panels * width, true);
+    // A product for each of the blocks that a rank has sums of.
+    if (ranks_ > 1) rest.compute += panels * width * r_.call;
     all.push_back(rest);
+    if (width > 1) {
+      all.push_back(exchanged("sums go to the ranks of their rows", 0,
+                              m / ranks_ * n * (width - 1) / width * static_cast<double>(shape.sum_bytes),
+                              width - 1, false));
+    }
+  }
+
+  /// Every rank has all keys and values, and its own queries.
+  void attention(std::vector<PlanPhase>& all) const {
+    const double tokens = static_cast<double>(p_.rows), row = static_cast<double>(p_.cols),
+                 key_row = static_cast<double>(p_.depth), element = static_cast<double>(p_.element_bytes);
+    if (ranks_ > 1) {
+      all.push_back(exchanged(
+          "gather keys and values", 2 * 2 * tokens * key_row * element * (ranks_ - 1) / ranks_ / r_.copy,
+          2 * tokens * key_row * element * (ranks_ - 1) / ranks_, 2 * (ranks_ - 1), false));
+    }
+    all.push_back(local("attend to all keys", 4 * tokens * tokens * row / ranks_ / r_.operations));
   }
 
   void sort(std::vector<PlanPhase>& all) const {
@@ -117,19 +172,17 @@ class Model {
                         (std::ceil(std::log2(ranks_)) + 1) * 2 * share() / r_.copy + ranks_ * r_.call));
   }
 
-  void heat(std::vector<PlanPhase>& all) const {
-    const double planes = p_.depth > 1 ? static_cast<double>(p_.depth) : static_cast<double>(p_.rows);
-    const double plane = elements() / planes, own = planes / ranks_;
-    const double per_halo = static_cast<double>(std::min(p_.steps_per_halo, p_.steps)),
-                 exchanges = std::ceil(static_cast<double>(p_.steps) / per_halo);
-    // Halos are computed too; more than the neighbours have is not.
-    const double halo = ranks_ > 1 ? std::min(per_halo, planes) : 0;
-    const double cells = (own + std::min(2 * halo, planes - own)) * plane * static_cast<double>(p_.steps);
-    PlanPhase phase =
-        exchanged("steps of the inner rows while halos come", cells / r_.cells,
-                  ranks_ > 1 ? 2 * halo * plane * static_cast<double>(p_.element_bytes) * exchanges : 0,
-                  2 * exchanges, true);
-    phase.compute += exchanges * r_.call;
+  /// Of heat and stencils.
+  void halos(std::vector<PlanPhase>& all) const {
+    const detail::HaloShape shape = halo_shape(p_, static_cast<std::size_t>(ranks_));
+    const detail::HaloCost cost = detail::halo_cost(shape, steps_per_halo(p_, shape, r_), r_);
+    PlanPhase phase{"steps", cost.compute, cost.exchange, cost.edges_first};
+    if (ranks_ > 1) {
+      phase.what += ", " + std::to_string(std::min(steps_per_halo(p_, shape, r_), p_.steps)) + " a halo";
+      if (cost.edges_first) phase.what += ", of the inner rows while halos come";
+    }
+    phase.bytes = static_cast<std::uint64_t>(cost.bytes);
+    phase.messages = static_cast<std::uint64_t>(cost.messages);
     all.push_back(phase);
   }
 
@@ -176,13 +229,15 @@ std::string size_text(double bytes) {
 
 PlanProblem PlanProblem::grown(std::size_t ranks) const {
   PlanProblem larger = *this;
-  (depth > 1 && operation == "heat" ? larger.depth : larger.rows) *= ranks;
+  const bool is_grid = operation == "heat" || operation == "stencil";
+  (is_grid && depth > 1 ? larger.depth : larger.rows) *= ranks;
   return larger;
 }
 
 const std::vector<std::string_view>& planned_operations() {
-  static const std::vector<std::string_view> names = {"reduce",    "inclusive_scan", "histogram", "top_k",
-                                                      "transpose", "gemm",           "sort",      "heat"};
+  static const std::vector<std::string_view> names = {
+      "reduce", "inclusive_scan", "histogram", "top_k",   "transpose",
+      "gemm",   "sort",           "attention", "stencil", "heat"};
   return names;
 }
 
@@ -199,7 +254,7 @@ DistributedPlan plan(const PlanProblem& problem, std::size_t ranks, const Machin
                                    {"depth", problem.depth},
                                    {"element_bytes", problem.element_bytes},
                                    {"steps", problem.steps},
-                                   {"steps_per_halo", problem.steps_per_halo},
+                                   {"radius", problem.radius},
                                    {"ranks", ranks}})
     require_positive(name, static_cast<double>(size));
   for (const auto& [name, rate] : {std::pair{"rates.copy", rates.copy},

@@ -118,6 +118,8 @@ MachineRates measure_machine(const Session& session) {
   return rates;
 }
 
+void omit(const Session& session, Omit what) { session.state().set_omitted(what); }
+
 std::uint64_t sent_bytes(const Session& session) { return session.state().transport().traffic().sent_bytes; }
 
 }  // namespace smem::distributed

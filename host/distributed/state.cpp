@@ -2,6 +2,7 @@
 #include "distributed/state.hpp"
 
 #include "distributed/checks.hpp"
+#include "distributed/halos.hpp"
 
 #include <starpu.h>
 
@@ -83,6 +84,10 @@ void State::start_engine() {
     }
   }
   device_bytes_ = transport_.min(engine_.device_bytes());
+  cores_are_short_ = transport_.max(Pause::cores_are_short() ? 1 : 0) != 0;
+  estimate_ = estimated_rates(engine_.contexts().begin()->second.device(), cores_are_short_);
+  for (double* rate : {&estimate_.cells, &estimate_.copy, &estimate_.host_link})
+    *rate = static_cast<double>(transport_.min(static_cast<std::uint64_t>(*rate)));
 }
 
 std::size_t State::block_elements(std::size_t element_bytes) const {
@@ -125,6 +130,21 @@ void State::here(const std::function<void(const Context&)>& body) {
     if (details.device.empty()) details.device = context.device().name;
     engine_.fail(std::move(details));
   }
+}
+
+void State::submit(const std::string& name, const std::vector<Argument>& arguments, Session::Body body) {
+  if (omitted_ == Omit::computation && name != "copy" && name != "touch")
+    body = [](const Context&, std::span<const Piece>) {};
+  engine_.submit(name, arguments, std::move(body));
+}
+
+void State::send(Handle handle, int to, std::int64_t tag) {
+  if (omitted_ != Omit::exchange) transport_.send(handle, to, tag);
+}
+
+void State::receive(Handle handle, int from, std::int64_t tag) {
+  if (omitted_ != Omit::exchange) return transport_.receive(handle, from, tag);
+  submit("touch", {{handle, Access::write}}, [](const Context&, std::span<const Piece>) {});
 }
 
 void State::throttle(std::size_t tasks) {

@@ -5,6 +5,7 @@
 #include "distributed/transport.hpp"
 
 #include <smem/distributed/data.hpp>
+#include <smem/distributed/plan.hpp>
 #include <smem/distributed/session.hpp>
 #include <smem/reduce_plan.hpp>
 
@@ -61,21 +62,25 @@ class State {
   std::size_t device_bytes() const { return device_bytes_; }
   const std::vector<std::vector<std::string>>& devices() const { return devices_; }
   std::size_t devices_of(int rank) const { return devices_[static_cast<std::size_t>(rank)].size(); }
+  /// What is assumed of the slowest rank's devices, from their facts; the same on all ranks.
+  const MachineRates& estimate() const { return estimate_; }
+  /// Whether some rank's threads sleep between polls, as its device is the cores.
+  bool cores_are_short() const { return cores_are_short_; }
   const Engine& engine() const { return engine_; }
   Transport& transport() { return transport_; }
 
-  void submit(const std::string& name, const std::vector<Argument>& arguments, Session::Body body) {
-    engine_.submit(name, arguments, std::move(body));
-  }
+  void submit(const std::string& name, const std::vector<Argument>& arguments, Session::Body body);
   /// Copies data to the device `home` of this rank as soon as the tasks before have written it.
   void bring(Handle handle, int home) { engine_.bring(handle, home); }
   /// Calls `body` now, with the context of this rank's first device, for results of a few bytes. What it
   /// throws is kept as the failure of a task is.
   void here(const std::function<void(const Context&)>& body);
   /// Sends the data of a handle to another rank, once the tasks before have written it. Does not wait.
-  void send(Handle handle, int to, std::int64_t tag) { transport_.send(handle, to, tag); }
+  void send(Handle handle, int to, std::int64_t tag);
   /// The other end: writes all of the handle's data.
-  void receive(Handle handle, int from, std::int64_t tag) { transport_.receive(handle, from, tag); }
+  void receive(Handle handle, int from, std::int64_t tag);
+  /// What calls leave out from now on, of all ranks alike.
+  void set_omitted(Omit what) { omitted_ = what; }
   /// A tag that no other message has: all ranks ask for it together.
   std::int64_t next_tag() { return next_tags(1); }
   /// So many that follow each other: the first of them.
@@ -125,6 +130,9 @@ class State {
   std::size_t device_bytes_ = 0;
   std::vector<std::vector<std::string>> devices_;
   std::int64_t tag_ = 0;  ///< of the last message
+  Omit omitted_ = Omit::nothing;
+  MachineRates estimate_;
+  bool cores_are_short_ = false;
 };
 
 }  // namespace smem::distributed::detail

@@ -2,6 +2,8 @@
 #include <smem/distributed/stencil.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/halo_parts.hpp"
+#include "distributed/halos.hpp"
 #include "distributed/handles.hpp"
 #include "distributed/moves.hpp"
 
@@ -16,28 +18,7 @@ namespace smem::distributed::detail {
 
 namespace {
 
-// A multiple of the steps of kernels' passes (2, 3, 4). 200 steps of 1024^3 floats on two H100: 6, 9 and 12
-// steps 160.7 to 161.2 ms, 24 steps 174.5 ms; 8 are passes of 3, 3 and 2 there.
-constexpr std::size_t kHeatStepsPerHalo = 12;
 constexpr std::size_t kMostHeatStepsPerHalo = 64;  // a kernel's passes: more read the block again
-
-/// Rows of a block that are computed by a task of their own, and the rows that they are kept with: first to
-/// end, of the whole grid or, where it wraps, of its repetition.
-struct Part {
-  std::size_t block;            ///< of the grid
-  std::ptrdiff_t own, own_end;  ///< rows that it computes
-  std::ptrdiff_t first, end;    ///< with halos
-  Temporary now, next;
-  std::size_t rows() const { return static_cast<std::size_t>(end - first); }
-};
-
-/// Rows of a part's halo, which another part computes.
-struct Exchange {
-  std::size_t from, to;          ///< parts
-  std::size_t from_row, to_row;  ///< among the rows that they are kept with
-  std::size_t rows;
-  Temporary leaving = {}, arrived = {};  ///< the rows, on their way to another device or rank
-};
 
 /// The grid along its slowest axis.
 struct Geometry {
@@ -60,6 +41,7 @@ struct March {
   std::size_t radius, steps, steps_per_halo;
   bool wraps;
   Advance advance;
+  bool edges_first = true;
 };
 
 /// Whether the grid, with halos, and the one of the next step do not lie in the devices' memory, on any rank.
@@ -70,85 +52,6 @@ bool exceeds_devices(const State& state, const Rows& rows) {
     if (3 * bytes > state.device_bytes() * state.devices_of(rank)) return true;
   }
   return false;
-}
-
-/// Parts of blocks, in the order in which they are computed. Where a block has neighbours on other devices,
-/// its rows beside them are parts of their own, which come first: their halos travel while the rest is
-/// computed.
-std::vector<Part> parts_of(const State& state, const Rows& rows, std::ptrdiff_t halo, bool wraps) {
-  const auto& blocks = rows.blocks();
-  const auto count = static_cast<std::ptrdiff_t>(rows.rows());
-  const bool one_device = state.ranks() == 1 && state.devices_of(0) == 1;
-  std::vector<Part> edges, rest;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const auto own = static_cast<std::ptrdiff_t>(blocks[i].first),
-               end = own + static_cast<std::ptrdiff_t>(blocks[i].rows);
-    const std::ptrdiff_t edge = 2 * halo;
-    std::ptrdiff_t inner = own, inner_end = end;
-    if (!one_device && halo != 0 && end - own >= 4 * edge) {
-      if (i > 0 || wraps) edges.push_back({i, own, inner = own + edge, 0, 0, {}, {}});
-      if (i + 1 < blocks.size() || wraps) edges.push_back({i, inner_end = end - edge, end, 0, 0, {}, {}});
-    }
-    rest.push_back({i, inner, inner_end, 0, 0, {}, {}});
-  }
-  std::vector<Part> all = std::move(edges);
-  std::move(rest.begin(), rest.end(), std::back_inserter(all));
-  for (Part& part : all) {
-    part.first = part.own - halo;
-    part.end = part.own_end + halo;
-    if (!wraps) {
-      part.first = std::max<std::ptrdiff_t>(part.first, 0);
-      part.end = std::min(part.end, count);
-    }
-  }
-  return all;
-}
-
-/// Where rows are copied from: consecutive ones of a handle.
-struct Source {
-  std::ptrdiff_t first, end;  ///< rows that it has
-  std::size_t index;          ///< of its block or part
-};
-
-/// Calls use(source, row within it, row of the part, rows) for rows that the part is kept with: all, or its
-/// halo alone. The sources stand in the order of their rows and have all rows of the grid.
-template <class Use>
-void for_rows(const std::vector<Source>& sources, std::size_t count, const Part& part, bool halo_alone,
-              const Use& use) {
-  const auto all = static_cast<std::ptrdiff_t>(count);
-  for (std::ptrdiff_t row = part.first; row < part.end;) {
-    if (halo_alone && row == part.own) row = part.own_end;
-    if (row >= part.end) break;
-    const std::ptrdiff_t inside = ((row % all) + all) % all;
-    const Source& source =
-        *(std::upper_bound(sources.begin(), sources.end(), inside,
-                           [](std::ptrdiff_t x, const Source& one) { return x < one.first; }) -
-          1);
-    std::ptrdiff_t length = std::min(source.end - inside, part.end - row);
-    if (halo_alone && row < part.own) length = std::min(length, part.own - row);
-    use(source, static_cast<std::size_t>(inside - source.first), static_cast<std::size_t>(row - part.first),
-        static_cast<std::size_t>(length));
-    row += length;
-  }
-}
-
-/// What parts exchange after each pass.
-std::vector<Exchange> exchanges_of(const std::vector<Part>& parts, std::size_t count) {
-  std::vector<Source> sources;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    sources.push_back({parts[i].own, parts[i].own_end, i});
-  std::sort(sources.begin(), sources.end(),
-            [](const Source& x, const Source& y) { return x.first < y.first; });
-  std::vector<Exchange> all;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    for_rows(sources, count, parts[i], true,
-             [&](const Source& source, std::size_t from_row, std::size_t to_row, std::size_t length) {
-               const Part& from = parts[source.index];
-               const auto before = static_cast<std::size_t>(from.own - from.first);
-               all.push_back({source.index, i, from_row + before, to_row, length});
-             });
-  }
-  return all;
 }
 
 /// The passes of a march: each part's halo comes, its steps are made, and its rows that others need go.
@@ -175,8 +78,8 @@ class Passes {
     const int from = home_of(parts_[one.from].now.handle()), to = home_of(parts_[one.to].now.handle());
     return from != to && from != 0 && to != 0;
   }
-  void arrive(Exchange& one);
-  void compute(std::size_t part, std::size_t count, bool last);
+  End source_of(const Exchange& one) const;
+  void compute(std::size_t part, std::size_t count, bool first, bool last);
   void send(Exchange& one);
   std::size_t row_bytes() const { return rows_.row_elements() * rows_.type().bytes; }
 
@@ -214,27 +117,38 @@ void Passes::begin() {
   }
 }
 
-void Passes::arrive(Exchange& one) {
-  const Part &from = parts_[one.from], &to = parts_[one.to];
-  if (to.now.handle() == nullptr) return;
-  const bool travelled = travels(one);
+/// Where the rows of an arrival lie: in what has travelled, or in another part.
+End Passes::source_of(const Exchange& one) const {
   const std::size_t bytes = one.rows * row_bytes();
-  const End source{state_.rank(), travelled ? one.arrived.handle() : from.now.handle(),
-                   travelled ? 0 : one.from_row * row_bytes(), bytes};
-  move(state_, source, {state_.rank(), to.now.handle(), one.to_row * row_bytes(), bytes}, 1, bytes);
-  one.arrived = {};
+  if (travels(one)) return {state_.rank(), one.arrived.handle(), 0, bytes};
+  return {state_.rank(), parts_[one.from].now.handle(), one.from_row * row_bytes(), bytes};
 }
 
-/// The steps of a part, and the copies of rows that travel, in one task: a task of their own would be ready
-/// when the steps have ended, and its device would have the next part's steps to make before it.
-void Passes::compute(std::size_t index, std::size_t count, bool last) {
+/// The halos of a part, its steps, and the copies of rows that travel, in one task: tasks of their own would
+/// begin when the one before has ended and StarPU has seen it, and for rows that travel the device would have
+/// the next part's steps to make first. Copies of more data than a task has arguments are tasks.
+void Passes::compute(std::size_t index, std::size_t count, bool first, bool last) {
   Part& part = parts_[index];
-  std::vector<Argument> arguments{{part.now.handle(), Access::read}, {part.next.handle(), Access::write}};
-  struct Leaving {
-    std::size_t offset, bytes;
+  struct Copy {
+    std::size_t piece, from, to, bytes;
   };
-  std::vector<Leaving> leaving;
-  std::vector<Exchange*> later;  // more than a task's arguments
+  std::vector<Argument> arguments{{part.now.handle(), first ? Access::read : Access::update},
+                                  {part.next.handle(), Access::write}};
+  std::vector<Copy> arriving, leaving;
+  for (Exchange& one : exchanges_) {
+    if (first || one.to != index) continue;
+    const End from = source_of(one);
+    const std::size_t to = one.to_row * row_bytes();
+    const auto is_same = [&](const Argument& argument) { return argument.handle == from.handle; };
+    auto place = std::find_if(arguments.begin(), arguments.end(), is_same);
+    if (place == arguments.end() && arguments.size() == STARPU_NMAXBUFS) {
+      move(state_, from, {state_.rank(), part.now.handle(), to, from.pitch}, 1, from.pitch);
+    } else {
+      if (place == arguments.end()) place = arguments.insert(place, {from.handle, Access::read});
+      arriving.push_back({static_cast<std::size_t>(place - arguments.begin()), from.offset, to, from.pitch});
+    }
+  }
+  std::vector<Exchange*> later;
   for (Exchange& one : exchanges_) {
     if (last || one.from != index || !travels(one)) continue;
     one.leaving = Temporary(one.rows, row_bytes());
@@ -242,20 +156,23 @@ void Passes::compute(std::size_t index, std::size_t count, bool last) {
       later.push_back(&one);
       continue;
     }
+    leaving.push_back({arguments.size(), one.from_row * row_bytes(), 0, one.rows * row_bytes()});
     arguments.push_back({one.leaving.handle(), Access::write});
-    leaving.push_back({one.from_row * row_bytes(), one.rows * row_bytes()});
   }
   const GridSize cells = geometry_.with_rows(part.rows());
   const ElementType type = rows_.type();
   const Advance advance = how_.advance;
   state_.submit(how_.operation, arguments, [=](const Context& context, std::span<const Piece> pieces) {
+    for (const Copy& one : arriving) {
+      copy_rows(context, pieces[one.piece], {.offset = one.from, .pitch = one.bytes}, pieces[0],
+                {.offset = one.to, .pitch = one.bytes}, 1, one.bytes);
+    }
     const smem::Vector from = pieces[0].vector(type), to = pieces[1].vector(type);
     advance(context, ConstGrid(from.buffer, type, cells, {.offset = from.offset}),
             smem::Grid(to.buffer, type, cells, {.offset = to.offset}), count);
-    for (std::size_t i = 0; i < leaving.size(); ++i) {
-      const auto [offset, bytes] = leaving[i];
-      copy_rows(context, pieces[1], {.offset = offset, .pitch = bytes}, pieces[2 + i], {.pitch = bytes}, 1,
-                bytes);
+    for (const Copy& one : leaving) {
+      copy_rows(context, pieces[1], {.offset = one.from, .pitch = one.bytes}, pieces[one.piece],
+                {.pitch = one.bytes}, 1, one.bytes);
     }
   });
   for (const Exchange* one : later) {
@@ -287,9 +204,9 @@ void Passes::send(Exchange& one) {
 void Passes::advance(std::size_t count, bool first, bool last) {
   // A part's halos, then its steps: where not all parts lie in a device's memory, each comes once for both.
   for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].now.handle() != nullptr) compute(i, count, first, last);
     for (Exchange& one : exchanges_)
-      if (!first && one.to == i) arrive(one);
-    if (parts_[i].now.handle() != nullptr) compute(i, count, last);
+      if (!first && one.to == i) one.arrived = {};
     if (in_bands_) state_.throttle(4);
   }
   for (Exchange& one : exchanges_)
@@ -323,7 +240,7 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
   // More than the grid is never read, but where it wraps: there its repetition is.
   const std::size_t reach = how.steps == 0 ? 0 : smem::detail::size_product(how.radius, per_halo);
   const auto halo = static_cast<std::ptrdiff_t>(how.wraps ? reach : std::min(reach, in.rows()));
-  Passes passes(state, in, size, how, parts_of(state, in, halo, how.wraps));
+  Passes passes(state, in, size, how, halo_parts_of(in, halo, how.wraps, how.edges_first));
   passes.begin();
   for (std::size_t done = 0; done < how.steps;) {
     const std::size_t count = std::min(per_halo, how.steps - done);
@@ -331,6 +248,33 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
     done += count;
   }
   passes.end(out);
+}
+
+/// Of the rank that has most rows.
+HaloShape halo_shape_of(const State& state, const Rows& rows, std::size_t steps, std::size_t radius,
+                        bool is_heat) {
+  HaloShape shape{.rows = rows.rows(),
+                  .devices = 0,
+                  .row_cells = static_cast<double>(rows.row_elements()),
+                  .element_bytes = static_cast<double>(rows.type().bytes),
+                  .steps = steps,
+                  .radius = radius,
+                  .is_heat = is_heat,
+                  .between_ranks = state.ranks() > 1,
+                  .exchange_overlaps = !state.cores_are_short()};
+  for (int rank = 0; rank < state.ranks(); ++rank) {
+    const std::size_t own = rows.layout().rows[static_cast<std::size_t>(rank)],
+                      devices = state.devices_of(rank);
+    if (own == 0) continue;
+    shape.devices += std::min(devices, own);
+    shape.own = std::max(shape.own, (own + devices - 1) / devices);
+  }
+  return shape;
+}
+
+bool comes_first(const State& state, const HaloShape& shape, std::size_t per_halo, const Halo& halo) {
+  if (halo.order != HaloOrder::automatic) return halo.order == HaloOrder::edges_first;
+  return halo_cost(shape, per_halo, state.estimate()).edges_first;
 }
 
 void check_grids(const char* operation, const State& state, const Rows& in, const Rows& out,
@@ -374,7 +318,11 @@ void stencil_rows(const Rows& in, Rows& out, const GridSize& size, const Stencil
                              : size.height != 1 ? stencil.radius.y
                                                 : stencil.radius.x;
   const auto check = [&](Signature& signature) {
-    signature.add(steps).add(halo.steps).add(static_cast<int>(stencil.shape)).add(stencil.expression);
+    signature.add(steps)
+        .add(halo.steps)
+        .add(halo.order)
+        .add(static_cast<int>(stencil.shape))
+        .add(stencil.expression);
     signature.add(stencil.radius.x).add(stencil.radius.y).add(stencil.radius.z);
     signature.add(static_cast<int>(boundary)).add(stencil.edges.value);
     for (const double weight : stencil.weights)
@@ -407,9 +355,16 @@ void stencil_rows(const Rows& in, Rows& out, const GridSize& size, const Stencil
       }
       smem::stencil(context, now, to, stencil);
     };
+    const bool wraps = boundary == Boundary::wrap;
+    const HaloShape shape = halo_shape_of(state, in, steps, radius, false);
+    // Halos of the neighbours alone, and no larger than a block may be.
+    const std::size_t most =
+        std::min(shape.own, most_halo_rows(state, in)) / std::max<std::size_t>(radius, 1);
+    const std::size_t per_halo =
+        halo.steps != 0 ? halo.steps
+                        : best_steps_per_halo(shape, state.estimate(), std::max<std::size_t>(most, 1));
     march(state, in, out, size,
-          {"stencil", radius, steps, std::max<std::size_t>(halo.steps, 1), boundary == Boundary::wrap,
-           advance});
+          {"stencil", radius, steps, per_halo, wraps, advance, comes_first(state, shape, per_halo, halo)});
     out.set_has_values();
   });
 }
@@ -425,7 +380,7 @@ void heat_rows(const Rows& in, Rows& out, const GridSize& size, const Heat& heat
         .add(how.wall_value)
         .add(how.dimensions)
         .add(how.steps_per_pass);
-    signature.add(halo.steps);
+    signature.add(halo.steps).add(halo.order);
     check_grids(kOperation, state, in, out, signature);
     if (how.conductivities.buffer != nullptr || how.source.buffer != nullptr) {
       refuse(kOperation, "heat", "one conductivity and no sources", "a grid of them");
@@ -439,9 +394,10 @@ void heat_rows(const Rows& in, Rows& out, const GridSize& size, const Heat& heat
       part.steps = count;
       smem::heat(context, from, to, part);
     };
+    const HaloShape shape = halo_shape_of(state, in, how.steps, 1, true);
     std::size_t per_halo = halo.steps;
     if (per_halo == 0) {
-      per_halo = kHeatStepsPerHalo;
+      per_halo = best_steps_per_halo(shape, state.estimate(), shape.own);
       // Where blocks come from main memory for each exchange: as many steps as cost an eighth more on each
       // side.
       if (exceeds_devices(state, in)) {
@@ -450,7 +406,8 @@ void heat_rows(const Rows& in, Rows& out, const GridSize& size, const Heat& heat
       }
     }
     per_halo = std::min(per_halo, std::max<std::size_t>(most_halo_rows(state, in), 1));
-    march(state, in, out, size, {"heat", 1, how.steps, per_halo, false, advance});
+    march(state, in, out, size,
+          {"heat", 1, how.steps, per_halo, false, advance, comes_first(state, shape, per_halo, halo)});
     out.set_has_values();
   });
 }

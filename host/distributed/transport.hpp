@@ -1,6 +1,8 @@
 /// MPI: the ranks, what they tell each other, and the messages that carry data of StarPU between them.
 #pragma once
 
+#include <smem/opencl.hpp>  // before StarPU's headers, which include an older OpenCL
+
 #include <mpi.h>
 #include <starpu.h>
 

@@ -53,7 +53,7 @@ void check_stencil(const smem::GridSize& size, const std::vector<T>& cells, cons
   for (const d::Layout& layout : test::layouts(slowest(size))) {
     d::Grid<T> in(test::session(), size, layout), out(test::session(), size, layout);
     in.write(cells);
-    d::stencil(in, out, stencil, steps, {steps_per_halo});
+    d::stencil(in, out, stencil, steps, {steps_per_halo, d::HaloOrder::edges_first});
     CHECK(different(out.to_host(), wanted) == 0);
     CHECK(different(in.to_host(), cells) == 0);
   }
@@ -86,6 +86,32 @@ TEST_CASE("stencil: signals, volumes, bytes") {
                               3);
 }
 
+TEST_CASE("stencil and heat: edges first or whole blocks, on large blocks") {
+  const smem::GridSize size{16, 900};
+  const std::vector<float> cells = picture(size);
+  const smem::Stencil stencil = smem::Stencil::star(0.4, {0.1, 0.2}, {0.1, 0.2}, {}, {smem::Boundary::wrap});
+  smem::Array<float> now(one_device(), cells), next(one_device(), smem::Count{cells.size()});
+  const smem::Heat heat{.steps = 10, .dt = 0.2};
+  smem::heat(one_device(), now.grid(size), next.grid(size), heat);
+  const std::vector<float> heated = next.to_host();
+  for (int step = 0; step < 10; ++step) {
+    smem::stencil(one_device(), now.grid(size), next.grid(size), stencil);
+    std::swap(now, next);
+  }
+  const std::vector<float> wanted = now.to_host();
+  d::Grid<float> in(test::session(), size), out(test::session(), size);
+  in.write(cells);
+  for (const d::HaloOrder order :
+       {d::HaloOrder::automatic, d::HaloOrder::edges_first, d::HaloOrder::whole_blocks}) {
+    for (const std::size_t steps : {0, 1, 3}) {
+      d::stencil(in, out, stencil, 10, {steps, order});
+      CHECK(different(out.to_host(), wanted) == 0);
+      d::heat(in, out, heat, {steps, order});
+      CHECK(different(out.to_host(), heated) == 0);
+    }
+  }
+}
+
 TEST_CASE("heat: walls, dimensions, any number of steps a halo") {
   for (const smem::GridSize& size :
        {smem::GridSize{33, 29}, smem::GridSize{500}, smem::GridSize{7, 6, 13}, smem::GridSize{50, 2}}) {
@@ -99,8 +125,8 @@ TEST_CASE("heat: walls, dimensions, any number of steps a halo") {
       for (const d::Layout& layout : test::layouts(slowest(size))) {
         d::Grid<float> in(test::session(), size, layout), out(test::session(), size, layout);
         in.write(cells);
-        for (const std::size_t steps : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
-          d::heat(in, out, heat, {steps});
+        for (const d::Halo& halo : {d::Halo{}, d::Halo{1, d::HaloOrder::edges_first}, d::Halo{4}}) {
+          d::heat(in, out, heat, halo);
           CHECK(different(out.to_host(), wanted) == 0);
         }
       }

@@ -116,6 +116,27 @@ TEST_CASE("gemm: panels of any width, shapes and layouts") {
   check_product<std::int8_t, std::int32_t>(65, 33, 130, {});
 }
 
+TEST_CASE("gemm: every grid of the ranks") {
+  const auto ranks = static_cast<std::size_t>(test::session().ranks());
+  for (std::size_t columns = 1; columns <= ranks; ++columns) {
+    if (ranks % columns != 0) continue;
+    CAPTURE(columns);
+    check_product<float, float>(70, 50, 90, {.grid_columns = columns});
+    check_product<float, float>(70, 50, 90, {.alpha = 2, .beta = -1, .panel = 7, .grid_columns = columns});
+    check_product<float, float>(1, 1, 40, {.grid_columns = columns});     // fewer columns than ranks
+    check_product<float, float>(3, 150, 200, {.grid_columns = columns});  // fewer rows
+    check_product<float, float>(9, 3, 0, {.beta = 2, .grid_columns = columns});
+    check_product<smem::half, float>(65, 33, 40, {.grid_columns = columns});
+    check_product<std::int8_t, std::int32_t>(10, 1100, 30, {.grid_columns = columns});
+  }
+  const d::Session& session = test::session();
+  d::Matrix<float> a(session, 4, 5), b(session, 5, 6), c(session, 4, 6);
+  a.write(std::vector<float>(20));
+  b.write(std::vector<float>(30));
+  CHECK(test::failure_of([&] { d::gemm(a, b, c, {.grid_columns = ranks + 1}); }).argument ==
+        "product.grid_columns");
+}
+
 TEST_CASE("gemm: the same bits in every run") {
   const d::Session& session = test::session();
   const std::size_t m = 70, n = 50, k = 333;

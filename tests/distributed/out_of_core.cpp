@@ -125,14 +125,7 @@ TEST_CASE("out of core: gemm" * doctest::skip(device_bytes() == 0)) {
   d::Matrix<float> left(test::session(), n, n), right(test::session(), n, n), result(test::session(), n, n);
   left.write(a);
   right.write(b);
-  {
-    // A block of A or B comes for up to each of the 22 to 66 panels of B, in bands of C.
-    const Clamp clamp(left.local_elements() * sizeof(float),
-                      24 * static_cast<double>(test::session().ranks()));
-    d::gemm(left, right, result);
-  }
-  // Freivalds: C x = A (B x), in whole numbers that doubles hold.
-  const std::vector<float> c = result.to_host(), x = test::numbers<float>(n, -100, 100, 3);
+  const std::vector<float> x = test::numbers<float>(n, -100, 100, 3);
   const auto times = [n](const std::vector<float>& matrix, const auto& vector) {
     std::vector<double> product(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -141,7 +134,17 @@ TEST_CASE("out of core: gemm" * doctest::skip(device_bytes() == 0)) {
     }
     return product;
   };
-  CHECK(times(c, x) == times(a, times(b, x)));
+  const auto ranks = static_cast<std::size_t>(test::session().ranks());
+  for (std::size_t columns = 1; columns <= ranks; columns += std::max<std::size_t>(ranks - 1, 1)) {
+    CAPTURE(columns);
+    {
+      // A block of A or B comes for up to each of the 22 to 66 panels of B, in bands of C.
+      const Clamp clamp(left.local_elements() * sizeof(float), 24 * static_cast<double>(ranks));
+      d::gemm(left, right, result, {.grid_columns = columns});
+    }
+    // Freivalds: C x = A (B x), in whole numbers that doubles hold.
+    CHECK(times(result.to_host(), x) == times(a, times(b, x)));
+  }
 }
 
 TEST_CASE("out of core: sort" * doctest::skip(device_bytes() == 0)) {

@@ -27,7 +27,8 @@ constexpr std::size_t kMostRanks = 1024;  // of the model
 struct Options {
   std::vector<std::string> operations;
   bool small = false, usual = false, json = false, no_one = false, no_check = false;
-  std::size_t repetitions = 3, ranks = 0, rows = 0, cols = 0, depth = 0, steps = 0, steps_per_halo = 0;
+  std::size_t repetitions = 3, ranks = 0, rows = 0, cols = 0, depth = 0, steps = 0, steps_per_halo = 0,
+              element_bytes = 0;
   std::string file, plot;
   MachineRates rates;
 };
@@ -48,9 +49,28 @@ struct Row {
   const Operation* operation;
   PlanProblem problem;
   double seconds = 0, seconds_of_one = 0, predicted = 0;
+  double compute = 0, exchange = 0;  ///< seconds of each by itself; 0: not measured
+  /// How much of the shorter of both is hidden behind the other one: 1 where the call takes as long as the
+  /// longer one by itself.
+  double overlap() const { return std::max(compute, exchange) / seconds; }
   std::uint64_t sent = 0;
   bool is_checked = false, is_right = true;
 };
+
+/// Seconds of the call without a part of it, the median of some.
+double seconds_without(const Session& session, const Prepared& prepared, Omit what, std::size_t repetitions) {
+  std::vector<double> times;
+  omit(session, what);
+  for (std::size_t i = 0; i < repetitions; ++i) {
+    session.wait();
+    const auto began = std::chrono::steady_clock::now();
+    prepared.call();
+    times.push_back(seconds_since(began));
+  }
+  omit(session, Omit::nothing);
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
 
 /// Seconds of the call, the median of some after one that builds programs; the same on all ranks but for when
 /// a rank begins.
@@ -70,6 +90,11 @@ Row measured(const Session& session, const Operation& operation, const PlanProbl
   row.sent = (sent_bytes(session) - sent) / options.repetitions;
   std::sort(times.begin(), times.end());
   row.seconds = times[times.size() / 2];
+  if (operation.is_oblivious() && session.ranks() > 1) {
+    row.compute = seconds_without(session, prepared, Omit::exchange, options.repetitions);
+    row.exchange = seconds_without(session, prepared, Omit::computation, options.repetitions);
+    prepared.call();  // what is compared
+  }
   if (options.no_one) return row;
   // One device, while the other ranks rest; then the others too, to compare.
   const Context context;
@@ -108,8 +133,10 @@ std::string json_of(const Session& session, const std::vector<Row>& rows, const 
     fmt::format_to(
         std::back_inserter(text),
         "    {{\"operation\": \"{}\", \"case\": \"{}\", \"seconds\": {:.6g}, \"seconds_of_one\": {:.6g}, "
-        "\"predicted\": {:.6g}, \"sent_bytes\": {}, \"right\": {}}}{}\n",
-        r.operation->name, text_of(r.problem), r.seconds, r.seconds_of_one, r.predicted, r.sent,
+        "\"predicted\": {:.6g}, \"sent_bytes\": {}, \"compute_seconds\": {:.6g}, \"exchange_seconds\": "
+        "{:.6g}, \"right\": {}}}{}\n",
+        r.operation->name, text_of(r.problem), r.seconds, r.seconds_of_one, r.predicted, r.sent, r.compute,
+        r.exchange,
         !r.is_checked ? "null"
         : r.is_right  ? "true"
                       : "false",
@@ -134,7 +161,8 @@ PlanProblem problem_of(const Operation& operation, const Options& options, bool 
                                     {&p.cols, options.cols},
                                     {&p.depth, options.depth},
                                     {&p.steps, options.steps},
-                                    {&p.steps_per_halo, options.steps_per_halo}})
+                                    {&p.steps_per_halo, options.steps_per_halo},
+                                    {&p.element_bytes, operation.multiplies() ? options.element_bytes : 0}})
     if (given != 0) *size = given;
   return p;
 }
@@ -163,8 +191,9 @@ int bench(const Options& options) {
   const bool prints = session.rank() == 0;
   if (prints) {
     fmt::print("{} ranks, {} devices: {}\n", session.ranks(), devices, session.devices().front().front());
-    fmt::print("{:<15} {:<22} {:>10} {:>12} {:>10} {:>8} {:>10} {:>10}\n", "operation", "case", "ms", "rate",
-               "one ms", "times", "model ms", "sent MB");
+    fmt::print("{:<15} {:<22} {:>10} {:>15} {:>10} {:>6} {:>10} {:>9} {:>10} {:>11} {:>8}\n", "operation",
+               "case", "ms", "rate", "one ms", "times", "model ms", "sent MB", "compute ms", "exchange ms",
+               "overlap");
     std::fflush(stdout);
   }
   std::vector<Row> rows;
@@ -182,10 +211,14 @@ int bench(const Options& options) {
     if (prints) {
       const std::string rate =
           fmt::format("{:.4g} {}", operation->work(problem) / row.seconds * 1e-9, operation->unit());
-      fmt::print("{:<15} {:<22} {:>10.3f} {:>12} {:>10.3f} {:>8.2f} {:>10.3f} {:>10.3f}\n", operation->name,
+      fmt::print("{:<15} {:<22} {:>10.3f} {:>15} {:>10.3f} {:>6.2f} {:>10.3f} {:>9.2f}", operation->name,
                  text_of(problem), row.seconds * 1e3, rate, row.seconds_of_one * 1e3,
                  row.seconds > 0 ? row.seconds_of_one / row.seconds : 0, row.predicted * 1e3,
                  static_cast<double>(row.sent) * 1e-6);
+      if (row.exchange > 0) {
+        fmt::print(" {:>10.3f} {:>11.3f} {:>8.2f}", row.compute * 1e3, row.exchange * 1e3, row.overlap());
+      }
+      fmt::print("\n");
       std::fflush(stdout);
     }
     rows.push_back(std::move(row));
@@ -193,8 +226,9 @@ int bench(const Options& options) {
   if (prints) {
     fmt::print(
         "one: the same of all data by smem on one device; times: how often faster; model: predicted from the "
-        "rates of "
-        "this run\n");
+        "rates of this run; compute, exchange: the call without messages, and without kernels; overlap: the "
+        "longer "
+        "of both by the call's time\n");
     if (!options.file.empty()) write_file(options.file, json_of(session, rows, rates));
     if (!options.plot.empty()) {
       std::vector<ScalingLine> lines = lines_of(options, rates, small);
@@ -273,9 +307,13 @@ void add_problem(CLI::App* command, Options& options) {
   command->add_option("--cols", options.cols, "Columns")->check(CLI::PositiveNumber);
   command->add_option("--depth", options.depth, "Length of the sums of a product; planes of a grid")
       ->check(CLI::PositiveNumber);
-  command->add_option("--steps", options.steps, "Steps of heat")->check(CLI::PositiveNumber);
   command
-      ->add_option("--steps-per-halo", options.steps_per_halo, "Steps of heat between two exchanges of halos")
+      ->add_option("--element-bytes", options.element_bytes,
+                   "2 or 4: products and attention of halves or floats")
+      ->check(CLI::IsMember({2, 4}));
+  command->add_option("--steps", options.steps, "Steps of heat and of the stencil")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--steps-per-halo", options.steps_per_halo, "Steps between two exchanges of halos")
       ->check(CLI::PositiveNumber);
   command->add_option("--plot", options.plot,
                       "Write strong and weak scaling up to 1024 ranks to this file, as SVG");

@@ -23,7 +23,12 @@ struct Operation {
   std::string_view summary;
   PlanProblem small, usual;                       ///< of benchmarks: for a CPU, and for a GPU
   double work(const PlanProblem& problem) const;  ///< bytes of the data, or operations of a product
-  std::string_view unit() const { return name == "gemm" ? "GFLOP/s" : "GB/s"; }
+  bool multiplies() const { return name == "gemm" || name == "attention"; }
+  std::string_view unit() const { return multiplies() ? "GFLOP/s" : "GB/s"; }
+  /// Whether its work is the same for all values, so that parts of it can be measured.
+  bool is_oblivious() const {
+    return multiplies() || name == "transpose" || name == "stencil" || name == "heat";
+  }
   std::function<Prepared(const Session& session, const PlanProblem& problem)> prepare;
 };
 

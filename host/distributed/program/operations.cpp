@@ -9,6 +9,8 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <type_traits>
 
 namespace smem::distributed::program {
 
@@ -24,7 +26,12 @@ std::vector<T> numbers(size_t first, size_t count, std::uint32_t range) {
   for (size_t i = 0; i < pattern.size(); ++i) {
     std::uint64_t x = ((first + i) % kPeriod + 1) * 0x9e3779b97f4a7c15u;
     x ^= x >> 32;
-    pattern[i] = static_cast<T>(static_cast<std::uint32_t>(x * 0xd6e8feb86659fd93u >> 32) % range);
+    const auto number = static_cast<std::uint32_t>(x * 0xd6e8feb86659fd93u >> 32) % range;
+    if constexpr (std::is_same_v<T, half>) {
+      pattern[i] = half(static_cast<float>(number));
+    } else {
+      pattern[i] = static_cast<T>(number);
+    }
   }
   std::vector<T> all;
   all.reserve(count);
@@ -127,6 +134,33 @@ Prepared gemm_of(const Session& session, const PlanProblem& p) {
           [=](const Context& context) { return c->is_same(context, 1e-5); }};
 }
 
+Prepared product_of(const Session& session, const PlanProblem& p) {
+  return p.element_bytes == 2 ? gemm_of<half>(session, p) : gemm_of<float>(session, p);
+}
+
+constexpr size_t kHeadSize = 64;
+
+template <class T>
+Prepared attention_of(const Session& session, const PlanProblem& p) {
+  const SequenceAttention how{.heads = p.cols / kHeadSize, .key_heads = p.depth / kHeadSize};
+  auto q = data<T>(session, p.rows, p.cols, 3), k = data<T>(session, p.rows, p.depth, 3),
+       v = data<T>(session, p.rows, p.depth, 3), out = data<T>(session, p.rows, p.cols);
+  return {[=] { distributed::attention(q->rows, k->rows, v->rows, out->rows, how); },
+          [=](const Context& context) {
+            const auto heads = [&](Both<T>& of, size_t count) {
+              const HeadsShape shape{1, count, p.rows, kHeadSize};
+              return Heads(of.on(context).buffer()(), scalar_of<T>, shape, tokens_before_heads(shape));
+            };
+            smem::attention(context, heads(*q, how.heads), heads(*k, how.key_heads), heads(*v, how.key_heads),
+                            heads(*out, how.heads));
+          },
+          [=](const Context& context) { return out->is_same(context, sizeof(T) == 2 ? 4e-3 : 1e-5); }};
+}
+
+Prepared sequence_of(const Session& session, const PlanProblem& p) {
+  return p.element_bytes == 2 ? attention_of<half>(session, p) : attention_of<float>(session, p);
+}
+
 Prepared sort_of(const Session& session, const PlanProblem& p) {
   auto in = data<std::uint32_t>(session, p.rows, 1, UINT32_MAX),
        out = data<std::uint32_t>(session, p.rows, 1);
@@ -154,29 +188,50 @@ Prepared top_k_of(const Session& session, const PlanProblem& p) {
           }};
 }
 
-Prepared heat_of(const Session& session, const PlanProblem& p) {
+Prepared grid_of(const Session& session, const PlanProblem& p) {
   const GridSize size = p.depth > 1 ? GridSize{p.cols, p.rows, p.depth} : GridSize{p.cols, p.rows};
   auto in = std::make_shared<Grid<float>>(session, size), out = std::make_shared<Grid<float>>(session, size);
+  const bool is_heat = p.operation == "heat";
   in->write_local(numbers<float>(in->first_row() * in->row_elements(), in->local_elements(), 1000));
   struct One {
     Array<float> before, after;
+    std::optional<Array<float>> between = {};
   };
   auto one = std::make_shared<std::unique_ptr<One>>();
   const smem::Heat heat{.steps = p.steps, .dt = 0.1};
-  return {[=] { distributed::heat(*in, *out, heat, {.steps = p.steps_per_halo}); },
-          [=](const Context& context) {
-            if (!*one) {
-              *one = std::make_unique<One>(
-                  One{{context, numbers<float>(0, in->elements(), 1000)}, {context, Count{in->elements()}}});
-            }
-            smem::heat(context, (*one)->before.grid(size), (*one)->after.grid(size), heat);
-          },
-          [=](const Context&) {
-            const std::vector<float> here = out->read_local(), all = (*one)->after.to_host();
-            return std::equal(
-                here.begin(), here.end(),
-                all.begin() + static_cast<std::ptrdiff_t>(out->first_row() * out->row_elements()));
-          }};
+  const smem::Stencil stencil = p.depth > 1 ? smem::Stencil::star(0.4, {0.1, 0.1}, {0.1, 0.1}, {0.1, 0.1})
+                                            : smem::Stencil::star(0.4, {0.15, 0.15}, {0.15, 0.15});
+  return {
+      [=] {
+        if (is_heat) {
+          distributed::heat(*in, *out, heat, {.steps = p.steps_per_halo});
+        } else {
+          distributed::stencil(*in, *out, stencil, p.steps, {.steps = p.steps_per_halo});
+        }
+      },
+      [=](const Context& context) {
+        if (!*one) {
+          *one = std::make_unique<One>(
+              One{{context, numbers<float>(0, in->elements(), 1000)}, {context, Count{in->elements()}}});
+        }
+        if (is_heat) {
+          smem::heat(context, (*one)->before.grid(size), (*one)->after.grid(size), heat);
+          return;
+        }
+        if (p.steps > 1 && !(*one)->between) (*one)->between.emplace(context, Count{in->elements()});
+        for (size_t step = 0; step < p.steps; ++step) {
+          // The last step writes `after`.
+          const bool to_after = (p.steps - step) % 2 == 1;
+          const Array<float>& from = step == 0 ? (*one)->before : to_after ? *(*one)->between : (*one)->after;
+          const Array<float>& to = to_after ? (*one)->after : *(*one)->between;
+          smem::stencil(context, from.grid(size), to.grid(size), stencil);
+        }
+      },
+      [=](const Context&) {
+        const std::vector<float> here = out->read_local(), all = (*one)->after.to_host();
+        return std::equal(here.begin(), here.end(),
+                          all.begin() + static_cast<std::ptrdiff_t>(out->first_row() * out->row_elements()));
+      }};
 }
 
 PlanProblem problem(std::string name, size_t rows, size_t cols = 1, size_t depth = 1, size_t bytes = 4,
@@ -194,6 +249,8 @@ PlanProblem problem(std::string name, size_t rows, size_t cols = 1, size_t depth
 double Operation::work(const PlanProblem& p) const {
   const double elements =
       static_cast<double>(p.rows) * static_cast<double>(p.cols) * static_cast<double>(p.depth);
+  if (name == "attention")
+    return 4 * static_cast<double>(p.rows) * static_cast<double>(p.rows) * static_cast<double>(p.cols);
   return name == "gemm" ? 2 * elements : elements * static_cast<double>(p.element_bytes * p.steps);
 }
 
@@ -207,12 +264,16 @@ const std::vector<Operation>& operations() {
        problem("histogram", 2 * kGi, 1, 1, 1), histogram_of},
       {"transpose", "A matrix, by tiles that are exchanged", problem("transpose", 1536, 1536),
        problem("transpose", 32768, 32768), transpose_of},
-      {"gemm", "A product, panels of B going round", problem("gemm", 512, 512, 512),
-       problem("gemm", 16384, 16384, 16384), gemm_of<float>},
+      {"gemm", "A product, panels going round a grid of ranks", problem("gemm", 512, 512, 512),
+       problem("gemm", 16384, 16384, 16384), product_of},
       {"sort", "Keys, by splitters among samples", problem("sort", kMi), problem("sort", kGi), sort_of},
       {"top_k", "The 1024 greatest numbers", problem("top_k", 4 * kMi), problem("top_k", kGi), top_k_of},
+      {"attention", "Attention, heads of 64 elements, keys and values on all ranks",
+       problem("attention", 1024, 512, 128), problem("attention", 65536, 2048, 512, 2), sequence_of},
+      {"stencil", "Steps of a stencil, halos every few steps", problem("stencil", 1024, 1024, 1, 4, 20),
+       problem("stencil", 1024, 1024, 1024, 4, 20), grid_of},
       {"heat", "Heat in a grid, halos every few steps", problem("heat", 512, 512, 1, 4, 200),
-       problem("heat", 1024, 1024, 1024, 4, 200), heat_of},
+       problem("heat", 1024, 1024, 1024, 4, 200), grid_of},
   };
   return all;
 }

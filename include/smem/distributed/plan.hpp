@@ -27,13 +27,14 @@ struct MachineRates {
 
 /// Sizes of a distributed call.
 struct PlanProblem {
-  std::string operation;            ///< "gemm", "transpose", "sort", ...
-  std::size_t rows = 1;             ///< elements of vectors; m of products
-  std::size_t cols = 1;             ///< n of products
-  std::size_t depth = 1;            ///< k of products; planes of grids
-  std::size_t element_bytes = 4;    ///< of an element
-  std::size_t steps = 1;            ///< of heat
-  std::size_t steps_per_halo = 12;  ///< of heat
+  std::string operation;           ///< "gemm", "transpose", "sort", ...
+  std::size_t rows = 1;            ///< elements of vectors; m of products; tokens of attention
+  std::size_t cols = 1;            ///< n of products; elements of all heads of a query of attention
+  std::size_t depth = 1;           ///< k of products; planes of grids; elements of all heads of a key
+  std::size_t element_bytes = 4;   ///< of an element
+  std::size_t steps = 1;           ///< of heat and stencils
+  std::size_t steps_per_halo = 0;  ///< of heat and stencils; 0: those that take least
+  std::size_t radius = 1;          ///< of stencils, along the axis that is divided
   /// The same for a machine that is so many times larger: the problem of weak scaling.
   SMEM_DISTRIBUTED_API PlanProblem grown(std::size_t ranks) const;
 };
@@ -89,6 +90,17 @@ SMEM_DISTRIBUTED_API MachineRates measure_machine(const Session& session);
 
 /// Bytes that this rank has sent so far, without collectives of few bytes.
 SMEM_DISTRIBUTED_API std::uint64_t sent_bytes(const Session& session);
+
+/// A part of calls that can be left out, to measure the other part by itself.
+enum class Omit {
+  nothing,
+  computation,  ///< kernels of operations: tasks copy and send what happens to be there
+  exchange      ///< messages between ranks: data of others is what happens to be there
+};
+
+/// Calls after it leave out a part, and their results are wrong. For measurements of operations whose work
+/// does not depend on values: gemm, transpose, attention, stencil and heat. Every rank has to call it.
+SMEM_DISTRIBUTED_API void omit(const Session& session, Omit what);
 
 /// In words: phases, what they exchange, what is hidden.
 SMEM_DISTRIBUTED_API std::string explain(const DistributedPlan& plan, const MachineRates& rates);

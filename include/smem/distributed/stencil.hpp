@@ -9,12 +9,21 @@
 
 namespace smem::distributed {
 
+/// The order in which a block's rows are computed.
+enum class HaloOrder {
+  automatic,    ///< the one that takes less by a model of the devices' facts
+  edges_first,  ///< rows beside neighbours first, which travel while the others are computed; more in all
+  whole_blocks  ///< all at once; then halos travel
+};
+
 /// How often neighbours exchange halos.
 struct Halo {
   /// Steps that are made between two exchanges, with halos of so many times the stencil's radius, of which
-  /// some rows are computed twice: fewer and larger messages. 0: 1 for stencils; for heat 12, or up to 64
-  /// where the grid does not lie in the devices' memory, and fewer where there are fewer steps.
+  /// some rows are computed twice: fewer and larger messages. 0: as many as take least by a model of the
+  /// devices' facts, at most 48; of heat up to 64 where the grid does not lie in the devices' memory. Fewer
+  /// where there are fewer steps.
   std::size_t steps = 0;
+  HaloOrder order = HaloOrder::automatic;  ///< where blocks are large enough to be divided
 };
 
 namespace detail {
