@@ -203,29 +203,29 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
   local float weights[TILE_M * TILE_N] __attribute__((aligned(64)));
   local float sums[TILE_M * SUMS] __attribute__((aligned(64)));
   local float largest[TILE_M], total[TILE_M];
-  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
+  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
   if (at.rows == 0) return;  // no barrier follows
   const uint blocks = (at.rows + BLOCK_M - 1) / BLOCK_M;
 
   for (uint r = 0; r < blocks * BLOCK_M; ++r) {
-    const uint row = at.row + min(r, at.rows - 1);
-    load_query(q_tile + r * HEAD_SIZE, q + ROW_PLACE(at, row, q), scale);
-    largest[r] = FIRST_LARGEST(at, row);
+    const uint row = row_or_last(&at, r);
+    load_query(q_tile + r * HEAD_SIZE, q + row_place(&a, &at, row, &a.of_q), scale);
+    largest[r] = first_largest(&a, &at, row);
     total[r] = first_sum(largest[r], largest[r]);
     for (uint c = 0; c < SUMS; ++c) sums[r * SUMS + c] = 0;
   }
 
-  const int all_end = end_seen(own_key(&at, (at.row + at.rows - 1) / group), at.keys, right);
-  const int all_first = first_seen(own_key(&at, at.row / group), left);
-  for (int t = next_tile(-TILE_N, TILE_N, all_first, sinks); t < all_end; t = next_tile(t, TILE_N, all_first, sinks)) {
-    const int keys_here = min(TILE_N, all_end - t);
+  const key_window window = window_of_tile(&a, &at);
+  for (int t = next_tile(-TILE_N, TILE_N, window.first, sinks); t < window.end; t = next_tile(t, TILE_N, window.first, sinks)) {
+    const int keys_here = min(TILE_N, window.end - t);
     for (int first = 0; first < keys_here; first += BLOCK_N) {
       ulong places[BLOCK_N];
       const uint wide = min(BLOCK_N, keys_here - first);
-      for (uint j = 0; j < wide; ++j) places[j] = KEY_PLACE(at, t + first + j, k);
+      for (uint j = 0; j < wide; ++j) places[j] = key_place(&a, &at, t + first + j, &a.of_k);
       pack_keys(k_tile + first * HEAD_SIZE, k, places, wide);
     }
-    for (int j = 0; j < keys_here; ++j) pack_value(v_tile + j * BLOCK_N, v + KEY_PLACE(at, (uint)(t + j), v));
+    for (int j = 0; j < keys_here; ++j) pack_value(v_tile + j * BLOCK_N, v + key_place(&a, &at, (uint)(t + j), &a.of_v));
 
     for (uint block = 0; block < blocks; ++block) {
       const uint first_row = block * BLOCK_M, last_row = at.row + min(first_row + BLOCK_M, at.rows) - 1;
@@ -235,14 +235,14 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
       for (int first = 0; first < count; first += BLOCK_N)
         multiply_block(products + first, TILE_N, q_tile + first_row * HEAD_SIZE, HEAD_SIZE, k_tile + first * HEAD_SIZE, HEAD_SIZE, 0);
       for (uint r = first_row; r < first_row + BLOCK_M; ++r) {
-        const uint row = at.row + min(r, at.rows - 1);
+        const uint row = row_or_last(&at, r);
         const int own = own_key(&at, row / group);
         row_limits seen;
         seen.own = own - t, seen.first = first_seen(own, left) - t, seen.end = end_seen(own, at.keys, right) - t, seen.sinks = sinks - t;
-        seen.cap = cap, seen.slope = SLOPES ? LOG2_E * OF_HEAD(at, row, slopes) : 0;
+        seen.cap = cap, seen.slope = LOG2_E * slope_of(&a, &at, row);
         local float* logits = weights + r * TILE_N;
         const float before = largest[r];
-        const float most = fmax(before, finish_logits(logits, count, &seen, bias + BIAS_PLACE(at, row) + t));
+        const float most = fmax(before, finish_logits(logits, count, &seen, biases_of(&a, &at, row) + t));
         const float shift = shift_of(most);
         const float more = make_weights(logits, count, shift);
         if (most != before) {
@@ -260,7 +260,7 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
 
   for (uint r = 0; r < at.rows; ++r) {
     multiply_row(sums + r * SUMS, share_of(total[r]));
-    store_run(out, ROW_PLACE(at, at.row + r, out), sums + r * SUMS, VALUE_SIZE);
-    if (LSE) lse[LSE_PLACE(at, at.row + r)] = lse_of(largest[r], total[r]);
+    store_run(out, row_place(&a, &at, at.row + r, &a.of_out), sums + r * SUMS, VALUE_SIZE);
+    if (LSE) lse[lse_place(&a, &at, at.row + r)] = lse_of(largest[r], total[r]);
   }
 }

@@ -90,56 +90,85 @@ static inline packed_vector widen(raw_pack raw) {
 }
 #include "attention/split.clh"
 
-// Where the keys of the work-item's team are, of the turn that begins with number t of those that are seen.
+// Where the keys of a team are, of a turn.
+typedef struct {
+  uint tokens[KEYS_EACH];
 #if PAGED
-#define LOCATE_KEYS(t)                                                                                            \
-  UNROLLED                                                                                                        \
-  for (uint e = 0; e < KEYS_EACH; ++e) {                                                                          \
-    const uint j = key_at(&seen, min((t) + e * TEAMS + team, to - 1));                                            \
-    pages_here[e] = min(table[table_offset + at.sequence * table_pitch + j / page_size], pages - 1);              \
-    tokens[e] = j % page_size;                                                                                    \
-  }
-#define VECTOR_PLACE(e, view) (view##_offset + pages_here[e] * view##_batch + at.head * view##_head + tokens[e] * view##_token)
-#else
-#define LOCATE_KEYS(t)                     \
-  UNROLLED                                 \
-  for (uint e = 0; e < KEYS_EACH; ++e) tokens[e] = at.first_key + key_at(&seen, min((t) + e * TEAMS + team, to - 1));
-#define VECTOR_PLACE(e, view) (view##_offset + at.sequence * view##_batch + at.head * view##_head + tokens[e] * view##_token)
+  uint pages[KEYS_EACH];
 #endif
+} key_places;
+// Of the turn that begins with number t of the keys that are seen.
+GROUP_FUNCTION void locate_keys(key_places* places, uint t, const split_piece* piece, UNUSED const attention_arguments* a, uint team) {
+  UNROLLED
+  for (uint e = 0; e < KEYS_EACH; ++e) {
+    const uint j = key_at(&piece->tile.seen, min(t + e * TEAMS + team, piece->to - 1));
+#if PAGED
+    places->pages[e] = min(a->table[a->table_offset + piece->tile.at.sequence * a->table_pitch + j / a->page_size], a->pages - 1);
+    places->tokens[e] = j % a->page_size;
+#else
+    places->tokens[e] = piece->tile.at.first_key + j;
+#endif
+  }
+}
+GROUP_FUNCTION ulong vector_place(const key_places* places, uint e, const place* at, const vector_layout* of) {
+#if PAGED
+  const uint batch = places->pages[e];
+#else
+  const uint batch = at->sequence;
+#endif
+  return of->offset + batch * of->batch + at->head * of->head + places->tokens[e] * of->token;
+}
+
 #if STAGES
-// Starts the copies of the work-item's packs of them, of the turn that begins with t, to where it alone reads them; zeros behind the last key.
-#define PACK_PLACE(stage, n) ((((stage) * KEYS_EACH * (K_STEPS + V_STEPS)) + (n)) * GROUP + item)
-#define START_VECTORS(stage, first, steps, size, view, t)                                              \
-  UNROLLED                                                                                             \
-  for (uint e = 0; e < KEYS_EACH; ++e) {                                                               \
-    const ulong vector = VECTOR_PLACE(e, view);                                                        \
-    UNROLLED                                                                                           \
-    for (uint x = 0; x < (steps); ++x) {                                                               \
-      const uint d = (x * TEAM + lane) * PACK;                                                         \
-      copy_16(local_address(packs + PACK_PLACE(stage, first + e * (steps) + x)), view + vector + d,    \
-              (t) + e * TEAMS + team < to && d < (size) ? 16 : 0);                                     \
-    }                                                                                                  \
+#define PACKS_OF_STAGE (KEYS_EACH * (K_STEPS + V_STEPS))  // of a work-item; those of the group's work-items alternate
+#define PACK_BYTES (GROUP * 16)                           // from one pack of a work-item to its next
+// Starts the copies of the work-item's packs of keys or values to local memory from `to` on, where it alone reads them.
+GROUP_FUNCTION void start_vectors(uint to, const uint steps, const uint size, global const ELEMENT* vectors, const vector_layout* of,
+                                  const key_places* places, uint t, const split_piece* piece, uint team, uint lane) {
+  UNROLLED
+  for (uint e = 0; e < KEYS_EACH; ++e) {
+    const ulong vector = vector_place(places, e, &piece->tile.at, of);
+    UNROLLED
+    for (uint x = 0; x < steps; ++x) {
+      const uint d = (x * TEAM + lane) * PACK;
+      copy_16(to + (e * steps + x) * PACK_BYTES, vectors + vector + d, t + e * TEAMS + team < piece->to && d < size ? 16 : 0);
+    }
   }
-#define START_TURN(stage, t)                                                            \
-  {                                                                                     \
-    START_VECTORS(stage, 0, K_STEPS, HEAD_SIZE, k, t)                                   \
-    START_VECTORS(stage, KEYS_EACH * K_STEPS, V_STEPS, VALUE_SIZE, v, t)                \
-    end_copies();                                                                       \
-  }
-#define READ_VECTORS(to_packs, stage, first, steps)                                     \
-  UNROLLED                                                                              \
-  for (uint n = 0; n < KEYS_EACH * (steps); ++n) to_packs[n / (steps)][n % (steps)] = packs[PACK_PLACE(stage, first + n)];
+}
+// Those of the turn that begins with t, to a stage; zeros behind the last key. `mine`: where the work-item's packs begin.
+GROUP_FUNCTION void start_turn(uint mine, uint stage, const key_places* places, uint t, const split_piece* piece, const attention_arguments* a,
+                               uint team, uint lane) {
+  const uint to = mine + stage * (PACKS_OF_STAGE * PACK_BYTES);
+  start_vectors(to, K_STEPS, HEAD_SIZE, a->k, &a->of_k, places, t, piece, team, lane);
+  start_vectors(to + KEYS_EACH * K_STEPS * PACK_BYTES, V_STEPS, VALUE_SIZE, a->v, &a->of_v, places, t, piece, team, lane);
+  end_copies();
+}
+// Reads the work-item's packs from pack `first` of a stage on. `packs`: of all stages, the work-item's first one.
+GROUP_FUNCTION void read_vectors(raw_pack* to, local const raw_pack* packs, uint stage, const uint first, const uint steps) {
+  UNROLLED
+  for (uint n = 0; n < KEYS_EACH * steps; ++n) to[n] = packs[stage * (PACKS_OF_STAGE * GROUP) + (first + n) * GROUP];
+}
 #else
-// Loads the work-item's packs of them; behind the last key that one again, without branches. Packs behind the last element are others.
-#define LOAD_VECTORS(to_packs, steps, size, view)                                             \
-  UNROLLED                                                                                    \
-  for (uint e = 0; e < KEYS_EACH; ++e) {                                                      \
-    const ulong vector = VECTOR_PLACE(e, view);                                               \
-    UNROLLED                                                                                  \
-    for (uint x = 0; x < (steps); ++x)                                                        \
-      to_packs[e][x] = *(global const raw_pack*)(view + vector + min((x * TEAM + lane) * PACK, (size) - PACK + 0u)); \
+// Loads the work-item's packs of keys or values; behind the last key that one again, without branches. Packs behind the last element are others.
+GROUP_FUNCTION void load_vectors(raw_pack* to, const uint steps, const uint size, global const ELEMENT* vectors, const vector_layout* of,
+                                 const key_places* places, const place* at, uint lane) {
+  UNROLLED
+  for (uint e = 0; e < KEYS_EACH; ++e) {
+    const ulong vector = vector_place(places, e, at, of);
+    UNROLLED
+    for (uint x = 0; x < steps; ++x) to[e * steps + x] = *(global const raw_pack*)(vectors + vector + min((x * TEAM + lane) * PACK, size - PACK + 0u));
   }
+}
 #endif
+
+// Loads the queries of a tile; behind its last row that one again.
+GROUP_FUNCTION void load_queries(local float* rows, const place* at, const attention_arguments* a, uint item) {
+  for (uint n = item; n < ROWS * K_STEPS * TEAM * PACK; n += GROUP) {
+    const uint d = n % (K_STEPS * TEAM * PACK), r = n / (K_STEPS * TEAM * PACK);
+    const ulong row = row_place(a, at, row_or_last(at, r), &a->of_q);
+    rows[Q_PLACE(r, d / (TEAM * PACK), d / PACK % TEAM, d % PACK)] = d < HEAD_SIZE ? load_value(a->q, row + d) : 0;
+  }
+}
 
 // Multiplies the work-item's packs of keys and rows.
 GROUP_FUNCTION void multiply_keys(float products[KEYS_EACH][ROWS], const raw_pack keys_here[KEYS_EACH][K_STEPS], local const float* rows, uint lane) {
@@ -181,6 +210,26 @@ GROUP_FUNCTION void sum_parts(float* product, local const float* parts, uint i) 
   *product = (sum.s0 + sum.s1) + (sum.s2 + sum.s3);
 }
 
+// Logits of the team's keys of the turn that begins with t, of all rows. `row`: the one whose logits the work-item makes. A collective function.
+GROUP_FUNCTION void make_logits(local float* logits, local float* parts, float products[KEYS_EACH][ROWS], uint t, const logit_row* row,
+                                const split_piece* piece, const attention_arguments* a, uint team, uint lane) {
+  UNROLLED
+  for (uint i = 0; i < LOGITS; ++i) parts[i * PART_STRIDE + lane] = products[i / ROWS][i % ROWS];
+  TEAM_BARRIER();
+  for (uint i = lane; i < LOGITS; i += TEAM) {
+    const uint number = t + i / ROWS * TEAMS + team;
+    const int j = (int)key_at(&piece->tile.seen, number);
+    float x;
+    sum_parts(&x, parts, i);
+    if (number >= piece->to || is_hidden(row, j, a))
+      x = -INFINITY;
+    else
+      x = logit_of(x, j, row, a);
+    logits[i] = x;
+  }
+  TEAM_BARRIER();
+}
+
 // Takes the values of KEYS_EACH keys, whose logits are `logits`, into the sums of all rows: of those before `to`.
 GROUP_FUNCTION void add_values(packed_vector sums[ROWS][V_STEPS], float* largest, float* total, local const float* logits,
                                const raw_pack values[KEYS_EACH][V_STEPS], uint t, uint team, uint to) {
@@ -217,38 +266,70 @@ GROUP_FUNCTION void add_values(packed_vector sums[ROWS][V_STEPS], float* largest
     }
 }
 
+// Combines the sums of all teams of the group, whose statistics are in largest_of_teams and total_of_teams, and writes results, or where other
+// groups have keys of the tile partial sums to the group's slot. A collective function: it has barriers. `parts`: local memory.
+GROUP_FUNCTION void combine_teams(packed_vector sums[ROWS][V_STEPS], const float* largest, local const float* largest_of_teams,
+                                  local const float* total_of_teams, local float* parts, const tile_groups* groups, const place* at,
+                                  const split_arguments* a, uint item) {
+  const uint team = item / TEAM, lane = item % TEAM;
+  global float* const slot = slot_of_group(groups, a);
+  UNROLLED
+  for (uint r = 0; r < ROWS; ++r) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float most = -INFINITY, total = 0;
+    for (uint i = 0; i < TEAMS; ++i) most = fmax(most, largest_of_teams[i * ROWS + r]);
+    const float shift = shift_of(most), my_factor = exp2(largest[r] - shift);
+    for (uint i = 0; i < TEAMS; ++i) total += exp2(largest_of_teams[i * ROWS + r] - shift) * total_of_teams[i * ROWS + r];
+    UNROLLED
+    for (uint x = 0; x < V_STEPS; ++x) {
+      pack part;
+      part.all = sums[r][x] * my_factor;
+      UNROLLED
+      for (uint e = 0; e < PACK; ++e) parts[team * V_WIDTH + (x * TEAM + lane) * PACK + e] = part.each[e];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint c = item; c < VALUE_SIZE; c += GROUP) {
+      float sum = 0;
+      for (uint i = 0; i < TEAMS; ++i) sum += parts[i * V_WIDTH + c];
+      if (groups->count > 1)
+        slot[r * V_SLOT + c] = sum;
+      else if (r < at->rows)
+        write_row(&a->of_all, at, r, c, 1, sum, most, total);
+    }
+    if (groups->count > 1 && item == 0) slot[ROWS * V_SLOT + 2 * r] = most, slot[ROWS * V_SLOT + 2 * r + 1] = total;
+  }
+}
+
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_split_keys(SPLIT_ARGUMENTS) {
   local float rows_here[Q_ROOM] __attribute__((aligned(16)));
   local float parts[ROOM] __attribute__((aligned(16)));
   local float logits[TEAMS * LOGITS] __attribute__((aligned(16)));
 #if STAGES
-  local raw_pack packs[STAGES * KEYS_EACH * (K_STEPS + V_STEPS) * GROUP] __attribute__((aligned(16)));
+  local raw_pack packs[STAGES * PACKS_OF_STAGE * GROUP] __attribute__((aligned(16)));
 #endif
   local float largest_of_teams[TEAMS * ROWS], total_of_teams[TEAMS * ROWS];
-#if RAGGED || KEY_LENGTHS
-  local uint counts[GROUP];
-#endif
+  COUNTS_OF_SEQUENCES
 #if ONE_LAUNCH
   local uint is_last;
 #endif
+  const split_arguments all = SPLIT_ALL_ARGUMENTS;
+  const attention_arguments* const a = &all.of_all;
   const uint item = get_local_id(0), team = item / TEAM, lane = item % TEAM;
-  local float* const my_parts = parts + team * TEAM_STRIDE;
-  local float* const my_logits = logits + team * LOGITS;
-  uint all = 0, groups = 0, begin = 0, end = 0, s = 0, before = 0;
-  FIND_WORK(false)
+  local float *const my_parts = parts + team * TEAM_STRIDE, *const my_logits = logits + team * LOGITS;
+#if STAGES
+  local raw_pack* const my_packs = packs + item;
+#endif
+  sequence_place in;
+  const work_range work = find_work(&in, &all, counts, false, item);
 
-  uint next = begin;
-  while (next < end) {  // uniform in the group
-    SKIP_SEQUENCES(next)
-    FIND_TILE(next)
-    const uint stop = min(end, end_chunk);
-    const uint from = (next - first_chunk) * chunk, to = min((stop - first_chunk) * chunk, seen.count);
+  uint next = work.begin;
+  while (next < work.end) {  // uniform in the group
+    const split_piece piece = find_piece(&in, next, &work, &all);
+    const place* const at = &piece.tile.at;
     // The row whose logits the work-item makes of the team's products.
-    const uint my_row = at.row + min(lane % ROWS, at.rows - 1);
-    const int own = own_key(&at, my_row / group), own_first = first_seen(own, left), own_end = end_seen(own, at.keys, right);
-    const float slope = SLOPES ? OF_HEAD(at, my_row, slopes) : 0;
-    global const bias_element* const biases = bias + BIAS_PLACE(at, my_row);
+    const uint my_row = row_or_last(at, lane % ROWS);
+    const logit_row row = logit_row_of(a, at, my_row, own_key(at, my_row / group));
 
     float largest[ROWS], total[ROWS];
     packed_vector sums[ROWS][V_STEPS];
@@ -260,120 +341,60 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
       for (uint x = 0; x < V_STEPS; ++x) sums[r][x] = 0;
     }
     raw_pack k_packs[KEYS_EACH][K_STEPS], v_packs[KEYS_EACH][V_STEPS];
-    uint tokens[KEYS_EACH];
-#if PAGED
-    uint pages_here[KEYS_EACH];
-#endif
-    if (from < to) {
-      LOCATE_KEYS(from)
+    key_places places;
+    if (piece.from < piece.to) {
+      locate_keys(&places, piece.from, &piece, a, team);
 #if STAGES
       for (uint i = 0; i + 1 < STAGES; ++i) {
-        START_TURN(i, from + i * TURN)
-        LOCATE_KEYS(from + (i + 1) * TURN)
+        start_turn(local_address(my_packs), i, &places, piece.from + i * TURN, &piece, a, team, lane);
+        locate_keys(&places, piece.from + (i + 1) * TURN, &piece, a, team);
       }
 #else
-      LOAD_VECTORS(k_packs, K_STEPS, HEAD_SIZE, k)
+      load_vectors(k_packs[0], K_STEPS, HEAD_SIZE, k, &a->of_k, &places, at, lane);
 #endif
     }
-    for (uint n = item; n < ROWS * K_STEPS * TEAM * PACK; n += GROUP) {
-      const uint d = n % (K_STEPS * TEAM * PACK), r = n / (K_STEPS * TEAM * PACK);
-      const ulong row = ROW_PLACE(at, at.row + min(r, at.rows - 1), q);
-      rows_here[Q_PLACE(r, d / (TEAM * PACK), d / PACK % TEAM, d % PACK)] = d < HEAD_SIZE ? load_value(q, row + d) : 0;
-    }
+    load_queries(rows_here, at, a, item);
     barrier(CLK_LOCAL_MEM_FENCE);
 
     UNUSED uint stage = 0;
-    for (uint t = from; t < to; t += TURN) {
+    for (uint t = piece.from; t < piece.to; t += TURN) {
 #if STAGES
       WAIT_COPIES(STAGES - 2);
       const uint free_stage = stage == 0 ? STAGES - 1 : stage - 1;
-      START_TURN(free_stage, t + (STAGES - 1) * TURN)
-      LOCATE_KEYS(t + STAGES * TURN)
-      READ_VECTORS(k_packs, stage, 0, K_STEPS)
+      start_turn(local_address(my_packs), free_stage, &places, t + (STAGES - 1) * TURN, &piece, a, team, lane);
+      locate_keys(&places, t + STAGES * TURN, &piece, a, team);
+      read_vectors(k_packs[0], my_packs, stage, 0, K_STEPS);
 #else
-      LOAD_VECTORS(v_packs, V_STEPS, VALUE_SIZE, v)
-      LOCATE_KEYS(t + TURN)
+      load_vectors(v_packs[0], V_STEPS, VALUE_SIZE, v, &a->of_v, &places, at, lane);
+      locate_keys(&places, t + TURN, &piece, a, team);
 #endif
       float products[KEYS_EACH][ROWS];
       multiply_keys(products, k_packs, rows_here, lane);
 #if !STAGES
-      LOAD_VECTORS(k_packs, K_STEPS, HEAD_SIZE, k)
+      load_vectors(k_packs[0], K_STEPS, HEAD_SIZE, k, &a->of_k, &places, at, lane);
 #endif
-      UNROLLED
-      for (uint i = 0; i < LOGITS; ++i) my_parts[i * PART_STRIDE + lane] = products[i / ROWS][i % ROWS];
-      TEAM_BARRIER();
-      for (uint i = lane; i < LOGITS; i += TEAM) {
-        const uint number = t + i / ROWS * TEAMS + team;
-        const int j = (int)key_at(&seen, number);
-        float x;
-        sum_parts(&x, my_parts, i);
-        if (number >= to || is_hidden(j, own_first, own_end, sinks))
-          x = -INFINITY;
-        else
-          x = logit_of(x, j, own, scale, cap, slope, biases);
-        my_logits[i] = x;
-      }
-      TEAM_BARRIER();
+      make_logits(my_logits, my_parts, products, t, &row, &piece, a, team, lane);
 #if STAGES
-      READ_VECTORS(v_packs, stage, KEYS_EACH * K_STEPS, V_STEPS)
+      read_vectors(v_packs[0], my_packs, stage, KEYS_EACH * K_STEPS, V_STEPS);
       stage = stage + 1 == STAGES ? 0 : stage + 1;
 #endif
-      add_values(sums, largest, total, my_logits, v_packs, t, team, to);
+      add_values(sums, largest, total, my_logits, v_packs, t, team, piece.to);
     }
 #if STAGES
     WAIT_COPIES(0);  // before others go to the same places
 #endif
 
-    // All teams together.
     if (lane == 0) {
       UNROLLED
-      for (uint r = 0; r < ROWS; ++r) {
-        largest_of_teams[team * ROWS + r] = largest[r];
-        total_of_teams[team * ROWS + r] = total[r];
-      }
+      for (uint r = 0; r < ROWS; ++r) largest_of_teams[team * ROWS + r] = largest[r], total_of_teams[team * ROWS + r] = total[r];
     }
-    const uint first_group = group_of_chunk(first_chunk, all, groups);
-    const uint groups_here = group_of_chunk(end_chunk - 1, all, groups) - first_group + 1;
-    global float* const slot = slots + (2 * get_group_id(0) + (get_group_id(0) == first_group)) * SLOT;
-    UNROLLED
-    for (uint r = 0; r < ROWS; ++r) {
-      barrier(CLK_LOCAL_MEM_FENCE);
-      float most = -INFINITY, all_total = 0;
-      for (uint i = 0; i < TEAMS; ++i) most = fmax(most, largest_of_teams[i * ROWS + r]);
-      const float shift = shift_of(most), my_factor = exp2(largest[r] - shift);
-      for (uint i = 0; i < TEAMS; ++i) all_total += exp2(largest_of_teams[i * ROWS + r] - shift) * total_of_teams[i * ROWS + r];
-      UNROLLED
-      for (uint x = 0; x < V_STEPS; ++x) {
-        pack part;
-        part.all = sums[r][x] * my_factor;
-        UNROLLED
-        for (uint e = 0; e < PACK; ++e) parts[team * V_WIDTH + (x * TEAM + lane) * PACK + e] = part.each[e];
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-      for (uint c = item; c < VALUE_SIZE; c += GROUP) {
-        float sum[1] = {0};
-        for (uint i = 0; i < TEAMS; ++i) sum[0] += parts[i * V_WIDTH + c];
-        if (groups_here > 1)
-          slot[r * V_SLOT + c] = sum[0];
-        else if (r < at.rows)
-          WRITE_ROW(r, c, 1, sum, most, all_total)
-      }
-      if (groups_here > 1 && item == 0) slot[ROWS * V_SLOT + 2 * r] = most, slot[ROWS * V_SLOT + 2 * r + 1] = all_total;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // before local memory is overwritten; the slot is complete
+    const tile_groups groups = groups_of_tile(&piece.tile, &work);
+    combine_teams(sums, largest, largest_of_teams, total_of_teams, parts, &groups, at, &all, item);
 #if ONE_LAUNCH
-    if (groups_here > 1) {  // uniform in the group
-      if (item == 0) is_last = hand_over(counters + first_group) == groups_here - 1;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      if (is_last) {  // uniform in the group
-        take_over();
-        COMBINE(first_group, groups_here)
-        if (item == 0) counters[first_group] = 0;  // ready for the next launch
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);  // before is_last is overwritten
-    }
+    combine_if_last(&groups, &piece.tile, &all, &is_last, item);
 #endif
-    next = stop;
+    barrier(CLK_LOCAL_MEM_FENCE);  // before local memory is overwritten
+    next = piece.stop;
   }
 }
 
@@ -381,16 +402,15 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
 // Combines the tile that began in the group of this number, and was continued in others.
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_combine(SPLIT_ARGUMENTS) {
-#if RAGGED || KEY_LENGTHS
-  local uint counts[GROUP];
-#endif
+  COUNTS_OF_SEQUENCES
+  const split_arguments a = SPLIT_ALL_ARGUMENTS;
   const uint item = get_local_id(0);
-  uint all = 0, groups = 0, begin = 0, end = 0, s = 0, before = 0;
-  FIND_WORK(true)
-  if (begin == end) return;  // no barrier follows
-  FIND_TILE(end - 1)
-  if (first_chunk < begin || end_chunk <= end) return;
-  const uint first_group = get_group_id(0), groups_here = group_of_chunk(end_chunk - 1, all, groups) - first_group + 1;
-  COMBINE(first_group, groups_here)
+  sequence_place in;
+  const work_range work = find_work(&in, &a, counts, true, item);
+  if (work.begin == work.end) return;  // no barrier follows
+  const split_tile tile = find_split_tile(&in, work.end - 1, &a);
+  if (tile.first_chunk < work.begin || tile.end_chunk <= work.end) return;
+  const tile_groups groups = groups_of_tile(&tile, &work);
+  combine(&groups, &tile, &a, item);
 }
 #endif

@@ -133,150 +133,177 @@ GROUP_FUNCTION void multiply_values(float sums[EACH_M][COLS], local const float*
   }
 }
 
-// Loads V_DEPTH values of the tile, from its value `from` on; zeros where there are none.
-#define FETCH_VALUES(from)                                                                                              \
-  UNROLLED                                                                                                              \
-  for (uint s = 0; s < V_STEPS; ++s) {                                                                                  \
-    const uint n = item + s * GROUP, j = (from) + n / (V_WIDTH / PACK), c = n % (V_WIDTH / PACK) * PACK;                \
-    const bool inside = n < V_CHUNK / PACK && j < keys_here && c < VALUE_SIZE;                                          \
-    v_packs[s] = load_or_zero(v, KEY_PLACE(at, t + min(j, keys_here - 1), v) + c, inside);                              \
+// Loads V_DEPTH values, of keys from `first` on; zeros where the tile, of `keys_here` keys from t on, has none.
+GROUP_FUNCTION void fetch_values(packed_vector* packs, const attention_arguments* a, const place* at, int t, uint first, uint keys_here,
+                                 uint item) {
+  UNROLLED
+  for (uint s = 0; s < V_STEPS; ++s) {
+    const uint n = item + s * GROUP, j = first + n / (V_WIDTH / PACK), c = n % (V_WIDTH / PACK) * PACK;
+    const bool inside = n < V_CHUNK / PACK && j < keys_here && c < VALUE_SIZE;
+    packs[s] = load_or_zero(a->v, key_place(a, at, t + min(j, keys_here - 1), &a->of_v) + c, inside);
   }
+}
+// Stores them to local memory.
+GROUP_FUNCTION void put_values(local float* to, const packed_vector* packs, uint item) {
+  UNROLLED
+  for (uint s = 0; s < V_STEPS; ++s) {
+    const uint n = item + s * GROUP;
+    if (V_CHUNK / PACK % GROUP == 0 || n < V_CHUNK / PACK) *(local packed_vector*)(to + n * PACK) = packs[s];
+  }
+}
+
+// logits = queries x keys, of the tile that begins with key t. DEPTH elements are in local memory while the next ones are on their way.
+// A collective function: it has barriers. `q_places`: where the rows of the work-item's packs begin.
+GROUP_FUNCTION void make_products(float logits[EACH_M][EACH_N], local float* chunks, const attention_arguments* a, const place* at,
+                                  const ulong* q_places, int t, uint keys_here, uint item) {
+  const uint y = item / ACROSS, x = item % ACROSS;
+  packed_vector q_packs[Q_STEPS], k_packs[K_STEPS];
+  ulong k_places[K_STEPS];
+  UNROLLED
+  for (uint s = 0; s < K_STEPS; ++s) {
+    const uint j = t + min((item + s * GROUP) / (DEPTH / PACK), keys_here - 1);
+    k_places[s] = key_place(a, at, j, &a->of_k);
+  }
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r)
+    UNROLLED
+    for (uint s = 0; s < EACH_N; ++s) logits[r][s] = 0;
+  fetch_lines(q_packs, Q_STEPS, TILE_M, a->q, q_places, 0, at->rows, item);
+  fetch_lines(k_packs, K_STEPS, TILE_N, a->k, k_places, 0, keys_here, item);
+  barrier(CLK_LOCAL_MEM_FENCE);  // the values of the tile before were read
+  put_lines(chunks, q_packs, Q_STEPS, TILE_M, ROW_STRIDE, item);
+  put_lines(chunks + DEPTH * ROW_STRIDE, k_packs, K_STEPS, TILE_N, KEY_STRIDE, item);
+  for (uint depth = 0, turn = 0; depth < HEAD_SIZE; depth += DEPTH, turn ^= 1) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    fetch_lines(q_packs, Q_STEPS, TILE_M, a->q, q_places, depth + DEPTH, at->rows, item);
+    fetch_lines(k_packs, K_STEPS, TILE_N, a->k, k_places, depth + DEPTH, keys_here, item);
+    local const float* const chunk = chunks + turn * CHUNK;
+    multiply_lines(logits, chunk, chunk + DEPTH * ROW_STRIDE, y, x);
+    local float* const next = chunks + (turn ^ 1) * CHUNK;
+    put_lines(next, q_packs, Q_STEPS, TILE_M, ROW_STRIDE, item);
+    put_lines(next + DEPTH * ROW_STRIDE, k_packs, K_STEPS, TILE_N, KEY_STRIDE, item);
+  }
+}
+
+// Products become logits. The largest ones of the work-item's rows go to `exchanged`.
+GROUP_FUNCTION void make_logits(float logits[EACH_M][EACH_N], local float* exchanged, const attention_arguments* a, const place* at,
+                                const int* own, int t, uint y, uint x) {
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) {
+    const logit_row row = logit_row_of(a, at, row_or_last(at, ROW_OF(y, r)), own[r]);
+    float most = -INFINITY;
+    UNROLLED
+    for (uint s = 0; s < EACH_N; ++s) {
+      const int j = t + x * EACH_N + s;
+      // Computed in either case, of key 0 where it is hidden: PoCL 6 compiles a branch here into wrong results.
+      const bool hidden = is_hidden(&row, j, a);
+      const float logit = logit_of(logits[r][s], hidden ? 0 : j, &row, a);
+      logits[r][s] = hidden ? -INFINITY : logit;
+      most = fmax(most, logits[r][s]);
+    }
+    exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = most;
+  }
+}
+
+// The online softmax: logits become weights, also in local memory, and sums are scaled where a row's largest logit, of all in `exchanged`,
+// is a new one.
+GROUP_FUNCTION void update_softmax(float logits[EACH_M][EACH_N], float sums[EACH_M][COLS], float* largest, float* total,
+                                   local float* weights, local const float* exchanged, uint y, uint x) {
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) {
+    const float before = largest[r];
+    UNROLLED
+    for (uint i = 0; i < ACROSS; i += 4) {
+      const float4 four = *(local const float4*)(exchanged + ROW_OF(y, r) * LARGEST_STRIDE + i);
+      largest[r] = fmax(largest[r], fmax(fmax(four.s0, four.s1), fmax(four.s2, four.s3)));
+    }
+    const float shift = shift_of(largest[r]), factor = exp2(before - shift);
+    total[r] *= factor;
+    UNROLLED
+    for (uint c = 0; c < COLS; ++c) sums[r][c] *= factor;
+    UNROLLED
+    for (uint s = 0; s < EACH_N; ++s) {
+      logits[r][s] = exp2(logits[r][s] - shift);
+      total[r] += logits[r][s];
+    }
+  }
+  UNROLLED
+  for (uint s = 0; s < EACH_N; ++s)
+    UNROLLED
+    for (uint r = 0; r < EACH_M; r += 4)
+      *(local float4*)(weights + (x * EACH_N + s) * ROW_STRIDE + ROW_OF(y, r)) =
+          (float4)(logits[r][s], logits[r + 1][s], logits[r + 2][s], logits[r + 3][s]);
+}
+
+// sums += weights x values, of the tile that begins with key t. A collective function: it has barriers.
+GROUP_FUNCTION void accumulate_values(float sums[EACH_M][COLS], local float* chunks, local const float* weights,
+                                      const attention_arguments* a, const place* at, int t, uint keys_here, uint item) {
+  packed_vector packs[V_STEPS];
+  fetch_values(packs, a, at, t, 0, keys_here, item);
+  for (uint first = 0, turn = 0; first < TILE_N; first += V_DEPTH, turn ^= 1) {
+    local float* const chunk = chunks + turn * CHUNK;
+    put_values(chunk, packs, item);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    fetch_values(packs, a, at, t, first + V_DEPTH, keys_here, item);
+    multiply_values(sums, weights + first * ROW_STRIDE, chunk, item / ACROSS, item % ACROSS);
+  }
+}
+
+// Writes the results of the work-item's rows. `totals`: in local memory, the parts of their sums of weights.
+GROUP_FUNCTION void store_rows(const attention_arguments* a, const place* at, float sums[EACH_M][COLS], const float* largest,
+                               local const float* totals, uint y, uint x) {
+  UNROLLED
+  for (uint r = 0; r < EACH_M; ++r) {
+    if (ROW_OF(y, r) >= at->rows) continue;
+    const uint row = at->row + ROW_OF(y, r);
+    float sum = first_sum(first_largest(a, at, row), largest[r]);
+    for (uint i = 0; i < ACROSS; ++i) sum += totals[ROW_OF(y, r) * LARGEST_STRIDE + i];
+    const float share = share_of(sum);
+    const ulong to = row_place(a, at, row, &a->of_out);
+    UNROLLED
+    for (uint c = 0; c < COLS; ++c)
+      if (COL_OF(x, c) < VALUE_SIZE) store_result(a->out, to + COL_OF(x, c), sums[r][c] * share);
+    if (LSE && x == 0) a->lse[lse_place(a, at, row)] = lse_of(largest[r], sum);
+  }
+}
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_tiled(ATTENTION_ARGUMENTS) {
   local float chunks[2 * CHUNK] __attribute__((aligned(16)));
   local float weights[TILE_N * ROW_STRIDE] __attribute__((aligned(16)));
   local float exchanged[TILE_M * LARGEST_STRIDE] __attribute__((aligned(16)));
-  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
+  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
   const uint item = get_local_id(0), y = item / ACROSS, x = item % ACROSS;
 
-  ulong q_places[Q_STEPS], k_places[K_STEPS];
+  ulong q_places[Q_STEPS];
   UNROLLED
-  for (uint s = 0; s < Q_STEPS; ++s) {
-    const uint row = at.row + min((item + s * GROUP) / (DEPTH / PACK), at.rows - 1);
-    q_places[s] = ROW_PLACE(at, row, q);
-  }
+  for (uint s = 0; s < Q_STEPS; ++s) q_places[s] = row_place(&a, &at, row_or_last(&at, (item + s * GROUP) / (DEPTH / PACK)), &a.of_q);
   float logits[EACH_M][EACH_N], sums[EACH_M][COLS], largest[EACH_M], total[EACH_M];
   int own[EACH_M];
   UNROLLED
   for (uint r = 0; r < EACH_M; ++r) {
-    const uint row = at.row + min(ROW_OF(y, r), at.rows - 1);
+    const uint row = row_or_last(&at, ROW_OF(y, r));
     own[r] = own_key(&at, row / group);
-    largest[r] = FIRST_LARGEST(at, row);
+    largest[r] = first_largest(&a, &at, row);
     total[r] = 0;
     UNROLLED
     for (uint c = 0; c < COLS; ++c) sums[r][c] = 0;
   }
 
-  const int least_own = own_key(&at, at.row / group), most_own = own_key(&at, (at.row + at.rows - 1) / group);
-  const int all_first = first_seen(least_own, left), all_end = at.rows == 0 ? 0 : end_seen(most_own, at.keys, right);
-  packed_vector q_packs[Q_STEPS], k_packs[K_STEPS], v_packs[V_STEPS];
-  for (int t = next_tile(-TILE_N, TILE_N, all_first, sinks); t < all_end; t = next_tile(t, TILE_N, all_first, sinks)) {
-    const uint keys_here = min(TILE_N, all_end - t);
-    // Logits.
-    UNROLLED
-    for (uint s = 0; s < K_STEPS; ++s) {
-      const uint j = t + min((item + s * GROUP) / (DEPTH / PACK), keys_here - 1);
-      k_places[s] = KEY_PLACE(at, j, k);
-    }
-    UNROLLED
-    for (uint r = 0; r < EACH_M; ++r)
-      UNROLLED
-      for (uint s = 0; s < EACH_N; ++s) logits[r][s] = 0;
-    fetch_lines(q_packs, Q_STEPS, TILE_M, q, q_places, 0, at.rows, item);
-    fetch_lines(k_packs, K_STEPS, TILE_N, k, k_places, 0, keys_here, item);
-    barrier(CLK_LOCAL_MEM_FENCE);  // the values of the tile before were read
-    put_lines(chunks, q_packs, Q_STEPS, TILE_M, ROW_STRIDE, item);
-    put_lines(chunks + DEPTH * ROW_STRIDE, k_packs, K_STEPS, TILE_N, KEY_STRIDE, item);
-    for (uint depth = 0, turn = 0; depth < HEAD_SIZE; depth += DEPTH, turn ^= 1) {
-      barrier(CLK_LOCAL_MEM_FENCE);
-      fetch_lines(q_packs, Q_STEPS, TILE_M, q, q_places, depth + DEPTH, at.rows, item);
-      fetch_lines(k_packs, K_STEPS, TILE_N, k, k_places, depth + DEPTH, keys_here, item);
-      local const float* const chunk = chunks + turn * CHUNK;
-      multiply_lines(logits, chunk, chunk + DEPTH * ROW_STRIDE, y, x);
-      local float* const next = chunks + (turn ^ 1) * CHUNK;
-      put_lines(next, q_packs, Q_STEPS, TILE_M, ROW_STRIDE, item);
-      put_lines(next + DEPTH * ROW_STRIDE, k_packs, K_STEPS, TILE_N, KEY_STRIDE, item);
-    }
-
-    // The largest logit of each row.
-    UNROLLED
-    for (uint r = 0; r < EACH_M; ++r) {
-      const uint row = at.row + min(ROW_OF(y, r), at.rows - 1);
-      const int first = first_seen(own[r], left), end = end_seen(own[r], at.keys, right);
-      const float slope = SLOPES ? OF_HEAD(at, row, slopes) : 0;
-      global const bias_element* const biases = bias + BIAS_PLACE(at, row);
-      float most = -INFINITY;
-      UNROLLED
-      for (uint s = 0; s < EACH_N; ++s) {
-        const int j = t + x * EACH_N + s;
-        // Computed in either case, of key 0 where it is hidden: PoCL 6 compiles a branch here into wrong results.
-        const bool hidden = is_hidden(j, first, end, sinks);
-        const float logit = logit_of(logits[r][s], hidden ? 0 : j, own[r], scale, cap, slope, biases);
-        logits[r][s] = hidden ? -INFINITY : logit;
-        most = fmax(most, logits[r][s]);
-      }
-      exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = most;
-    }
+  const key_window seen = window_of_tile(&a, &at);
+  for (int t = next_tile(-TILE_N, TILE_N, seen.first, sinks); t < seen.end; t = next_tile(t, TILE_N, seen.first, sinks)) {
+    const uint keys_here = min(TILE_N, seen.end - t);
+    make_products(logits, chunks, &a, &at, q_places, t, keys_here, item);
+    make_logits(logits, exchanged, &a, &at, own, t, y, x);
     barrier(CLK_LOCAL_MEM_FENCE);
-
-    // Weights.
-    UNROLLED
-    for (uint r = 0; r < EACH_M; ++r) {
-      const float before = largest[r];
-      UNROLLED
-      for (uint i = 0; i < ACROSS; i += 4) {
-        const float4 four = *(local const float4*)(exchanged + ROW_OF(y, r) * LARGEST_STRIDE + i);
-        largest[r] = fmax(largest[r], fmax(fmax(four.s0, four.s1), fmax(four.s2, four.s3)));
-      }
-      const float shift = shift_of(largest[r]), factor = exp2(before - shift);
-      total[r] *= factor;
-      UNROLLED
-      for (uint c = 0; c < COLS; ++c) sums[r][c] *= factor;
-      UNROLLED
-      for (uint s = 0; s < EACH_N; ++s) {
-        logits[r][s] = exp2(logits[r][s] - shift);
-        total[r] += logits[r][s];
-      }
-    }
-    UNROLLED
-    for (uint s = 0; s < EACH_N; ++s)
-      UNROLLED
-      for (uint r = 0; r < EACH_M; r += 4)
-        *(local float4*)(weights + (x * EACH_N + s) * ROW_STRIDE + ROW_OF(y, r)) =
-            (float4)(logits[r][s], logits[r + 1][s], logits[r + 2][s], logits[r + 3][s]);
-
-    // Their products with values.
-    FETCH_VALUES(0)
-    for (uint first = 0, turn = 0; first < TILE_N; first += V_DEPTH, turn ^= 1) {
-      local float* const chunk = chunks + turn * CHUNK;
-      UNROLLED
-      for (uint s = 0; s < V_STEPS; ++s) {
-        const uint n = item + s * GROUP;
-        if (V_CHUNK / PACK % GROUP == 0 || n < V_CHUNK / PACK) *(local packed_vector*)(chunk + n * PACK) = v_packs[s];
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-      FETCH_VALUES(first + V_DEPTH)
-      multiply_values(sums, weights + first * ROW_STRIDE, chunk, y, x);
-    }
+    update_softmax(logits, sums, largest, total, weights, exchanged, y, x);
+    accumulate_values(sums, chunks, weights, &a, &at, t, keys_here, item);
   }
 
-  // Sums of weights.
-  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE);  // the largest logits were read
   UNROLLED
   for (uint r = 0; r < EACH_M; ++r) exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = total[r];
   barrier(CLK_LOCAL_MEM_FENCE);
-  UNROLLED
-  for (uint r = 0; r < EACH_M; ++r) {
-    if (ROW_OF(y, r) >= at.rows) continue;
-    const uint row = at.row + ROW_OF(y, r);
-    float sum = first_sum(FIRST_LARGEST(at, row), largest[r]);
-    for (uint i = 0; i < ACROSS; ++i) sum += exchanged[ROW_OF(y, r) * LARGEST_STRIDE + i];
-    const float share = share_of(sum);
-    const ulong to = ROW_PLACE(at, row, out);
-    UNROLLED
-    for (uint c = 0; c < COLS; ++c)
-      if (COL_OF(x, c) < VALUE_SIZE) store_result(out, to + COL_OF(x, c), sums[r][c] * share);
-    if (LSE && x == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[r], sum);
-  }
+  store_rows(&a, &at, sums, largest, exchanged, y, x);
 }

@@ -27,68 +27,116 @@
 #define GROUP (32 * WARPS)
 #define COPIERS GROUP
 
+#include "nvidia/attention/rows.clh"
 #include "nvidia/attention/tile.clh"
 #include "nvidia/mma.clh"
 
-// Vectors in local memory: pieces of 16 bytes, in rows of whole 128 bytes, swizzled, so that the 8 rows that ldmatrix reads at once access all
-// banks. Pieces of zeros fill up the last 16 elements.
-#define Q_PIECES ((HEAD_SIZE + 15) / 16 * 2)
-#define V_PIECES ((VALUE_SIZE + 15) / 16 * 2)
-#define Q_PITCH ((HEAD_SIZE + 63) / 64 * 128)
-#define V_PITCH ((VALUE_SIZE + 63) / 64 * 128)
 #define KS (Q_PIECES / 2)  // steps of 16 elements of queries and keys
 #define NS (TILE_N / 8)    // eights of keys
 #define VS V_PIECES        // eights of columns of values
 
-static inline uint piece_place(uint row, uint piece, const uint pitch) { return row * pitch + (piece ^ (row % 8)) * 16; }
+// Starts the copies of the queries of the group's tile.
+INLINED void copy_queries(uint q_tile, const attention_arguments* a, const place* at, uint item) {
+#pragma unroll 1
+  for (uint i = 0; i < (TILE_M * Q_PIECES + GROUP - 1) / GROUP; ++i) {
+    const uint n = item + i * GROUP, r = n / Q_PIECES, piece = n % Q_PIECES, row = row_or_last(at, r);
+    if (TILE_M * Q_PIECES % GROUP == 0 || n < TILE_M * Q_PIECES)
+      copy_piece(q_tile + piece_place(r, piece, Q_PITCH), (ulong)(a->q + row_place(a, at, row, &a->of_q)), piece, HEAD_SIZE, r < at->rows);
+  }
+}
+INLINED void copy_keys(uint k_tile, const attention_arguments* a, const place* at, int t, uint item) {
+  copy_tile(k_tile, a, at, a->k, &a->of_k, t, Q_PIECES, HEAD_SIZE, Q_PITCH, item);
+}
+INLINED void copy_values(uint v_tile, const attention_arguments* a, const place* at, int t, uint item) {
+  copy_tile(v_tile, a, at, a->v, &a->of_v, t, V_PIECES, VALUE_SIZE, V_PITCH, item);
+}
 
-#define KEY_PIECE(row, piece) piece_place(row, piece, Q_PITCH)
-#define VALUE_PIECE(row, piece) piece_place(row, piece, V_PITCH)
+// Reads step x of the queries of a warp's rows from `row` on.
+static inline void read_queries(uint words[4], uint q_tile, uint row, uint x, uint lane) {
+  load_matrices(words, q_tile + piece_place(row + lane % 16, x * 2 + lane / 16, Q_PITCH));
+}
 
-// Reads the queries of a warp's rows from `row` on: step x.
-static inline void read_queries(uint a[4], uint tile, uint row, uint x, uint lane) {
-  load_matrices(a, tile + piece_place(row + lane % 16, x * 2 + lane / 16, Q_PITCH));
+// logits = queries x keys. `kept`: the queries, with Q_REGISTERS.
+INLINED void multiply_keys(float logits[MS][NS][4], UNUSED uint kept[MS][KS][4], UNUSED uint q_tile, uint k_tile, UNUSED uint warp_row,
+                           uint lane) {
+  UNROLLED
+  for (uint m = 0; m < MS; ++m)
+    UNROLLED
+    for (uint n = 0; n < NS * 4; ++n) logits[m][n / 4][n % 4] = 0;
+  UNROLLED
+  for (uint x = 0; x < KS; ++x) {
+    uint left_words[MS][4];
+    UNROLLED
+    for (uint m = 0; m < MS; ++m) {
+#if Q_REGISTERS
+      UNROLLED
+      for (uint i = 0; i < 4; ++i) left_words[m][i] = kept[m][x][i];
+#else
+      read_queries(left_words[m], q_tile, warp_row + m * 16, x, lane);
+#endif
+    }
+    UNROLLED
+    for (uint n = 0; n < NS; n += 2) {
+      uint two[4];
+      load_matrices(two, k_tile + piece_place(n * 8 + lane / 16 * 8 + lane % 8, x * 2 + lane / 8 % 2, Q_PITCH));
+      UNROLLED
+      for (uint m = 0; m < MS; ++m) {
+        multiply_add(logits[m][n], left_words[m], two);
+        multiply_add(logits[m][n + 1], left_words[m], two + 2);
+      }
+    }
+  }
+}
+
+// sums += weights x values.
+INLINED void accumulate_values(float sums[MS][VS][4], float weights[MS][NS][4], uint v_tile, uint lane) {
+  UNROLLED
+  for (uint x = 0; x < NS / 2; ++x) {
+    uint left_words[MS][4];
+    UNROLLED
+    for (uint m = 0; m < MS; ++m)
+      UNROLLED
+      for (uint i = 0; i < 4; ++i)
+        left_words[m][i] = word_of(weights[m][x * 2 + i / 2][i % 2 * 2], weights[m][x * 2 + i / 2][i % 2 * 2 + 1]);
+    UNROLLED
+    for (uint n = 0; n < VS; n += 2) {
+      uint two[4];
+      load_matrices_transposed(two, v_tile + piece_place(x * 16 + lane % 16, n + lane / 16, V_PITCH));
+      UNROLLED
+      for (uint m = 0; m < MS; ++m) {
+        multiply_add(sums[m][n], left_words[m], two);
+        multiply_add(sums[m][n + 1], left_words[m], two + 2);
+      }
+    }
+  }
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_mma(ATTENTION_ARGUMENTS) {
   local uchar vectors[TILE_M * Q_PITCH + TILE_N * (Q_PITCH + V_PITCH)] __attribute__((aligned(1024)));
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   const uint item = get_local_id(0), lane = item % 32, warp_row = item / 32 * (MS * 16);
   const uint q_tile = local_address(vectors), k_tile = q_tile + TILE_M * Q_PITCH, v_tile = k_tile + TILE_N * Q_PITCH;
-  const place at = PLACE_OF_TILE((uint)get_group_id(0), TILE_M);
-  const int all_end = at.rows == 0 ? 0 : end_seen(own_key(&at, (at.row + at.rows - 1) / group), at.keys, right);
-  const int least_own = own_key(&at, at.row / group);
-  const int all_first = first_seen(least_own, left), open_end = end_seen(least_own, at.keys, right);
-  int t = next_tile(-TILE_N, TILE_N, all_first, sinks);
-
-  if (t < all_end) {
-#pragma unroll 1
-    for (uint i = 0; i < (TILE_M * Q_PIECES + GROUP - 1) / GROUP; ++i) {
-      const uint n = item + i * GROUP, r = n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);
-      if (TILE_M * Q_PIECES % GROUP == 0 || n < TILE_M * Q_PIECES)
-        copy_piece(q_tile + piece_place(r, piece, Q_PITCH), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);
-    }
-    COPY_TILE(k_tile, k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
+  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
+  const key_window seen = window_of_tile(&a, &at);
+  int t = next_tile(-TILE_N, TILE_N, seen.first, sinks);
+  if (t < seen.end) {
+    copy_queries(q_tile, &a, &at, item);
+    copy_keys(k_tile, &a, &at, t, item);
   }
   end_copies();
 
   // Row h of sixteen m is row m * 16 + h * 8 + lane / 4 of the warp.
-  float sums[MS][VS][4], largest[MS][2], total[MS][2];
-  int own[MS][2];
+  float sums[MS][VS][4];
+  softmax_rows rows[MS];
   UNROLLED
   for (uint m = 0; m < MS; ++m) {
-    UNROLLED
-    for (uint h = 0; h < 2; ++h) {
-      const uint row = at.row + min(warp_row + m * 16 + h * 8 + lane / 4, at.rows - 1);
-      own[m][h] = own_key(&at, row / group);
-      largest[m][h] = FIRST_LARGEST(at, row);
-      total[m][h] = 0;
-    }
+    begin_rows(&rows[m], warp_row + m * 16 + lane / 4, &a, &at);
     UNROLLED
     for (uint n = 0; n < VS * 4; ++n) sums[m][n / 4][n % 4] = 0;
   }
-#if Q_REGISTERS
   uint queries_kept[MS][KS][4];
+#if Q_REGISTERS
   WAIT_COPIES(0);
   barrier(CLK_LOCAL_MEM_FENCE);
   UNROLLED
@@ -98,101 +146,38 @@ void attention_mma(ATTENTION_ARGUMENTS) {
 #endif
 
 #pragma unroll 1
-  while (t < all_end) {
+  while (t < seen.end) {
     WAIT_COPIES(0);
     barrier(CLK_LOCAL_MEM_FENCE);  // the tile's keys are there, and the values of the tile before were read
-    COPY_TILE(v_tile, v, t, V_PIECES, VALUE_PIECE, VALUE_SIZE)
+    copy_values(v_tile, &a, &at, t, item);
     end_copies();
-
-    // Products of queries and keys.
     float logits[MS][NS][4];
-    UNROLLED
-    for (uint m = 0; m < MS; ++m)
-      UNROLLED
-      for (uint n = 0; n < NS * 4; ++n) logits[m][n / 4][n % 4] = 0;
-    UNROLLED
-    for (uint x = 0; x < KS; ++x) {
-      uint left_words[MS][4];
-      UNROLLED
-      for (uint m = 0; m < MS; ++m) {
-#if Q_REGISTERS
-        UNROLLED
-        for (uint i = 0; i < 4; ++i) left_words[m][i] = queries_kept[m][x][i];
-#else
-        read_queries(left_words[m], q_tile, warp_row + m * 16, x, lane);
-#endif
-      }
-      UNROLLED
-      for (uint n = 0; n < NS; n += 2) {
-        uint two[4];
-        load_matrices(two, k_tile + piece_place(n * 8 + lane / 16 * 8 + lane % 8, x * 2 + lane / 8 % 2, Q_PITCH));
-        UNROLLED
-        for (uint m = 0; m < MS; ++m) {
-          multiply_add(logits[m][n], left_words[m], two);
-          multiply_add(logits[m][n + 1], left_words[m], two + 2);
-        }
-      }
-    }
+    multiply_keys(logits, queries_kept, q_tile, k_tile, warp_row, lane);
 
     const int tile = t;
-    t = next_tile(t, TILE_N, all_first, sinks);
+    t = next_tile(t, TILE_N, seen.first, sinks);
     WAIT_COPIES(0);
     barrier(CLK_LOCAL_MEM_FENCE);  // the tile's values are there, and its keys were read
-    if (t < all_end) COPY_TILE(k_tile, k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
+    if (t < seen.end) copy_keys(k_tile, &a, &at, t, item);
     end_copies();
-
-    // Weights.
-    const bool has_hidden = LEFT_LIMIT || tile + TILE_N > open_end;
     UNROLLED
     for (uint m = 0; m < MS; ++m) {
       UNROLLED
       for (uint h = 0; h < 2; ++h) {
-        const uint row = at.row + min(warp_row + m * 16 + h * 8 + lane / 4, at.rows - 1);
-        make_logits(&logits[m][0][0], h, tile, lane, has_hidden, own[m][h], &at, left, right, sinks, scale, cap,
-                    SLOPES ? OF_HEAD(at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(at, row) : 0);
-        const float factor = make_weights(&logits[m][0][0], h, lane, scale, &largest[m][h], &total[m][h]);
+        const uint r = warp_row + m * 16 + h * 8 + lane / 4;
+        const float factor = update_softmax(&rows[m], &logits[m][0][0], h, r, tile, &seen, &a, &at, lane);
         UNROLLED
         for (uint n = 0; n < VS * 2; ++n) sums[m][n / 2][h * 2 + n % 2] *= factor;
       }
     }
-
-    // Their products with values.
-    UNROLLED
-    for (uint x = 0; x < NS / 2; ++x) {
-      uint weights[MS][4];
-      UNROLLED
-      for (uint m = 0; m < MS; ++m)
-        UNROLLED
-        for (uint i = 0; i < 4; ++i)
-          weights[m][i] = word_of(logits[m][x * 2 + i / 2][i % 2 * 2], logits[m][x * 2 + i / 2][i % 2 * 2 + 1]);
-      UNROLLED
-      for (uint n = 0; n < VS; n += 2) {
-        uint two[4];
-        load_matrices_transposed(two, v_tile + piece_place(x * 16 + lane % 16, n + lane / 16, V_PITCH));
-        UNROLLED
-        for (uint m = 0; m < MS; ++m) {
-          multiply_add(sums[m][n], weights[m], two);
-          multiply_add(sums[m][n + 1], weights[m], two + 2);
-        }
-      }
-    }
+    accumulate_values(sums, logits, v_tile, lane);
   }
   WAIT_COPIES(0);
 
   UNROLLED
-  for (uint m = 0; m < MS; ++m)
-    UNROLLED
-    for (uint h = 0; h < 2; ++h) total[m][h] = sum_of_quad(total[m][h], lane);
-  UNROLLED
   for (uint m = 0; m < MS; ++m) {
-    UNROLLED
-    for (uint h = 0; h < 2; ++h) {
-      const uint r = warp_row + m * 16 + h * 8 + lane / 4;
-      const bool is_row = r < at.rows;
-      const uint row = at.row + (is_row ? r : 0);
-      const float sum = total[m][h] + first_sum(FIRST_LARGEST(at, row), largest[m][h]), share = share_of(sum);
-      store_row(out + ROW_PLACE(at, row, out), &sums[m][0][0], h, lane, share, is_row);
-      if (LSE && is_row && lane % 4 == 0) lse[LSE_PLACE(at, row)] = lse_of(largest[m][h], sum);
-    }
+    float shares[2];
+    finish_rows(&rows[m], shares, warp_row + m * 16 + lane / 4, &a, &at, lane);
+    store_rows(&sums[m][0][0], shares, warp_row + m * 16 + lane / 4, &a, &at, lane);
   }
 }

@@ -22,6 +22,7 @@
 #endif
 #define ONE_LAUNCH 1
 #include "nvidia/attention/pieces.clh"
+#include "nvidia/attention/rows.clh"
 #include "nvidia/mma.clh"
 #include "nvidia/shuffle.clh"
 #include "common/hand_over.clh"
@@ -30,81 +31,67 @@
 #define WARPS (GROUP / 32)
 #define KEYS_HERE (16 * KEYS_EACH)  // of a warp in a turn
 #define TURN (WARPS * KEYS_HERE)
-// Vectors in local memory are as those of nvidia/attention/mma.cl.
-#define Q_PIECES ((HEAD_SIZE + 15) / 16 * 2)
-#define V_PIECES ((VALUE_SIZE + 15) / 16 * 2)
-#define Q_PITCH ((HEAD_SIZE + 63) / 64 * 128)
-#define V_PITCH ((VALUE_SIZE + 63) / 64 * 128)
 #define STAGE_BYTES (KEYS_HERE * (Q_PITCH + V_PITCH))  // of a warp
 #define KS (Q_PIECES / 2)                              // steps of 16 elements of queries and keys
 #define VS (V_PIECES / 2)                              // sixteens of elements of values
 #define PART_PITCH (V_PIECES * 8 + 4)                  // of the sums of a row in local memory; with it, those of a warp are in different banks
-
-static inline uint piece_place(uint row, uint piece, const uint pitch) { return row * pitch + (piece ^ (row % 8)) * 16; }
-
-// A range of keys of a tile, which a group has: those of number [from, to) of the ones that are seen.
-typedef struct {
-  uint next, stop;                // its chunks
-  uint s, before;                 // its sequence, and the first chunk of that
-  uint first_chunk, end_chunk;    // of the tile
-  uint from, to;
-  place at;
-  key_range seen;
-} key_piece;
-// Finds the piece that begins with chunk p.next, of sequence p.s or a later one.
-#define FIND_PIECE(p)                                        \
-  {                                                          \
-    uint s = (p).s, before = (p).before;                     \
-    SKIP_SEQUENCES((p).next)                                 \
-    FIND_TILE((p).next)                                      \
-    (p).s = s, (p).before = before;                          \
-    (p).first_chunk = first_chunk, (p).end_chunk = end_chunk; \
-    (p).stop = min(end, end_chunk);                          \
-    (p).from = ((p).next - first_chunk) * chunk;             \
-    (p).to = min(((p).stop - first_chunk) * chunk, seen.count); \
-    (p).at = at, (p).seen = seen;                            \
-  }
-// Goes on to the next turn that has keys.
-#define NEXT_TURN                                            \
-  while (more && t_ahead >= ahead.to) {                      \
-    ahead.next = ahead.stop;                                 \
-    more = ahead.next < end;                                 \
-    if (more) {                                              \
-      FIND_PIECE(ahead)                                      \
-      t_ahead = ahead.from;                                  \
-    }                                                        \
-  }
 
 #if HEAD_SIZE > 128 || VALUE_SIZE > 128
 #define COPIES_UNROLLED _Pragma("unroll 2")  // registers hold not all addresses at once
 #else
 #define COPIES_UNROLLED UNROLLED
 #endif
-// Starts the copies of the warp's keys or values of a turn to `tile`; zeros behind the last one.
-#define START_VECTORS(tile, view, pieces, pitch, size)                                                 \
-  {                                                                                                    \
-    const uint lines = 32 / (pieces), row = lane / (pieces), piece = lane % (pieces);                  \
-    COPIES_UNROLLED                                                                                    \
-    for (uint r = 0; r < KEYS_HERE; r += lines) {                                                      \
-      const uint number = t_ahead + first_key + r + row, j = key_at(&ahead.seen, min(number, ahead.to - 1)); \
-      if (32 % (pieces) + KEYS_HERE % lines == 0 || (row < lines && r + row < KEYS_HERE))              \
-        copy_piece(tile + piece_place(r + row, piece, pitch), (ulong)(view + KEY_PLACE(ahead.at, j, view)), piece, size, number < ahead.to); \
-    }                                                                                                  \
+// Starts the copies of a warp's keys or values of the turn that begins with key number t; zeros behind the last one.
+INLINED void copy_vectors(uint tile, global const ELEMENT* vectors, const vector_layout* layout, const uint pieces, const uint pitch, const uint size,
+                          uint t, const split_piece* piece, const attention_arguments* a, uint warp, uint lane) {
+  const uint lines = 32 / pieces, row = lane / pieces, column = lane % pieces, first = t + warp * KEYS_HERE;
+  COPIES_UNROLLED
+  for (uint r = 0; r < KEYS_HERE; r += lines) {
+    const uint number = first + (r + row), j = key_at(&piece->tile.seen, min(number, piece->to - 1));
+    if (32 % pieces + KEYS_HERE % lines == 0 || (row < lines && r + row < KEYS_HERE))
+      copy_piece(tile + piece_place(r + row, column, pitch), (ulong)(vectors + key_place(a, &piece->tile.at, j, layout)), column, size,
+                 number < piece->to);
   }
-#define START_TURN(stage)                                                                              \
-  if (more) {                                                                                          \
-    const uint k_tile = ring + (stage) * STAGE_BYTES, v_tile = k_tile + KEYS_HERE * Q_PITCH;           \
-    START_VECTORS(k_tile, k, Q_PIECES, Q_PITCH, HEAD_SIZE)                                             \
-    START_VECTORS(v_tile, v, V_PIECES, V_PITCH, VALUE_SIZE)                                            \
-    t_ahead += TURN;                                                                                   \
-    NEXT_TURN                                                                                          \
-  }                                                                                                    \
-  end_copies();
+}
 
-// Two elements of a query as a word; 0 for those behind its last one.
-static inline uint two_elements(global const ELEMENT* row, uint d) {
-  if (d + 1 < HEAD_SIZE) return *(global const uint*)((global const ushort*)row + d);
-  return d < HEAD_SIZE ? ((global const ushort*)row)[d] : 0;
+// The turns that a warp copies ahead of those that it multiplies: the next one begins with key number t of the piece, and there is none where
+// that is not before the piece's end.
+typedef struct {
+  uint t;
+  split_piece piece;
+  sequence_place in;
+} turns_ahead;
+// Goes on to a turn that has keys.
+INLINED void find_turn(turns_ahead* ahead, const work_range* work, const split_arguments* a) {
+  while (ahead->t >= ahead->piece.to && ahead->piece.stop < work->end) {
+    ahead->piece = find_piece(&ahead->in, ahead->piece.stop, work, a);
+    ahead->t = ahead->piece.from;
+  }
+}
+// Starts the copies of the next turn to a stage of the warp's ring.
+INLINED void start_turn(turns_ahead* ahead, uint ring, uint stage, const work_range* work, const split_arguments* all, uint warp, uint lane) {
+  if (ahead->t < ahead->piece.to) {
+    const attention_arguments* const a = &all->of_all;
+    const uint k_tile = ring + stage * STAGE_BYTES, v_tile = k_tile + KEYS_HERE * Q_PITCH;
+    copy_vectors(k_tile, a->k, &a->of_k, Q_PIECES, Q_PITCH, HEAD_SIZE, ahead->t, &ahead->piece, a, warp, lane);
+    copy_vectors(v_tile, a->v, &a->of_v, V_PIECES, V_PITCH, VALUE_SIZE, ahead->t, &ahead->piece, a, warp, lane);
+    ahead->t += TURN;
+    find_turn(ahead, work, all);
+  }
+  end_copies();
+}
+
+// Two elements of a query as a word, the ones from d on, which are at `at`; 0 for those behind its last one.
+static inline uint two_elements(global const ushort* at, uint d) {
+  if (d + 1 < HEAD_SIZE) return *(global const uint*)at;
+  return d < HEAD_SIZE ? *at : 0;
+}
+// Loads the queries of a tile as the right factor, of which row lane / 4 is a column.
+INLINED void load_queries(uint queries[KS][2], const attention_arguments* a, const place* at, uint lane) {
+  const ulong row = row_place(a, at, row_or_last(at, lane / 4), &a->of_q);
+  global const ushort* const first = running_pointer(a->q + row + lane % 4 * 2);
+  UNROLLED
+  for (uint i = 0; i < KS * 2; ++i) queries[i / 2][i % 2] = lane / 4 < at->rows ? two_elements(first + i * 8, i * 8 + lane % 4 * 2) : 0;
 }
 
 static inline float largest_of_keys(float x, uint lane) {
@@ -118,10 +105,122 @@ static inline float sum_of_keys(float x, uint lane) {
   return x;
 }
 
+// The logits of the warp's keys in a turn; number `first` of those that are seen is the first of them. Elements i of e are of key e * 16 + i / 2 * 8
+// + lane / 4 and row lane % 4 * 2 + i % 2.
+INLINED void make_logits(float logits[KEYS_EACH][4], uint queries[KS][2], uint k_tile, uint first, const logit_row rows[2],
+                         const split_piece* piece, const attention_arguments* a, uint lane) {
+  UNROLLED
+  for (uint e = 0; e < KEYS_EACH; ++e) {
+    float odd[4];  // of odd steps, so that two products are under way
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) logits[e][i] = odd[i] = 0;
+    UNROLLED
+    for (uint x = 0; x < KS; ++x) {
+      uint four[4];
+      load_matrices(four, k_tile + piece_place(e * 16 + lane % 16, x * 2 + lane / 16, Q_PITCH));
+      multiply_add(x % 2 == 0 ? logits[e] : odd, four, queries[x]);
+    }
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) {
+      const uint number = first + e * 16 + i / 2 * 8 + lane / 4;
+      const int j = (int)key_at(&piece->tile.seen, number);
+      const float x = logit_of(logits[e][i] + odd[i], min(j, (int)piece->tile.at.keys - 1), &rows[i % 2], a);
+      logits[e][i] = number >= piece->to || is_hidden(&rows[i % 2], j, a) ? -INFINITY : x;
+    }
+  }
+}
+
+// The online softmax: logits become weights. Rows beyond the tile have weights too; their sums are not read.
+INLINED void update_softmax(float logits[KEYS_EACH][4], float sums[VS][4], float largest[2], float total[2], uint lane) {
+  UNROLLED
+  for (uint h = 0; h < 2; ++h) {
+    float most = largest[h];
+    UNROLLED
+    for (uint i = 0; i < KEYS_EACH * 2; ++i) most = fmax(most, logits[i / 2][i % 2 * 2 + h]);
+    most = largest_of_keys(most, lane);
+    const float shift = shift_of(most), factor = fast_exp2(largest[h] - shift);
+    largest[h] = most;
+    total[h] *= factor;
+    UNROLLED
+    for (uint i = 0; i < KEYS_EACH * 2; ++i) {
+      const float weight = fast_exp2(logits[i / 2][i % 2 * 2 + h] - shift);
+      logits[i / 2][i % 2 * 2 + h] = weight;
+      total[h] += weight;
+    }
+    UNROLLED
+    for (uint n = 0; n < VS * 2; ++n) sums[n / 2][n % 2 * 2 + h] *= factor;
+  }
+}
+
 // Weights of 8 keys, of key lane / 4 for rows lane % 4 * 2 and the next, become those of keys lane % 4 * 2 and the next for row lane / 4.
 static inline uint transposed_weights(uint word, uint lane) {
   const uint from = lane % 4 * 8 + lane / 8, even = shuffle_from(word, from), odd = shuffle_from(word, from + 4);
   return lane / 4 % 2 == 0 ? (even & 0xffff) | odd << 16 : even >> 16 | (odd & 0xffff0000);
+}
+// sums += values, transposed, x weights.
+INLINED void accumulate_values(float sums[VS][4], float weights[KEYS_EACH][4], uint v_tile, uint lane) {
+  UNROLLED
+  for (uint e = 0; e < KEYS_EACH; ++e) {
+    uint words[2];
+    UNROLLED
+    for (uint i = 0; i < 2; ++i) words[i] = transposed_weights(word_of(weights[e][i * 2], weights[e][i * 2 + 1]), lane);
+    UNROLLED
+    for (uint n = 0; n < VS; ++n) {
+      uint four[4];
+      load_matrices_transposed(four, v_tile + piece_place(e * 16 + lane / 16 * 8 + lane % 8, n * 2 + lane / 8 % 2, V_PITCH));
+      multiply_add(sums[n], four, words);
+    }
+  }
+}
+
+// What warps combine their sums in, in local memory: of each warp the largest logit and the sum of weights of 8 rows, and its sums.
+typedef struct {
+  local float *largest, *total, *parts;
+} warp_sums;
+
+// Stores a warp's sums, scaled for the largest logit of all warps. A collective function: it has a barrier, behind which all warps' statistics are
+// there and nobody reads the sums of the tile before.
+GROUP_FUNCTION void share_sums(const warp_sums* to, float sums[VS][4], const float largest[2], const float total[2], uint warp, uint lane) {
+  UNROLLED
+  for (uint h = 0; h < 2; ++h) {
+    const float all_keys = sum_of_keys(total[h], lane);
+    if (lane < 4) to->largest[warp * 8 + lane * 2 + h] = largest[h], to->total[warp * 8 + lane * 2 + h] = all_keys;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  UNROLLED
+  for (uint h = 0; h < 2; ++h) {
+    const uint r = lane % 4 * 2 + h;
+    float most = -INFINITY;
+    UNROLLED
+    for (uint w = 0; w < WARPS; ++w) most = fmax(most, to->largest[w * 8 + r]);
+    const float factor = fast_exp2(largest[h] - shift_of(most));
+    if (r < ROWS) {
+      UNROLLED
+      for (uint n = 0; n < VS * 2; ++n) to->parts[(warp * ROWS + r) * PART_PITCH + n * 8 + lane / 4] = sums[n / 2][n % 2 * 2 + h] * factor;
+    }
+  }
+}
+// Combines the sums of all warps and writes results, or where other groups have keys of the tile partial sums to the group's slot.
+INLINED void combine_warps(const warp_sums* from, const tile_groups* groups, const place* at, const split_arguments* a, uint item) {
+  global float* const slot = slot_of_group(groups, a);
+  for (uint n = item; n < ROWS * (V_SLOT / 4); n += GROUP) {
+    const uint r = n / (V_SLOT / 4), c = n % (V_SLOT / 4) * 4;
+    float most = -INFINITY, total = 0;
+    float4 sum = 0;
+    UNROLLED
+    for (uint w = 0; w < WARPS; ++w) most = fmax(most, from->largest[w * 8 + r]);
+    UNROLLED
+    for (uint w = 0; w < WARPS; ++w) {
+      total += fast_exp2(from->largest[w * 8 + r] - shift_of(most)) * from->total[w * 8 + r];
+      sum += *(local const float4*)(from->parts + (w * ROWS + r) * PART_PITCH + c);
+    }
+    if (groups->count > 1) {
+      *(global float4*)(slot + r * V_SLOT + c) = sum;
+      if (c == 0) *(global float2*)(slot + ROWS * V_SLOT + 2 * r) = (float2)(most, total);
+    } else if (r < at->rows) {
+      write_row(&a->of_all, at, r, c, 4, sum, most, total);
+    }
+  }
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -129,51 +228,36 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
   local uchar vectors[WARPS * STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   local float parts[WARPS * ROWS * PART_PITCH] __attribute__((aligned(16)));
   local float largest_of_warps[2 * WARPS * 8], total_of_warps[2 * WARPS * 8];
-#if RAGGED || KEY_LENGTHS
-  local uint counts[GROUP];
-#endif
+  COUNTS_OF_SEQUENCES
   local uint is_last;
-  const uint item = get_local_id(0), warp = item / 32, lane = item % 32, first_key = warp * KEYS_HERE;
+  const split_arguments all = SPLIT_ALL_ARGUMENTS;
+  const attention_arguments* const a = &all.of_all;
+  // Each stage of the work is given a hidden lane or item: else the compiler would keep all their addresses in registers.
+  const uint item = get_local_id(0), warp = item / 32, lane = item % 32;
   const uint ring = local_address(vectors) + warp * (STAGES * STAGE_BYTES);
-  uint all = 0, groups = 0, begin = 0, end = 0, s = 0, before = 0;
-  FIND_WORK(false)
-
-  key_piece ahead, here;
-  ahead.next = here.next = begin, ahead.s = here.s = s, ahead.before = here.before = before;
-  bool more = begin < end;  // whether turns remain that have not been copied
-  uint t_ahead = 0;
-  if (more) {
-    FIND_PIECE(ahead)
-    t_ahead = ahead.from;
-    NEXT_TURN
-  }
+  sequence_place in;
+  const work_range work = find_work(&in, &all, counts, false, item);
+  turns_ahead ahead;
+  ahead.in = in;
+  ahead.t = ahead.piece.to = 0, ahead.piece.stop = work.begin;
+  find_turn(&ahead, &work, &all);
 #pragma unroll 1
-  for (uint i = 0; i + 1 < STAGES; ++i) {
-    START_TURN(i)
-  }
+  for (uint i = 0; i + 1 < STAGES; ++i) start_turn(&ahead, ring, i, &work, &all, warp, lane);
 
-  uint stage = 0, parity = 0;
+  uint stage = 0, parity = 0, next = work.begin;
 #pragma unroll 1
-  for (; here.next < end; here.next = here.stop, parity ^= 1) {  // uniform in the group
-    FIND_PIECE(here)
-    const place at = here.at;
+  for (; next < work.end; parity ^= 1) {  // uniform in the group
+    const split_piece piece = find_piece(&in, next, &work, &all);
+    const place* const at = &piece.tile.at;
+    uint queries[KS][2];
+    load_queries(queries, a, at, lane);
     // Row lane / 4 of the tile is a column of the right factor; the lane's results are of rows lane % 4 * 2 and the next.
-    uint queries_kept[KS][2];
-    {
-      const ulong row = ROW_PLACE(at, at.row + min(lane / 4, at.rows - 1), q);
-      UNROLLED
-      for (uint i = 0; i < KS * 2; ++i)
-        queries_kept[i / 2][i % 2] = lane / 4 < at.rows ? two_elements(q + row, i * 8 + lane % 4 * 2) : 0;
-    }
-    int first_of[2], end_of[2], own[2];
-    float slopes_of[2], largest[2], total[2], sums[VS][4];
-    global const bias_element* biases[2];
+    logit_row rows[2];
+    float largest[2], total[2], sums[VS][4];
     UNROLLED
     for (uint h = 0; h < 2; ++h) {
-      const uint row = at.row + min(lane % 4 * 2 + h, at.rows - 1);
-      own[h] = own_key(&at, row / group), first_of[h] = first_seen(own[h], left), end_of[h] = end_seen(own[h], at.keys, right);
-      slopes_of[h] = SLOPES ? OF_HEAD(at, row, slopes) : 0;
-      biases[h] = bias + BIAS_PLACE(at, row);
+      const uint row = row_or_last(at, lane % 4 * 2 + h);
+      rows[h] = logit_row_of(a, at, row, own_key(at, row / group));
       largest[h] = -INFINITY;
       total[h] = 0;
     }
@@ -181,121 +265,25 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
     for (uint n = 0; n < VS * 4; ++n) sums[n / 4][n % 4] = 0;
 
 #pragma unroll 1
-    for (uint t = here.from; t < here.to; t += TURN) {
+    for (uint t = piece.from; t < piece.to; t += TURN) {
       WAIT_COPIES(STAGES - 2);
       sync_warp();  // all lanes' copies are there, and the stage before was read
-      const uint free_stage = stage == 0 ? STAGES - 1 : stage - 1;
-      START_TURN(free_stage)
+      start_turn(&ahead, ring, stage == 0 ? STAGES - 1 : stage - 1, &work, &all, warp, hidden(lane));
       const uint k_tile = ring + stage * STAGE_BYTES, v_tile = k_tile + KEYS_HERE * Q_PITCH;
       stage = stage + 1 == STAGES ? 0 : stage + 1;
-
+      const uint lane_here = hidden(lane);
       float logits[KEYS_EACH][4];
-      UNROLLED
-      for (uint e = 0; e < KEYS_EACH; ++e) {
-        float odd[4];  // of odd steps, so that two products are under way
-        UNROLLED
-        for (uint i = 0; i < 4; ++i) logits[e][i] = odd[i] = 0;
-        UNROLLED
-        for (uint x = 0; x < KS; ++x) {
-          uint four[4];
-          load_matrices(four, k_tile + piece_place(e * 16 + lane % 16, x * 2 + lane / 16, Q_PITCH));
-          multiply_add(x % 2 == 0 ? logits[e] : odd, four, queries_kept[x]);
-        }
-        UNROLLED
-        for (uint i = 0; i < 4; ++i) {
-          const uint number = t + first_key + e * 16 + i / 2 * 8 + lane / 4, h = i % 2;
-          const int j = (int)key_at(&here.seen, number);
-          const float x = logit_of(logits[e][i] + odd[i], min(j, (int)at.keys - 1), own[h], scale, cap, slopes_of[h], biases[h]);
-          logits[e][i] = number >= here.to || is_hidden(j, first_of[h], end_of[h], sinks) ? -INFINITY : x;
-        }
-      }
-      // Weights. Rows beyond the tile have weights too; their sums are not read.
-      UNROLLED
-      for (uint h = 0; h < 2; ++h) {
-        float most = largest[h];
-        UNROLLED
-        for (uint i = 0; i < KEYS_EACH * 2; ++i) most = fmax(most, logits[i / 2][i % 2 * 2 + h]);
-        most = largest_of_keys(most, lane);
-        const float shift = shift_of(most), factor = fast_exp2(largest[h] - shift);
-        largest[h] = most;
-        total[h] *= factor;
-        UNROLLED
-        for (uint i = 0; i < KEYS_EACH * 2; ++i) {
-          const float weight = fast_exp2(logits[i / 2][i % 2 * 2 + h] - shift);
-          logits[i / 2][i % 2 * 2 + h] = weight;
-          total[h] += weight;
-        }
-        UNROLLED
-        for (uint n = 0; n < VS * 2; ++n) sums[n / 2][n % 2 * 2 + h] *= factor;
-      }
-      UNROLLED
-      for (uint e = 0; e < KEYS_EACH; ++e) {
-        uint weights[2];
-        UNROLLED
-        for (uint i = 0; i < 2; ++i) weights[i] = transposed_weights(word_of(logits[e][i * 2], logits[e][i * 2 + 1]), lane);
-        UNROLLED
-        for (uint n = 0; n < VS; ++n) {
-          uint four[4];
-          load_matrices_transposed(four, v_tile + piece_place(e * 16 + lane / 16 * 8 + lane % 8, n * 2 + lane / 8 % 2, V_PITCH));
-          multiply_add(sums[n], four, weights);
-        }
-      }
+      make_logits(logits, queries, k_tile, t + warp * KEYS_HERE, rows, &piece, a, lane_here);
+      update_softmax(logits, sums, largest, total, lane_here);
+      accumulate_values(sums, logits, v_tile, lane_here);
     }
 
-    // All warps together.
-    local float *const all_largest = largest_of_warps + parity * (WARPS * 8), *const all_total = total_of_warps + parity * (WARPS * 8);
-    UNROLLED
-    for (uint h = 0; h < 2; ++h) {
-      total[h] = sum_of_keys(total[h], lane);
-      if (lane < 4) all_largest[warp * 8 + lane * 2 + h] = largest[h], all_total[warp * 8 + lane * 2 + h] = total[h];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);  // also before `parts` is overwritten
-    UNROLLED
-    for (uint h = 0; h < 2; ++h) {
-      const uint r = lane % 4 * 2 + h;
-      float most = -INFINITY;
-      UNROLLED
-      for (uint w = 0; w < WARPS; ++w) most = fmax(most, all_largest[w * 8 + r]);
-      const float factor = fast_exp2(largest[h] - shift_of(most));
-      if (r < ROWS) {
-        UNROLLED
-        for (uint n = 0; n < VS * 2; ++n) parts[(warp * ROWS + r) * PART_PITCH + n * 8 + lane / 4] = sums[n / 2][n % 2 * 2 + h] * factor;
-      }
-    }
+    const warp_sums of_warps = {largest_of_warps + parity * (WARPS * 8), total_of_warps + parity * (WARPS * 8), parts};
+    const tile_groups groups = groups_of_tile(&piece.tile, &work);
+    share_sums(&of_warps, sums, largest, total, warp, hidden(lane));
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint first_group = group_of_chunk(here.first_chunk, all, groups);
-    const uint groups_here = group_of_chunk(here.end_chunk - 1, all, groups) - first_group + 1;
-    global float* const slot = slots + (2 * get_group_id(0) + (get_group_id(0) == first_group)) * SLOT;
-    for (uint n = item; n < ROWS * (V_SLOT / 4); n += GROUP) {
-      const uint r = n / (V_SLOT / 4), c = n % (V_SLOT / 4) * 4;
-      float most = -INFINITY, total_here = 0;
-      float4 sum = 0;
-      UNROLLED
-      for (uint w = 0; w < WARPS; ++w) most = fmax(most, all_largest[w * 8 + r]);
-      UNROLLED
-      for (uint w = 0; w < WARPS; ++w) {
-        total_here += fast_exp2(all_largest[w * 8 + r] - shift_of(most)) * all_total[w * 8 + r];
-        sum += *(local const float4*)(parts + (w * ROWS + r) * PART_PITCH + c);
-      }
-      if (groups_here > 1) {
-        *(global float4*)(slot + r * V_SLOT + c) = sum;
-        if (c == 0) *(global float2*)(slot + ROWS * V_SLOT + 2 * r) = (float2)(most, total_here);
-      } else if (r < at.rows) {
-        float each[4];
-        vstore4(sum, 0, each);
-        WRITE_ROW(r, c, 4, each, most, total_here)
-      }
-    }
-    if (groups_here > 1) {  // uniform in the group
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the slot is complete
-      if (item == 0) is_last = hand_over(counters + first_group) == groups_here - 1;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      if (is_last) {  // uniform in the group
-        take_over();
-        COMBINE(first_group, groups_here)
-        if (item == 0) counters[first_group] = 0;  // ready for the next launch
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);  // before is_last is overwritten
-    }
+    combine_warps(&of_warps, &groups, at, &all, hidden(item));
+    combine_if_last(&groups, &piece.tile, &all, &is_last, hidden(item));
+    next = piece.stop;
   }
 }

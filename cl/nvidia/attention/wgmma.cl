@@ -34,6 +34,8 @@
 #define GROUP (128 * (1 + CONSUMERS))
 #define COPIERS 128
 
+// Where a piece of 16 bytes of a vector lies in a tile of blocks of `rows` rows.
+static inline uint piece_place(uint row, uint piece, const uint rows) { return (piece / 8 * rows + row) * 128 + (piece ^ row) % 8 * 16; }
 #include "nvidia/attention/tile.clh"
 #include "nvidia/mbarrier.clh"
 
@@ -57,9 +59,6 @@
 #endif
 #include "nvidia/pipeline.clh"
 #include "nvidia/wgmma.clh"
-
-static inline uint block_place(uint row, uint piece, const uint rows) { return (piece / 8 * rows + row) * 128 + (piece ^ row) % 8 * 16; }
-#define KEY_PIECE(row, piece) block_place(row, piece, TILE_N)
 
 // products = queries x keys: a step of 16 elements. `more`: added to what they are.
 INLINED void multiply_keys(float products[TILE_N / 2], ulong queries, ulong keys, int more) {
@@ -111,12 +110,6 @@ INLINED void commit_last(const pipeline* p, int* last) {
   *last = p->stage;
 }
 
-// Hides from the compiler what a number is, so that what is made of it is made again instead of kept in registers.
-static inline uint hidden(uint number) {
-  __asm__ volatile("" : "+r"(number));
-  return number;
-}
-
 // The number of the tile that the group has in a step; NO_TILE: it has had all, EMPTY_STEP: it has none in this one.
 #define NO_TILE 0xffffffffu
 #define EMPTY_STEP 0xfffffffeu
@@ -140,239 +133,209 @@ static inline uint tile_of_step(uint step, uint all, uint tiles) {
 static inline uint tile_of_step(uint step, UNUSED uint all, UNUSED uint tiles) { return step == 0 ? (uint)get_group_id(0) : NO_TILE; }
 #endif
 
-#if TURNS
-#define EACH_TILE _Pragma("unroll 1") for (uint step = 0; tile_of_step(step, all_tiles, tiles) != NO_TILE; ++step)
-#else
-#define EACH_TILE for (uint step = 0; step < 1; ++step)
-#endif
-
-// A tile of rows, and the keys that they see.
+// The tile of rows of that number, and the keys that they see.
 typedef struct {
   place at;
-  int all_first, all_end, open_end;
+  key_window seen;
 } seen_tile;
-#define FIND_TILE(tile, number)                                                                                                 \
-  {                                                                                                                             \
-    (tile).at = PLACE_OF_TILE(number, TILE_M);                                                                                  \
-    const place* const at = &(tile).at;                                                                                         \
-    const int least_own = own_key(at, at->row / group);                                                                         \
-    (tile).all_end = at->rows == 0 ? 0 : end_seen(own_key(at, (at->row + at->rows - 1) / group), at->keys, right);              \
-    (tile).all_first = first_seen(least_own, left), (tile).open_end = end_seen(least_own, at->keys, right);                     \
+INLINED seen_tile find_tile(const attention_arguments* a, uint number) {
+  seen_tile tile;
+  tile.at = place_of_tile(a, number, TILE_M);
+  tile.seen = window_of_tile(a, &tile.at);
+  return tile;
+}
+INLINED int key_behind(const seen_tile* tile, int t, const attention_arguments* a) { return next_tile(t, TILE_N, tile->seen.first, a->sinks); }
+INLINED int first_key(const seen_tile* tile, const attention_arguments* a) { return key_behind(tile, -TILE_N, a); }
+
+// The producer: copies the keys and values of all tiles of the group, in the order in which they are multiplied: the values of a tile of keys
+// come behind the keys of the next one.
+INLINED void produce(const attention_arguments* a, pipeline p, uint all_tiles) {
+  const uint item = get_local_id(0);
+  int last = -1;  // the stage that is not committed
+  uint number;
+#pragma unroll 1
+  for (uint step = 0; (number = tile_of_step(step, all_tiles, a->tiles)) != NO_TILE; ++step) {
+    if (number == EMPTY_STEP) continue;
+    const seen_tile tile = find_tile(a, number);
+    int before = -1;  // the keys whose values come next
+#pragma unroll 1
+    for (int t = first_key(&tile, a); t < tile.seen.end || before >= 0; t = key_behind(&tile, t, a)) {
+      if (t < tile.seen.end) {
+        producer_acquire(&p);
+        copy_tile(stage_address(&p), a, &tile.at, a->k, &a->of_k, t, Q_PIECES, HEAD_SIZE, TILE_N, item);
+        commit_last(&p, &last);
+        advance(&p);
+      }
+      if (before >= 0) {
+        producer_acquire(&p);
+        copy_tile(stage_address(&p), a, &tile.at, a->v, &a->of_v, before, V_PIECES, VALUE_SIZE, TILE_N, item);
+        commit_last(&p, &last);
+        advance(&p);
+      }
+      before = t < tile.seen.end ? t : -1;
+    }
   }
-// Starts the copies of a warpgroup's queries to where it alone reads them.
-#define START_QUERIES(tile, to)                                                                                                 \
-  {                                                                                                                             \
-    const place at = (tile).at;                                                                                                 \
-    if (FIRST_KEY(tile) < (tile).all_end) {                                                                                     \
-      _Pragma("unroll 1") for (uint n = item % 128; n < 64 * Q_PIECES; n += 128) {                                              \
-        const uint r = consumer * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = at.row + min(r, at.rows - 1);                  \
-        copy_piece((to) + block_place(r, piece, TILE_M), (ulong)(q + ROW_PLACE(at, row, q)), piece, HEAD_SIZE, r < at.rows);    \
-      }                                                                                                                         \
-    }                                                                                                                           \
-    end_copies();                                                                                                               \
+  if (last >= 0) {
+    WAIT_COPIES(0);
+    fence_async();
+    producer_commit(&p, last);
   }
-// The factors of a tile's sums, which are the last ones, and its log-sum-exp.
-#define FINISH_TILE(tile)                                                                                                       \
-  UNROLLED                                                                                                                      \
-  for (uint h = 0; h < 2; ++h) {                                                                                                \
-    const bool is_row = first_row + h * 8 < (tile).rows;                                                                        \
-    const uint row = (tile).row + (is_row ? first_row + h * 8 : 0);                                                             \
-    const float sum = sum_of_quad(total[h], lane) + first_sum(FIRST_LARGEST(tile, row), largest[h]);                            \
-    if (LSE && is_row && lane % 4 == 0) lse[LSE_PLACE(tile, row)] = lse_of(largest[h], sum);                                    \
-    shares[h] = share_of(sum);                                                                                                  \
+}
+
+// Starts the copies of a warpgroup's queries to where it alone reads them. `item`: of the consumers.
+INLINED void start_queries(uint to, const seen_tile* tile, const attention_arguments* a, uint item) {
+  const place* const at = &tile->at;
+  if (first_key(tile, a) < tile->seen.end) {
+#pragma unroll 1
+    for (uint n = item % 128; n < 64 * Q_PIECES; n += 128) {
+      const uint r = item / 128 * 64 + n / Q_PIECES, piece = n % Q_PIECES, row = row_or_last(at, r);
+      copy_piece(to + piece_place(r, piece, TILE_M), (ulong)(a->q + row_place(a, at, row, &a->of_q)), piece, HEAD_SIZE, r < at->rows);
+    }
   }
-// Writes the results of a tile.
-#define STORE_TILE(tile)                                                                                                        \
-  UNROLLED                                                                                                                      \
-  for (uint h = 0; h < 2; ++h) {                                                                                                \
-    const bool is_row = first_row + h * 8 < (tile).rows;                                                                        \
-    const uint row = (tile).row + (is_row ? first_row + h * 8 : 0);                                                             \
-    store_row(out + ROW_PLACE(tile, row, out), sums, h, lane, shares[h], is_row);                                               \
+  end_copies();
+}
+// Waits for them. All products of those before are made, so others may take their places. By all work-items of a warpgroup together.
+INLINED void wait_queries(uint consumer) {
+  WAIT_COPIES(0);
+  fence_async();
+  __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory");
+}
+// Starts the copies of the queries of the group's next tile behind `step`. Returns its step.
+INLINED uint start_next(uint to, uint step, const attention_arguments* a, uint all_tiles, uint item) {
+  uint next;
+  do next = tile_of_step(++step, all_tiles, a->tiles);
+  while (next == EMPTY_STEP);
+  if (next != NO_TILE) {
+    const seen_tile tile = find_tile(a, next);
+    start_queries(to, &tile, a, item);
   }
-// Begins the statistics of a tile's rows.
-#define BEGIN_TILE()                                                                                                            \
-  UNROLLED                                                                                                                      \
-  for (uint h = 0; h < 2; ++h) {                                                                                                \
-    const uint row = tile.at.row + min(first_row + h * 8, tile.at.rows - 1);                                                    \
-    own[h] = own_key(&tile.at, row / group);                                                                                    \
-    largest[h] = FIRST_LARGEST(tile.at, row), total[h] = 0;                                                                     \
+  return step;
+}
+
+// Products of the warpgroup's queries with the keys from t on become weights. `first_row`: of the lane.
+INLINED void make_tile_weights(softmax_rows* rows, float products[TILE_N / 2], float factors[2], uint first_row, int t, const seen_tile* tile,
+                               const attention_arguments* a, uint lane) {
+  UNROLLED
+  for (uint h = 0; h < 2; ++h)
+    factors[h] = update_softmax(rows, products, h, first_row + h * 8, t, &tile->seen, a, &tile->at, lane);
+}
+// Rounds weights to factors of the units.
+INLINED void round_weights(uint words[TILE_N / 4], const float weights[TILE_N / 2]) {
+  UNROLLED
+  for (uint i = 0; i < TILE_N / 4; ++i) words[i] = word_of(weights[i * 2], weights[i * 2 + 1]);
+}
+
+// Products with the keys of a stage are made, when all groups of wgmma but those of values are: they are read from here on, and the stage is
+// released.
+INLINED void finish_keys(float products[TILE_N / 2], const pipeline* p, uint stage, uint lane) {
+  HOLD_SUMS(products, TILE_N);
+  if (lane == 0) consumer_release(p, stage);
+}
+// Waits for the products with the values of a stage, and releases it.
+INLINED void finish_values(float sums[V_COLUMNS / 2], const pipeline* p, uint stage, uint lane) {
+  WAIT_WGMMA(0);
+  HOLD_SUMS(sums, V_COLUMNS);
+  if (lane == 0) consumer_release(p, stage);
+}
+
+// The next two stages: of keys, and of the values of the keys before. The first keys of a tile come behind the last values of the tile before.
+INLINED void next_stages(pipeline* p, pipeline* of_keys, pipeline* of_values, bool is_first) {
+  const pipeline first = *p;
+  advance(p);
+  *of_keys = *of_values = *p;
+  of_keys->stage = is_first ? p->stage : first.stage, of_keys->parity = is_first ? p->parity : first.parity;
+  of_values->stage = is_first ? first.stage : p->stage, of_values->parity = is_first ? first.parity : p->parity;
+  advance(p);
+}
+
+// A consumer: a warpgroup that multiplies. Its queries are in local memory at q_tile, or with TURNS there and behind it in turn.
+INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint all_tiles) {
+  const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
+  uint number = tile_of_step(0, all_tiles, a->tiles);
+  if (number == NO_TILE) return;
+  seen_tile tile = find_tile(a, number);
+  start_queries(q_tile, &tile, a, item);
+  wait_queries(consumer);
+  float sums[V_COLUMNS / 2], products[TILE_N / 2], factors[2], shares[2];
+  uint weights[TILE_N / 4];
+  softmax_rows rows;
+  begin_rows(&rows, first_row, a, &tile.at);
+  UNROLLED
+  for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
+  int t = first_key(&tile, a);
+  const bool has_keys = t < tile.seen.end;
+  if (has_keys) {
+    start_keys(products, q_tile + consumer * 8192, &p);
+    WAIT_WGMMA(0);
+    finish_keys(products, &p, p.stage, lane);
+    advance(&p);
+    make_tile_weights(&rows, products, factors, first_row, t, &tile, a, lane);
+    round_weights(weights, products);
   }
-// Products of the keys from t on become weights.
-#define MAKE_WEIGHTS()                                                                                                          \
-  {                                                                                                                             \
-    const bool has_hidden = LEFT_LIMIT || t + TILE_N > tile.open_end;                                                           \
-    UNROLLED                                                                                                                    \
-    for (uint h = 0; h < 2; ++h) {                                                                                              \
-      UNUSED const uint row = tile.at.row + min(first_row + h * 8, tile.at.rows - 1);                                           \
-      make_logits(products, h, t, lane, has_hidden, own[h], &tile.at, left, right, sinks, scale, cap,                           \
-                  SLOPES ? OF_HEAD(tile.at, row, slopes) : 0, BIAS ? bias + BIAS_PLACE(tile.at, row) : 0);                      \
-      factors[h] = make_weights(products, h, lane, scale, &largest[h], &total[h]);                                              \
-    }                                                                                                                           \
+
+  // The units multiply the weights of the keys before with their values while the next weights are made.
+  uint queries_at = q_tile, step = 0;
+  if (TURNS) step = start_next(q_tile + Q_BYTES, step, a, all_tiles, item);
+#pragma unroll 1
+  for (t = key_behind(&tile, t, a);; t = key_behind(&tile, t, a)) {
+    const bool is_first = t >= tile.seen.end;  // of the next tile
+    uint next_number = number;
+    if (is_first) {
+      next_number = TURNS ? tile_of_step(step, all_tiles, a->tiles) : NO_TILE;
+      if (next_number == NO_TILE) break;
+      const place done = place_of_tile(a, hidden(number), TILE_M);
+      finish_rows(&rows, shares, first_row, a, &done, lane);
+      tile = find_tile(a, next_number);
+      t = first_key(&tile, a);
+      begin_rows(&rows, first_row, a, &tile.at);
+      wait_queries(consumer);
+      queries_at = 2 * q_tile + Q_BYTES - queries_at;
+    }
+    pipeline of_keys, of_values;
+    next_stages(&p, &of_keys, &of_values, TURNS && is_first);
+    start_keys(products, queries_at + consumer * 8192, &of_keys);
+    start_values(sums, weights, &of_values);
+    if (TURNS && is_first) step = start_next(2 * q_tile + Q_BYTES - queries_at, step, a, all_tiles, item);
+    WAIT_WGMMA(1);
+    finish_keys(products, &p, of_keys.stage, lane);
+    make_tile_weights(&rows, products, factors, first_row, t, &tile, a, lane);
+    finish_values(sums, &p, of_values.stage, lane);
+    if (TURNS && is_first) {
+      const place done = place_of_tile(a, hidden(number), TILE_M);
+      store_rows(sums, shares, first_row, a, &done, lane);
+      UNROLLED
+      for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
+      number = next_number;
+    }
+    UNROLLED
+    for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
+    round_weights(weights, products);
   }
-#define KEEP_WEIGHTS()                                                                                                          \
-  UNROLLED                                                                                                                      \
-  for (uint i = 0; i < TILE_N / 4; ++i) weights[i] = word_of(products[i * 2], products[i * 2 + 1]);
-// Waits for a warpgroup's queries. All products of those before are made, so others may take their places.
-#define WAIT_QUERIES()                                                                                                          \
-  WAIT_COPIES(0);                                                                                                               \
-  fence_async();                                                                                                                \
-  WARPGROUP_BARRIER();
-// Starts the copies of the next tile's queries, to where those of the current one are not.
-#define START_NEXT()                                                                                                            \
-  {                                                                                                                             \
-    uint next;                                                                                                                  \
-    do next = tile_of_step(++step, all_tiles, tiles);                                                                           \
-    while (next == EMPTY_STEP);                                                                                                 \
-    if (next != NO_TILE) {                                                                                                      \
-      seen_tile its_tile;                                                                                                       \
-      FIND_TILE(its_tile, next)                                                                                                 \
-      START_QUERIES(its_tile, 2 * q_tile + Q_BYTES - queries_at)                                                                \
-    }                                                                                                                           \
+
+  if (has_keys) {
+    start_values(sums, weights, &p);
+    finish_values(sums, &p, p.stage, lane);
   }
-#define WARPGROUP_BARRIER() __asm__ volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory")
-#define FIRST_KEY(tile) next_tile(-TILE_N, TILE_N, (tile).all_first, sinks)
+  const place done = place_of_tile(a, hidden(number), TILE_M);
+  finish_rows(&rows, shares, first_row, a, &done, lane);
+  store_rows(sums, shares, first_row, a, &done, lane);
+}
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void attention_wgmma(ATTENTION_ARGUMENTS) {
   local uchar vectors[Q_TILES * Q_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   local ulong barriers[2 * STAGES];
+  const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   pipeline p = begin_pipeline(vectors + Q_TILES * Q_BYTES, barriers);
   if (get_local_id(0) == 0) init_pipeline(&p, COPIERS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  UNUSED const uint all_tiles = tiles * kv_heads * (RAGGED ? 1 : sequences);
+  const uint all_tiles = tiles * kv_heads * (RAGGED ? 1 : sequences);
   if (get_local_id(0) < COPIERS) {
     FEWER_REGISTERS(PRODUCER_REGISTERS);
-    const uint item = get_local_id(0);
-    int last = -1;  // the stage that is not committed
-    EACH_TILE {
-      const uint number = tile_of_step(step, all_tiles, tiles);
-      if (number == EMPTY_STEP) continue;
-      seen_tile tile;
-      FIND_TILE(tile, number)
-      const place at = tile.at;
-      int before = -1;  // the tile whose values come next
-#pragma unroll 1
-      for (int t = FIRST_KEY(tile); t < tile.all_end || before >= 0; t = next_tile(t, TILE_N, tile.all_first, sinks)) {
-        if (t < tile.all_end) {
-          producer_acquire(&p);
-          COPY_TILE(stage_address(&p), k, t, Q_PIECES, KEY_PIECE, HEAD_SIZE)
-          commit_last(&p, &last);
-          advance(&p);
-        }
-        if (before >= 0) {
-          producer_acquire(&p);
-          COPY_TILE(stage_address(&p), v, before, V_PIECES, KEY_PIECE, VALUE_SIZE)
-          commit_last(&p, &last);
-          advance(&p);
-        }
-        before = t < tile.all_end ? t : -1;
-      }
-    }
-    if (last >= 0) {
-      WAIT_COPIES(0);
-      fence_async();
-      producer_commit(&p, last);
-    }
-    return;
+    produce(&a, p, all_tiles);
+  } else {
+    MORE_REGISTERS(CONSUMER_REGISTERS);
+    consume(&a, p, local_address(vectors), all_tiles);
   }
-
-  MORE_REGISTERS(CONSUMER_REGISTERS);
-  const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
-  const uint q_tile = local_address(vectors);
-  uint number = tile_of_step(0, all_tiles, tiles);
-  if (number == NO_TILE) return;
-  seen_tile tile;
-  FIND_TILE(tile, number)
-  START_QUERIES(tile, q_tile)
-  WAIT_QUERIES()
-  float sums[V_COLUMNS / 2], products[TILE_N / 2], largest[2], total[2], factors[2], shares[2];
-  uint weights[TILE_N / 4];
-  int own[2];
-  BEGIN_TILE()
-  UNROLLED
-  for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
-  int t = FIRST_KEY(tile);
-  const bool has_keys = t < tile.all_end;
-  if (has_keys) {
-    start_keys(products, q_tile + consumer * 8192, &p);
-    WAIT_WGMMA(0);
-    HOLD_SUMS(products, TILE_N);
-    if (lane == 0) consumer_release(&p, p.stage);
-    advance(&p);
-    MAKE_WEIGHTS()
-    KEEP_WEIGHTS()
-  }
-  // The units multiply the weights of the keys before with their values while the next weights are made.
-  uint queries_at = q_tile;
-#if TURNS
-  uint step = 0;
-  START_NEXT()
-#endif
-#pragma unroll 1
-  for (t = next_tile(t, TILE_N, tile.all_first, sinks);; t = next_tile(t, TILE_N, tile.all_first, sinks)) {
-#if TURNS
-    // The first keys of a tile come behind the last values of the tile before.
-    const bool is_first = t >= tile.all_end;
-    uint next_number = number;
-    if (is_first) {
-      next_number = tile_of_step(step, all_tiles, tiles);
-      if (next_number == NO_TILE) break;
-      {
-        const place at = PLACE_OF_TILE(hidden(number), TILE_M);
-        FINISH_TILE(at)
-      }
-      FIND_TILE(tile, next_number)
-      t = FIRST_KEY(tile);
-      BEGIN_TILE()
-      WAIT_QUERIES()
-      queries_at = 2 * q_tile + Q_BYTES - queries_at;
-    }
-    pipeline of_keys = p, of_values = p;
-    advance(&p);
-    if (is_first)
-      of_keys.stage = p.stage, of_keys.parity = p.parity;
-    else
-      of_values.stage = p.stage, of_values.parity = p.parity;
-#else
-    if (t >= tile.all_end) break;
-    const pipeline of_keys = p;
-    advance(&p);
-    const pipeline of_values = p;
-#endif
-    advance(&p);
-    start_keys(products, queries_at + consumer * 8192, &of_keys);
-    start_values(sums, weights, &of_values);
-#if TURNS
-    if (is_first) START_NEXT()
-#endif
-    WAIT_WGMMA(1);
-    HOLD_SUMS(products, TILE_N);
-    if (lane == 0) consumer_release(&p, of_keys.stage);
-    MAKE_WEIGHTS()
-    WAIT_WGMMA(0);
-    HOLD_SUMS(sums, V_COLUMNS);
-    if (lane == 0) consumer_release(&p, of_values.stage);
-#if TURNS
-    if (is_first) {
-      const place done = PLACE_OF_TILE(hidden(number), TILE_M);
-      STORE_TILE(done)
-      UNROLLED
-      for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
-      number = next_number;
-    }
-#endif
-    UNROLLED
-    for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
-    KEEP_WEIGHTS()
-  }
-  if (has_keys) {
-    start_values(sums, weights, &p);
-    WAIT_WGMMA(0);
-    HOLD_SUMS(sums, V_COLUMNS);
-    if (lane == 0) consumer_release(&p, p.stage);
-  }
-  const place done = PLACE_OF_TILE(hidden(number), TILE_M);
-  FINISH_TILE(done)
-  STORE_TILE(done)
 }

@@ -86,6 +86,28 @@ GROUP_FUNCTION void write_warp(const result_grid* g, value sum[MS][NS][4], local
 #endif
 }
 
+// The filters, and the steps that are copied.
+typedef struct {
+  uint copied, steps;  // steps whose copies were started, of all
+  uint weights;        // of a filter
+  global const element* filter;
+  ulong stride;
+  uint filters;
+} step_source;
+// Starts the copies of the next step to a stage, if a step is left, and ends a group of copies.
+GROUP_FUNCTION void copy_step(uint to, step_source* from, const int at[WINDOW_ROWS], const uint missing[WINDOW_WORDS],
+                              const window_grid* windows, window_place* place, uint item) {
+  if (from->copied < from->steps) {
+    const uint first = from->copied * TILE_K;
+    copy_windows(to, at, missing, windows, place, item);
+    fill_tile(to + A_BYTES, from->filter + first, from->stride, from->filters, min(from->weights - first, (uint)TILE_K), from->filter, TILE_N, 1,
+              16, item);
+    next_place(place, windows);
+    ++from->copied;
+  }
+  end_copies();
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_mma(CONV2D_ARGUMENTS) {
   (void)in_plane, (void)window_w, (void)window_h;  // known from the layout and to the compiler
@@ -119,26 +141,13 @@ void conv2d_mma(CONV2D_ARGUMENTS) {
   }
 
   const uint stages = local_address(tiles), steps = (weights_of_filter + TILE_K - 1) / TILE_K;
-  uint copied = 0;  // steps whose copies were started
-// Starts the copies of the next step to a stage, if a step is left, and ends a group of copies.
-#define COPY_STEP(stage)                                                                                                       \
-  do {                                                                                                                         \
-    if (copied < steps) {                                                                                                      \
-      const uint to = stages + (stage) * STAGE_BYTES, left_over = weights_of_filter - copied * TILE_K;                         \
-      copy_windows(to, at, missing, &windows, &place, item);                                                                   \
-      fill_tile(to + A_BYTES, filter + copied * TILE_K, weight_stride, filters, min(left_over, (uint)TILE_K), filter, TILE_N,  \
-                1, 16, item);                                                                                                  \
-      next_place(&place, &windows);                                                                                            \
-      ++copied;                                                                                                                \
-    }                                                                                                                          \
-    end_copies();                                                                                                              \
-  } while (0)
+  step_source source = {0, steps, weights_of_filter, filter, weight_stride, filters};
 
   value sum[MS][NS][4];
 #pragma unroll
   for (uint i = 0; i < MS * NS * 4; ++i) sum[i / (NS * 4)][i / 4 % NS][i % 4] = 0;
 #pragma unroll 1
-  for (uint s = 0; s < STAGES - 1; ++s) COPY_STEP(s);
+  for (uint s = 0; s < STAGES - 1; ++s) copy_step(stages + s * STAGE_BYTES, &source, at, missing, &windows, &place, hidden(item));
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -159,7 +168,7 @@ void conv2d_mma(CONV2D_ARGUMENTS) {
       const uint from = stages + stage * STAGE_BYTES;
       read_fragments(left[(x + 1) % 2], right[(x + 1) % 2], from, from + A_BYTES, warp_row, warp_col, after, lane);
       if (x == 0) {
-        COPY_STEP(next);
+        copy_step(stages + next * STAGE_BYTES, &source, at, missing, &windows, &place, hidden(item));
         next = next + 1 == STAGES ? 0 : next + 1;
       }
 #pragma unroll

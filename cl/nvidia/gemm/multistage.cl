@@ -66,6 +66,7 @@
 #define STAGED_B (B_ALONG_K && B_VECTOR == 4 && LANES_N >= 4 && TILE_N * TILE_K / 4 % GROUP == 0)
 
 #define STORES_PARTS 0
+#include "common/attributes.clh"
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
 #include "nvidia/copy_async.clh"
@@ -217,9 +218,8 @@ GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* stage
 }
 
 #if !EPILOGUE && C_VECTOR == 4
-// Writes four neighbours of a row, at a multiple of 16 bytes.
-static inline void write_sums_4(const destination* d, ulong row, ulong col, float4 sum) {
-  global float4* to = (global float4*)(d->c + row * d->pitch + col);
+// Writes four neighbours of a row.
+static inline void write_sums_4(const destination* d, global float4* to, float4 sum) {
   float4 x = d->alpha * sum;
   if (d->beta != 0) x += d->beta * *to;
   *to = x;
@@ -261,6 +261,69 @@ GROUP_FUNCTION void put_step(local float* to_a, local float* to_b, const float4*
 #endif
 }
 
+GROUP_FUNCTION void multiply_fragments(float sum[ITEM_M][ITEM_N], const a_fragment* a, const b_fragment* b) {
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i)
+#pragma unroll
+    for (uint j = 0; j < ITEM_N; ++j)
+      sum[i][j] = fma(a->x[i], b->x[j], sum[i][j]);
+}
+
+// A work-item's place in the tile: its lane's in the warp, and its first row and column.
+typedef struct {
+  uint lane_m, lane_n, row, col;
+} item_place;
+// Pairs of neighbouring lanes lie down the rows: 8 lanes, whose 16 bytes are read in one transaction, access few rows and few columns.
+static inline item_place place_of_item(uint item) {
+  const uint lane = item % 32, warp = item / 32, pair = (LANES_M > 1) & (LANES_N > 1);
+  item_place at;
+  at.lane_m = pair ? lane / (2 * LANES_N) * 2 + lane % 2 : LANES_N == 1 ? lane : 0;
+  at.lane_n = pair ? lane / 2 % LANES_N : LANES_M == 1 ? lane : 0;
+  at.row = warp % WARPS_M * WARP_M + at.lane_m * 4, at.col = warp / WARPS_M * WARP_N + at.lane_n * 4;
+  return at;
+}
+
+// Writes the sums of a tile that begins at (row, col) of C and has `height` x `width` results there. A collective function: it has a barrier.
+GROUP_FUNCTION void store_sums(const destination* d, float sum[ITEM_M][ITEM_N], const item_place* at, ulong row, ulong col, uint height,
+                               uint width, UNUSED local float* tiles, UNUSED uint item) {
+#if EPILOGUE || C_VECTOR != 4
+  // A strip of a warp's rows at a time goes through local memory, so that neighbouring lanes write neighbouring results.
+  barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
+  local float* const mine = tiles + item / 32 * (LANES_M * WARP_N);
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i) {
+#pragma unroll
+    for (uint s = 0; s < ITEM_N / 4; ++s)
+      *(local float4*)(mine + at->lane_m * WARP_N + at->lane_n * 4 + s * (LANES_N * 4)) =
+          (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]);
+    const ulong first = row + at->row - at->lane_m * 4 + i / 4 * (LANES_M * 4) + i % 4, first_col = col + at->col - at->lane_n * 4;
+#if EPILOGUE
+    write_rows(d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, first_col, col + width, item % 32);
+#else
+    store_rows(d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, first_col, col + width, item % 32);
+#endif
+  }
+#else
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i) {
+    const uint r = at->row + i / 4 * (LANES_M * 4) + i % 4;
+    global float* const line = d->c + (row + r) * d->pitch + col;
+    if (r < height)
+#pragma unroll
+      for (uint s = 0; s < ITEM_N / 4; ++s) {
+        const uint x = at->col + s * (LANES_N * 4);
+        if (x + 4 <= width) {
+          write_sums_4(d, (global float4*)(line + x), (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]));
+        } else {
+#pragma unroll
+          for (uint j = 0; j < 4; ++j)
+            if (x + j < width) write_sum(d, row + r, col + x + j, sum[i][s * 4 + j]);
+        }
+      }
+  }
+#endif
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_multistage(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
@@ -270,29 +333,18 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   local uint is_last;
 #endif
   const uint item = get_local_id(0);
+  const item_place mine = place_of_item(item);
   const tile_place place =
       place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
   const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
   const product q = product_of(&g, place.number);
-  const uint height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0;
-  const uint width = col < q.n ? (uint)min(q.n - col, (ulong)TILE_N) : 0;
-
-  // The work-item's place in the tile. Pairs of neighbouring lanes lie down the rows: 8 lanes, whose 16 bytes are read in one
-  // transaction, access few rows and few columns.
-  const uint lane = item % 32, warp = item / 32;
-  const uint pair = (LANES_M > 1) & (LANES_N > 1);
-  const uint lane_m = pair ? lane / (2 * LANES_N) * 2 + lane % 2 : LANES_N == 1 ? lane : 0;
-  const uint lane_n = pair ? lane / 2 % LANES_N : LANES_M == 1 ? lane : 0;
-  const uint item_row = warp % WARPS_M * WARP_M + lane_m * 4, item_col = warp / WARPS_M * WARP_N + lane_n * 4;
-
   const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
   source from;
   from.a = q.a + (A_ALONG_K ? row * a_pitch : row), from.a_pitch = a_pitch;
   from.b = q.b + (B_ALONG_K ? col * b_pitch : col), from.b_pitch = b_pitch;
-  from.height = height, from.width = width, from.whole = height == TILE_M && width == TILE_N;
+  from.height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0, from.width = col < q.n ? (uint)min(q.n - col, (ulong)TILE_N) : 0;
+  from.whole = from.height == TILE_M && from.width == TILE_N;
   from.steps = steps, from.k = (uint)q.k;
-  float4 staged_a[STAGED_A ? STAGED_ROUNDS(TILE_M) : 1], staged_b[STAGED_B ? STAGED_ROUNDS(TILE_N) : 1];
-  int is_fetched;
 
   float sum[ITEM_M][ITEM_N];
 #pragma unroll
@@ -301,6 +353,8 @@ void gemm_multistage(GEMM_ARGUMENTS) {
     for (uint j = 0; j < ITEM_N; ++j)
       sum[i][j] = 0;
 
+  float4 staged_a[STAGED_A ? STAGED_ROUNDS(TILE_M) : 1], staged_b[STAGED_B ? STAGED_ROUNDS(TILE_N) : 1];
+  int is_fetched;
 #pragma unroll
   for (uint s = 0; s < STAGES - 1; ++s) {
     is_fetched = copy_step(a_tiles + s * (TILE_K * A_ROW), b_tiles + s * (TILE_K * B_ROW), staged_a, staged_b, &from, item);
@@ -311,10 +365,9 @@ void gemm_multistage(GEMM_ARGUMENTS) {
 
   a_fragment a_now[2];
   b_fragment b_now[2];
-  const int swap_a = (int)(item_row ^ 8) - (int)item_row, swap_b = (int)(item_col ^ 8) - (int)item_col;
+  const int swap_a = (int)(mine.row ^ 8) - (int)mine.row, swap_b = (int)(mine.col ^ 8) - (int)mine.col;
   uint stage = 0, next = STAGES - 1;  // the stage that is read, and the stage that is filled
-  local const float* a_row = a_tiles + item_row;
-  local const float* b_row = b_tiles + item_col;
+  local const float *a_row = a_tiles + mine.row, *b_row = b_tiles + mine.col;
   read_fragments(&a_now[0], &b_now[0], a_row, b_row);
   for (uint step = 0; step < steps; ++step) {
 #pragma unroll
@@ -323,8 +376,8 @@ void gemm_multistage(GEMM_ARGUMENTS) {
         WAIT_COPIES(STAGES - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
-        a_row = a_tiles + stage * (TILE_K * A_ROW) + item_row;
-        b_row = b_tiles + stage * (TILE_K * B_ROW) + item_col;
+        a_row = a_tiles + stage * (TILE_K * A_ROW) + mine.row;
+        b_row = b_tiles + stage * (TILE_K * B_ROW) + mine.col;
       }
       const uint after = (x + 1) % TILE_K;
       read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW + (STAGED_A && swap_of(after) ? swap_a : 0),
@@ -335,11 +388,7 @@ void gemm_multistage(GEMM_ARGUMENTS) {
         if (is_fetched) put_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_a, staged_b, item);
         next = next + 1 == STAGES ? 0 : next + 1;
       }
-#pragma unroll
-      for (uint i = 0; i < ITEM_M; ++i)
-#pragma unroll
-        for (uint j = 0; j < ITEM_N; ++j)
-          sum[i][j] = fma(a_now[x % 2].x[i], b_now[x % 2].x[j], sum[i][j]);
+      multiply_fragments(sum, &a_now[x % 2], &b_now[x % 2]);
     }
   }
   WAIT_COPIES(0);
@@ -349,41 +398,6 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   global uint* const counter = counters + number / parts * each + get_group_id(0) % each;
   if (!join_parts(sum[0], ITEM_M * ITEM_N, partials, all, counter, GROUP, item, 0, &is_last)) return;
 #endif
-
   const destination d = destination_of(&g, place.number);
-#if EPILOGUE || C_VECTOR != 4
-  barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
-  local float* const mine = tiles + warp * (LANES_M * WARP_N);
-#pragma unroll
-  for (uint i = 0; i < ITEM_M; ++i) {
-#pragma unroll
-    for (uint s = 0; s < ITEM_N / 4; ++s)
-      *(local float4*)(mine + lane_m * WARP_N + lane_n * 4 + s * (LANES_N * 4)) =
-          (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]);
-    const ulong first = row + item_row - lane_m * 4 + i / 4 * (LANES_M * 4) + i % 4;
-#if EPILOGUE
-    write_rows(&d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, col + item_col - lane_n * 4, col + width, lane);
-#else
-    store_rows(&d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, col + item_col - lane_n * 4, col + width, lane);
-#endif
-  }
-#else
-#pragma unroll
-  for (uint i = 0; i < ITEM_M; ++i) {
-    const uint r = item_row + i / 4 * (LANES_M * 4) + i % 4;
-    if (r < height)
-#pragma unroll
-      for (uint s = 0; s < ITEM_N / 4; ++s) {
-        const uint x = item_col + s * (LANES_N * 4);
-        if (x + 4 <= width) {
-          write_sums_4(&d, row + r, col + x,
-                       (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]));
-        } else {
-#pragma unroll
-          for (uint j = 0; j < 4; ++j)
-            if (x + j < width) write_sum(&d, row + r, col + x + j, sum[i][s * 4 + j]);
-        }
-      }
-  }
-#endif
+  store_sums(&d, sum, &mine, row, col, from.height, from.width, tiles, item);
 }
