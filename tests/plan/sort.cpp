@@ -19,6 +19,7 @@ SortProblem sort_of(Scalar keys, std::size_t size) {
   SortProblem problem;
   problem.keys = keys;
   problem.size = size;
+  problem.end_bit = 8 * smem::size_of(keys);
   return problem;
 }
 
