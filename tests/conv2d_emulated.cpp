@@ -47,14 +47,16 @@ double wanted_of(const Conv2dProblem& p, const auto& in, const auto& weights, co
                  std::size_t k, std::size_t y, std::size_t x) {
   double sum = static_cast<double>(bias[k]);
   const std::size_t depth = p.group_channels(), first = k / p.group_filters() * depth;
-  for (std::size_t r = 0; r < p.window.height; ++r)
+  for (std::size_t r = 0; r < p.window.height; ++r) {
     for (std::size_t s = 0; s < p.window.width; ++s) {
       const std::size_t row = y * p.stride.y + r - p.padding.top, col = x * p.stride.x + s - p.padding.left;
       if (row >= p.height || col >= p.width) continue;
-      for (std::size_t c = 0; c < depth; ++c)
+      for (std::size_t c = 0; c < depth; ++c) {
         sum += static_cast<double>(in[((n * p.height + row) * p.width + col) * p.in_channels + first + c]) *
                static_cast<double>(weights[(k * p.taps() + r * p.window.width + s) * depth + c]);
+      }
     }
+  }
   return std::max(sum, 0.0);
 }
 
