@@ -123,12 +123,11 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
         c.bias = asked % 2 == 0;
         c.how.activation = asked % 5 == 4 ? Activation::relu : Activation::none;
         c.to_sums = asked % 7 == 3;
-        for (const Scalar type : kTypes) {
-          c.type = type;
-          for (const std::string_view variant : kUnitVariants) {
-            c.variant = variant;
-            sweep.run(c);
-          }
+        // Each is a program: the layouts of a layer have the types in turns.
+        c.type = kTypes[(asked + asked / 4) % 3];
+        for (const std::string_view variant : kUnitVariants) {
+          c.variant = variant;
+          sweep.run(c);
         }
         ++asked;
       }
@@ -151,7 +150,7 @@ TEST_CASE("conv2d: matrix units, every layout and tile") {
   std::size_t variants = 0;
   for (const std::string_view variant : kUnitVariants)
     variants += has_units(context, variant) ? 1 : 0;
-  CHECK(sweep.ran() == 3 * asked * variants);
+  CHECK(sweep.ran() == asked * variants);
 }
 
 TEST_CASE("conv2d: interleaved channels by every variant") {

@@ -5,7 +5,7 @@
 //
 // Launch: GROUP work-items; a group for each CELLS cells of CHANNELS channels of an image, cells innermost. READ and WRITE are
 // vector widths: more than 1 only of planes whose rows have no gaps, or of channels, where all begin at multiples of them.
-// Local memory: CHANNELS * PITCH elements.
+// Local memory: CHANNELS * PITCH elements; none where both are interleaved.
 #include "common/element.clh"
 
 #ifndef CELLS
@@ -71,15 +71,33 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch, ulong from_plane, ulong from_stride,
                  global element* to, ulong to_offset, ulong to_pitch, ulong to_plane, ulong to_stride, uint width, uint height,
                  uint groups, uint channels, uint to_channels) {
-  local element tile[CHANNELS * PITCH];
   const uint item = get_local_id(0), cells = width * height, all = groups * to_channels;
   const uint blocks = (cells + CELLS - 1) / CELLS, channel_blocks = (all + CHANNELS - 1) / CHANNELS;
   const uint number = get_group_id(0), line = number / blocks, image = line / channel_blocks;
   const uint first_cell = (number - line * blocks) * CELLS, first_channel = (line - image * channel_blocks) * CHANNELS;
-  const uint cells_here = min(cells - first_cell, (uint)CELLS), channels_here = min(all - first_channel, (uint)CHANNELS);
+  const uint cells_here = min(cells - first_cell, (uint)CELLS);
   from += from_offset + image * from_stride;
   to += to_offset + image * to_stride;
 
+#if FROM_INTERLEAVED && TO_INTERLEAVED
+  // A vector of a cell's channels by each work-item, whose neighbours have the next.
+  for (uint i = item; i < CELLS * CHANNELS / WRITE; i += GROUP) {
+    const uint channel = first_channel + i % (CHANNELS / WRITE) * WRITE, cell = i / (CHANNELS / WRITE);
+    if (cell < cells_here && channel < all) {
+      const uint group = channel / to_channels, c = channel - group * to_channels;  // of the vector's first: all have one group
+      global const element* source = from + place_of(first_cell + cell, width, from_pitch, groups * channels) + group * channels + c;
+      write_pack x;
+#pragma unroll
+      for (uint e = 0; e < WRITE; ++e) {
+        x.each[e] = 0;
+        if (c + e < channels) x.each[e] = source[e];
+      }
+      *(global write_vector*)(to + place_of(first_cell + cell, width, to_pitch, all) + channel) = x.all;
+    }
+  }
+#else
+  local element tile[CHANNELS * PITCH];
+  const uint channels_here = min(all - first_channel, (uint)CHANNELS);
   for (uint i = item; i < CELLS * CHANNELS / READ; i += GROUP) {
 #if FROM_INTERLEAVED
     const uint channel = i % (CHANNELS / READ) * READ, cell = i / (CHANNELS / READ);
@@ -115,4 +133,5 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
       *(global write_vector*)(to + at) = x.all;
     }
   }
+#endif
 }

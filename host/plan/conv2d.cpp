@@ -28,7 +28,8 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
     return worth.holds(p.group_filters(), p.depth(), p.plane_results());
   };
   if (runs_cpu_variant(device)) return is_worth(p.taps() == 1 ? policy.product : policy.columns);
-  const bool units = unit_multiplies(p.type) && device.vendor == Vendor::nvidia;  // matrix units
+  const bool units =
+      unit_multiplies(p.type) && is_nvidia_gpu(device) && compute_capability(device) >= 80;  // matrix units
   return is_worth(policy.product) && (conv2d::is_straight(p) || (units && p.depth() >= policy.units_depth));
 }
 

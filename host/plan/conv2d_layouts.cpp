@@ -46,9 +46,11 @@ std::string too_large(const Device& device) {
 /// The launch of a copy; empty: it does not fit the device.
 std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
   const std::size_t bytes = copy.bytes, all = copy.groups * copy.to_channels;
-  const std::size_t channels = std::clamp<std::size_t>(std::bit_ceil(all), 8, kMostChannels);
+  const bool is_direct = copy.from_interleaved && copy.to_interleaved;  // without local memory
+  const std::size_t channels =
+      std::clamp<std::size_t>(std::bit_ceil(all), is_direct ? copy.write : 8, kMostChannels);
   std::size_t cells = kTile / channels;
-  const auto local = [&] { return channels * (cells + kGap) * bytes; };
+  const auto local = [&] { return is_direct ? 0 : channels * (cells + kGap) * bytes; };
   const std::size_t least = std::max({std::size_t{8}, copy.read, copy.write});
   while (local() > local_room(device) && cells > least)
     cells /= 2;

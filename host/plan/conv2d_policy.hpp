@@ -74,6 +74,11 @@ struct CpuPolicy {
 struct DepthwisePolicy {
   std::size_t each_x = 4, each_y = 4;
   std::size_t each_y_of_wide = 2;  ///< of doubles, and with GELU
+  /// Of interleaved channels: columns and rows of results of a work-item, and its channels, of windows of few
+  /// weights and of others; cells that it loads at most for several rows, several channels of windows of many
+  /// weights, and one.
+  std::size_t cells_x = 2, cells_y = 4, few_taps = 9, channels = 4, channels_of_many = 2;
+  std::size_t most_cells = 25, most_cells_of_many = 30, most_cells_of_one = 35;
   std::size_t most_taps = 25, most_stride = 2;
 };
 

@@ -381,6 +381,9 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "matrix_units") return matrix_units(device, p);
   if (variant == "gemm") return by_gemm(device, p);
   if (is_winograd(variant)) return winograd(device, p, variant);
+  if (variant == "depthwise" && p.in_interleaved && p.out_interleaved) {
+    if (Attempt cells = depthwise_cells(device, p); cells.plan) return cells;
+  }
   const Conv2dProblem planes = as_planes(p);
   Attempt made = variant == "direct"      ? direct(device, planes)
                  : variant == "implicit"  ? implicit(device, planes)

@@ -41,6 +41,8 @@ Attempt by_rows(const Device& device, const Conv2dProblem& p);
 /// Whether each channel has a filter of its own; and windows of them in registers, for GPUs.
 bool is_depthwise(const Conv2dProblem& p);
 Attempt depthwise(const Device& device, const Conv2dProblem& p);
+/// The same of interleaved channels, to interleaved channels.
+Attempt depthwise_cells(const Device& device, const Conv2dProblem& p);
 
 /// A product whose right factor is gathered from the input tile by tile.
 Attempt implicit(const Device& device, const Conv2dProblem& p);

@@ -50,11 +50,19 @@
 #include "common/work_group.clh"
 #include "gemm/numbers.clh"
 #include "conv2d/parameters.clh"
+#if EMULATED
+#include "nvidia/emulated_copies.clh"
+#else
 #include "nvidia/copy_async.clh"
+#endif
 #include "nvidia/mma.clh"
+#if EMULATED
+#include "nvidia/emulated_tiles.clh"
+#else
 #define COPIES_SELECT 1
 #include "nvidia/fill_tile.clh"
 #include "nvidia/mma_fragments.clh"
+#endif
 #include "nvidia/conv2d_windows.clh"
 #include "nvidia/conv2d_results.clh"
 
@@ -95,7 +103,7 @@ typedef struct {
   uint filters;
 } step_source;
 // Starts the copies of the next step to a stage, if a step is left, and ends a group of copies.
-GROUP_FUNCTION void copy_step(uint to, step_source* from, const int at[WINDOW_ROWS], const uint missing[WINDOW_WORDS],
+GROUP_FUNCTION void copy_step(tile_address to, step_source* from, const int at[WINDOW_ROWS], const uint missing[WINDOW_WORDS],
                               const window_grid* windows, window_place* place, uint item) {
   if (from->copied < from->steps) {
     const uint first = from->copied * TILE_K;
@@ -114,6 +122,7 @@ void conv2d_mma(CONV2D_ARGUMENTS) {
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   local ulong cells[TILE_M];
+  MMA_SCRATCH
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
   const uint plane_results = out_w * out_h, weights_of_filter = in_channels * TAPS;
   const ulong results = images * plane_results;
@@ -140,7 +149,8 @@ void conv2d_mma(CONV2D_ARGUMENTS) {
                  (ulong)x * (OUT_INTERLEAVED ? groups * out_channels : 1);
   }
 
-  const uint stages = local_address(tiles), steps = (weights_of_filter + TILE_K - 1) / TILE_K;
+  const tile_address stages = local_address(tiles);
+  const uint steps = (weights_of_filter + TILE_K - 1) / TILE_K;
   step_source source = {0, steps, weights_of_filter, filter, weight_stride, filters};
 
   value sum[MS][NS][4];
@@ -165,16 +175,16 @@ void conv2d_mma(CONV2D_ARGUMENTS) {
         barrier(CLK_LOCAL_MEM_FENCE);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
       }
-      const uint from = stages + stage * STAGE_BYTES;
+      const tile_address from = stages + stage * STAGE_BYTES;
       read_fragments(left[(x + 1) % 2], right[(x + 1) % 2], from, from + A_BYTES, warp_row, warp_col, after, lane);
       if (x == 0) {
         copy_step(stages + next * STAGE_BYTES, &source, at, missing, &windows, &place, hidden(item));
         next = next + 1 == STAGES ? 0 : next + 1;
       }
-#pragma unroll
+      UNROLL_UNITS
       for (uint i = 0; i < MS; ++i)
-#pragma unroll
-        for (uint j = 0; j < NS; ++j) multiply_add(sum[i][j], left[x % 2][i], right[x % 2][j]);
+        UNROLL_UNITS
+        for (uint j = 0; j < NS; ++j) MULTIPLY_ADD(sum[i][j], left[x % 2][i], right[x % 2][j]);
     }
   }
   WAIT_COPIES(0);
