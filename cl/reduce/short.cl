@@ -50,14 +50,16 @@ void reduce_short(global const ELEMENT* restrict in, ulong in_offset, global con
 #pragma unroll
   for (uint u = 0; u < UNROLL; ++u)
     if (item + u * GROUP < packs) load_terms(&p[u], row, head + (item + u * GROUP) * PACK, head + (item + u * GROUP) * PACK);
+  // Of their own: accumulate() takes elements in ascending order, and those behind the packs come before these.
+  accumulator ends = identity();
   for (uint k = item; k < count - packs * PACK; k += GROUP) {
     const uint i = k < head ? k : end + (k - head);
-    put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));
+    ends = accumulate(ends, load_term(row, i, i), i);
   }
 #pragma unroll
   for (uint u = 0; u < UNROLL; ++u)
     if (item + u * GROUP < packs) accumulate_pack(&lanes, &p[u], head + (item + u * GROUP) * PACK);
-  accumulator mine = combine_lanes(&lanes);
+  accumulator mine = combine(combine_lanes(&lanes), ends);
 #if TEAM_REDUCTION == 2
   reduce_warp(&mine, scratch, item, WARP);
   if (item % WARP == 0) scratch[item / WARP] = mine;

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <utility>
 
 namespace smem::distributed {
 
@@ -71,7 +71,7 @@ struct Panel {
   std::size_t rows;
 };
 
-/// Blocks of B in equal parts.
+/// Blocks of B in equal parts. Panels of the ranks take turns, so that all of them send at the same time.
 std::vector<Panel> panels_of(const Rows& b, const Product& product, bool travel) {
   const std::size_t most = product.panel != 0 ? product.panel : travel ? kPanelRows : SIZE_MAX;
   std::vector<Panel> panels;
@@ -83,7 +83,15 @@ std::vector<Panel> panels_of(const Rows& b, const Product& product, bool travel)
       first += rows;
     }
   }
-  if (panels.empty() || product.alpha == 0) panels = {{nullptr, 0, 0}};
+  if (panels.empty() || product.alpha == 0) return {{nullptr, 0, 0}};
+  std::vector<std::pair<std::size_t, Panel>> in_turn;  // by their places among those of their rank
+  for (std::size_t i = 0, place = 0; i < panels.size(); ++i) {
+    place = i > 0 && panels[i].block->rank == panels[i - 1].block->rank ? place + 1 : 0;
+    in_turn.emplace_back(place, panels[i]);
+  }
+  std::stable_sort(in_turn.begin(), in_turn.end(),
+                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::transform(in_turn.begin(), in_turn.end(), panels.begin(), [](const auto& one) { return one.second; });
   return panels;
 }
 

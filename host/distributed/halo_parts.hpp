@@ -1,6 +1,7 @@
 /// Blocks of a grid with the halos that their steps need, and what they exchange.
 #pragma once
 
+#include "distributed/halos.hpp"
 #include "distributed/handles.hpp"
 
 #include <smem/distributed/data.hpp>
@@ -18,6 +19,7 @@ struct Part {
   std::ptrdiff_t own, own_end;  ///< rows that it computes
   std::ptrdiff_t first, end;    ///< with halos
   Temporary now, next;
+  Temporary between = {};  ///< of kernels' steps, where they need it
   std::size_t rows() const { return static_cast<std::size_t>(end - first); }
 };
 
@@ -31,7 +33,7 @@ struct Exchange {
 
 /// Parts of blocks, in the order in which they are computed. With `edges_first` the rows beside neighbours
 /// are parts of their own, which come first: their halos travel while the rest is computed.
-std::vector<Part> halo_parts_of(const Rows& rows, std::ptrdiff_t halo, bool wraps, bool edges_first);
+std::vector<Part> halo_parts_of(const Rows& rows, std::ptrdiff_t halo, bool wraps, EdgeRows edges);
 
 /// Where rows are copied from: consecutive ones of a handle.
 struct Source {

@@ -31,9 +31,9 @@ struct Geometry {
   }
 };
 
-/// Makes `count` steps from one grid to the other.
+/// Makes `count` steps from one grid to the other, through a third one where a March has one.
 using Advance = std::function<void(const Context& context, const ConstGrid& in, const smem::Grid& out,
-                                   std::size_t count)>;
+                                   const smem::Grid& between, std::size_t count)>;
 
 /// `radius`: rows that a step reaches.
 struct March {
@@ -41,7 +41,8 @@ struct March {
   std::size_t radius, steps, steps_per_halo;
   bool wraps;
   Advance advance;
-  bool edges_first = true;
+  EdgeRows edges = EdgeRows::none;
+  bool has_between = false;
 };
 
 /// Whether the grid, with halos, and the one of the next step do not lie in the devices' memory, on any rank.
@@ -104,6 +105,8 @@ void Passes::begin() {
       const int home = home_of(block.handle);
       part.now = Temporary(part.rows() * rows_.row_elements(), rows_.type().bytes, home);
       part.next = Temporary(part.rows() * rows_.row_elements(), rows_.type().bytes, home);
+      if (how_.has_between)
+        part.between = Temporary(part.rows() * rows_.row_elements(), rows_.type().bytes, home);
       touch(state_, part.now.handle());
     }
     for_rows(sources, rows_.rows(), part, false,
@@ -134,6 +137,8 @@ void Passes::compute(std::size_t index, std::size_t count, bool first, bool last
   };
   std::vector<Argument> arguments{{part.now.handle(), first ? Access::read : Access::update},
                                   {part.next.handle(), Access::write}};
+  const bool has_between = part.between.handle() != nullptr;
+  if (has_between) arguments.push_back({part.between.handle(), Access::write});
   std::vector<Copy> arriving, leaving;
   for (Exchange& one : exchanges_) {
     if (first || one.to != index) continue;
@@ -168,8 +173,10 @@ void Passes::compute(std::size_t index, std::size_t count, bool first, bool last
                 {.offset = one.to, .pitch = one.bytes}, 1, one.bytes);
     }
     const smem::Vector from = pieces[0].vector(type), to = pieces[1].vector(type);
+    const smem::Vector third = has_between ? pieces[2].vector(type) : to;
     advance(context, ConstGrid(from.buffer, type, cells, {.offset = from.offset}),
-            smem::Grid(to.buffer, type, cells, {.offset = to.offset}), count);
+            smem::Grid(to.buffer, type, cells, {.offset = to.offset}),
+            smem::Grid(third.buffer, type, cells, {.offset = third.offset}), count);
     for (const Copy& one : leaving) {
       copy_rows(context, pieces[1], {.offset = one.from, .pitch = one.bytes}, pieces[one.piece],
                 {.pitch = one.bytes}, 1, one.bytes);
@@ -214,7 +221,8 @@ void Passes::advance(std::size_t count, bool first, bool last) {
   for (Part& part : parts_) {
     std::swap(part.now, part.next);
     // What was there before is not worth a copy to main memory.
-    if (part.next.handle() != nullptr) starpu_data_invalidate_submit(part.next.handle());
+    for (const Temporary* one : {&part.next, &part.between})
+      if (one->handle() != nullptr) starpu_data_invalidate_submit(one->handle());
   }
 }
 
@@ -240,7 +248,7 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
   // More than the grid is never read, but where it wraps: there its repetition is.
   const std::size_t reach = how.steps == 0 ? 0 : smem::detail::size_product(how.radius, per_halo);
   const auto halo = static_cast<std::ptrdiff_t>(how.wraps ? reach : std::min(reach, in.rows()));
-  Passes passes(state, in, size, how, halo_parts_of(in, halo, how.wraps, how.edges_first));
+  Passes passes(state, in, size, how, halo_parts_of(in, halo, how.wraps, how.edges));
   passes.begin();
   for (std::size_t done = 0; done < how.steps;) {
     const std::size_t count = std::min(per_halo, how.steps - done);
@@ -272,9 +280,11 @@ HaloShape halo_shape_of(const State& state, const Rows& rows, std::size_t steps,
   return shape;
 }
 
-bool comes_first(const State& state, const HaloShape& shape, std::size_t per_halo, const Halo& halo) {
-  if (halo.order != HaloOrder::automatic) return halo.order == HaloOrder::edges_first;
-  return halo_cost(shape, per_halo, state.estimate()).edges_first;
+EdgeRows edges_of(const State& state, const HaloShape& shape, std::size_t per_halo, const Halo& halo) {
+  if (halo.order == HaloOrder::edges_first) return EdgeRows::least;
+  if (halo.order == HaloOrder::halves_first) return EdgeRows::equal;
+  if (halo.order == HaloOrder::whole_blocks) return EdgeRows::none;
+  return halo_cost(shape, per_halo, state.estimate()).edges;
 }
 
 void check_grids(const char* operation, const State& state, const Rows& in, const Rows& out,
@@ -340,20 +350,14 @@ void stencil_rows(const Rows& in, Rows& out, const GridSize& size, const Stencil
     }
   };
   state.collective(kOperation, check, [&] {
-    // Several steps between two grids of a block: there and back, through memory of the context.
     const auto advance = [stencil](const Context& context, const ConstGrid& from, const smem::Grid& to,
-                                   std::size_t count) {
-      std::array<cl::Buffer, 2> between;
+                                   const smem::Grid& between, std::size_t count) {
       ConstGrid now = from;
-      const std::size_t elements = from.row_elements() * from.size.height * from.size.depth;
-      for (std::size_t step = 0; step + 1 < count; ++step) {
-        cl::Buffer& buffer = between[step % 2];
-        if (buffer() == nullptr) buffer = make_buffer(context, elements * from.type.bytes);
-        const smem::Grid next(buffer(), from.type, from.size);
+      for (std::size_t step = 0; step < count; ++step) {
+        const smem::Grid& next = (count - step) % 2 == 1 ? to : between;  // the last one writes `to`
         smem::stencil(context, now, next, stencil);
         now = next;
       }
-      smem::stencil(context, now, to, stencil);
     };
     const bool wraps = boundary == Boundary::wrap;
     const HaloShape shape = halo_shape_of(state, in, steps, radius, false);
@@ -364,7 +368,8 @@ void stencil_rows(const Rows& in, Rows& out, const GridSize& size, const Stencil
         halo.steps != 0 ? halo.steps
                         : best_steps_per_halo(shape, state.estimate(), std::max<std::size_t>(most, 1));
     march(state, in, out, size,
-          {"stencil", radius, steps, per_halo, wraps, advance, comes_first(state, shape, per_halo, halo)});
+          {"stencil", radius, steps, per_halo, wraps, advance, edges_of(state, shape, per_halo, halo),
+           std::min(per_halo, steps) > 1});
     out.set_has_values();
   });
 }
@@ -389,7 +394,7 @@ void heat_rows(const Rows& in, Rows& out, const GridSize& size, const Heat& heat
   };
   state.collective(kOperation, check, [&] {
     const auto advance = [how](const Context& context, const ConstGrid& from, const smem::Grid& to,
-                               std::size_t count) {
+                               const smem::Grid&, std::size_t count) {
       Heat part = how;
       part.steps = count;
       smem::heat(context, from, to, part);
@@ -407,7 +412,7 @@ void heat_rows(const Rows& in, Rows& out, const GridSize& size, const Heat& heat
     }
     per_halo = std::min(per_halo, std::max<std::size_t>(most_halo_rows(state, in), 1));
     march(state, in, out, size,
-          {"heat", 1, how.steps, per_halo, false, advance, comes_first(state, shape, per_halo, halo)});
+          {"heat", 1, how.steps, per_halo, false, advance, edges_of(state, shape, per_halo, halo)});
     out.set_has_values();
   });
 }

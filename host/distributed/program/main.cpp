@@ -191,6 +191,8 @@ int bench(const Options& options) {
   const bool prints = session.rank() == 0;
   if (prints) {
     fmt::print("{} ranks, {} devices: {}\n", session.ranks(), devices, session.devices().front().front());
+    fmt::print("device to host {:.3g} GB/s, between ranks {:.3g} GB/s one way and {:.3g} us\n",
+               rates.host_link * 1e-9, rates.network * 1e-9, rates.latency * 1e6);
     fmt::print("{:<15} {:<22} {:>10} {:>15} {:>10} {:>6} {:>10} {:>9} {:>10} {:>11} {:>8}\n", "operation",
                "case", "ms", "rate", "one ms", "times", "model ms", "sent MB", "compute ms", "exchange ms",
                "overlap");

@@ -11,9 +11,10 @@ namespace smem::distributed {
 
 /// The order in which a block's rows are computed.
 enum class HaloOrder {
-  automatic,    ///< the one that takes less by a model of the devices' facts
-  edges_first,  ///< rows beside neighbours first, which travel while the others are computed; more in all
-  whole_blocks  ///< all at once; then halos travel
+  automatic,    ///< the one that takes least by a model of the devices' facts
+  edges_first,  ///< few rows beside neighbours first, which travel while the others are computed; more in all
+  halves_first,  ///< the same with as many rows beside each neighbour as the others are
+  whole_blocks   ///< all at once; then halos travel
 };
 
 /// How often neighbours exchange halos.
@@ -41,7 +42,8 @@ SMEM_DISTRIBUTED_API void check_sizes(const Session& session, const char* operat
 ///
 /// Collective, waits. A rank keeps its blocks with halos: rows of its neighbours (planes, cells: along the
 /// slowest axis) as far as the steps between two exchanges reach. Blocks may be thinner than halos, which
-/// then come from several. Temporary memory: twice the blocks with their halos. \throws Error on all ranks as
+/// then come from several. Temporary memory: twice the blocks with their halos, three times where
+/// stencils make several steps between two exchanges. \throws Error on all ranks as
 /// smem::stencil() does, or when types, sizes or layouts differ, or `in` has no values.
 template <class T>
 void stencil(const Grid<T>& in, Grid<T>& out, const smem::Stencil& stencil, std::size_t steps = 1,
