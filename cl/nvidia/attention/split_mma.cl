@@ -219,6 +219,7 @@ INLINED void combine_warps(const warp_sums* from, const tile_groups* groups, con
       if (c == 0) *(global float2*)(slot + ROWS * V_SLOT + 2 * r) = (float2)(most, total);
     } else if (r < at->rows) {
       write_row(&a->of_all, at, r, c, 4, sum, most, total);
+      if (c == 0) write_lse(&a->of_all, at, r, most, total);
     }
   }
 }

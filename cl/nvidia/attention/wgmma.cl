@@ -293,7 +293,7 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     }
     pipeline of_keys, of_values;
     next_stages(&p, &of_keys, &of_values, TURNS && is_first);
-    start_keys(products, queries_at + consumer * 8192, &of_keys);
+    start_keys(products, hidden(queries_at + consumer * 8192), &of_keys);
     start_values(sums, weights, &of_values);
     if (TURNS && is_first) step = start_next(2 * q_tile + Q_BYTES - queries_at, step, a, all_tiles, item);
     WAIT_WGMMA(1);
