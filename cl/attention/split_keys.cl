@@ -336,16 +336,19 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
 #if STAGES
   local raw_pack* const my_packs = packs + item;
 #endif
+  work_range work;
   sequence_place in;
-  const work_range work = find_work(&in, &all, counts, false, item);
+  find_work(&work, &in, &all, counts, false, item);
 
   uint next = work.begin;
   while (next < work.end) {  // uniform in the group
-    const split_piece piece = find_piece(&in, next, &work, &all);
+    split_piece piece;
+    find_piece(&piece, &in, next, &work, &all);
     const place* const at = &piece.tile.at;
     // The row whose logits the work-item makes of the team's products.
     const uint my_row = row_or_last(at, lane % ROWS);
-    const logit_row row = logit_row_of(a, at, my_row, own_key(at, my_row / group));
+    logit_row row;
+    logit_row_of(&row, a, at, my_row, own_key(at, my_row / group));
 
     float largest[ROWS], total[ROWS];
     packed_vector sums[ROWS][V_STEPS];
@@ -405,7 +408,8 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
       for (uint r = 0; r < ROWS; ++r) largest_of_teams[team * ROWS + r] = largest[r], total_of_teams[team * ROWS + r] = total[r];
     }
     const team_sums of_teams = {largest_of_teams, total_of_teams, parts};
-    const tile_groups groups = groups_of_tile(&piece.tile, &work);
+    tile_groups groups;
+    groups_of_tile(&groups, &piece.tile, &work);
     combine_teams(&of_teams, sums, largest, &groups, at, &all, hidden(item));
 #if ONE_LAUNCH
     combine_if_last(&groups, &piece.tile, &all, &is_last, hidden(item));
@@ -422,12 +426,15 @@ void attention_combine(SPLIT_ARGUMENTS) {
   COUNTS_OF_SEQUENCES
   const split_arguments a = SPLIT_ALL_ARGUMENTS;
   const uint item = get_local_id(0);
+  work_range work;
   sequence_place in;
-  const work_range work = find_work(&in, &a, counts, true, item);
+  find_work(&work, &in, &a, counts, true, item);
   if (work.begin == work.end) return;  // no barrier follows
-  const split_tile tile = find_split_tile(&in, work.end - 1, &a);
+  split_tile tile;
+  find_split_tile(&tile, &in, work.end - 1, &a);
   if (tile.first_chunk < work.begin || tile.end_chunk <= work.end) return;
-  const tile_groups groups = groups_of_tile(&tile, &work);
+  tile_groups groups;
+  groups_of_tile(&groups, &tile, &work);
   combine(&groups, &tile, &a, item);
 }
 #endif

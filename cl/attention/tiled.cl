@@ -191,7 +191,8 @@ GROUP_FUNCTION void make_logits(float logits[EACH_M][EACH_N], local float* excha
                                 const int* own, int t, uint y, uint x) {
   UNROLLED
   for (uint r = 0; r < EACH_M; ++r) {
-    const logit_row row = logit_row_of(a, at, row_or_last(at, ROW_OF(y, r)), own[r]);
+    logit_row row;
+    logit_row_of(&row, a, at, row_or_last(at, ROW_OF(y, r)), own[r]);
     float most = -INFINITY;
     UNROLLED
     for (uint s = 0; s < EACH_N; ++s) {
@@ -278,7 +279,8 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
   local float weights[TILE_N * ROW_STRIDE] __attribute__((aligned(16)));
   local float exchanged[TILE_M * LARGEST_STRIDE] __attribute__((aligned(16)));
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
-  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
+  place at;
+  place_of_tile(&at, &a, (uint)get_group_id(0), TILE_M);
   const uint item = get_local_id(0), y = item / ACROSS, x = item % ACROSS;
   local float* const mine = exchanged + ROW_OF(y, 0) * LARGEST_STRIDE;  // numbers of the work-item's rows
 
@@ -297,7 +299,8 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
     for (uint c = 0; c < COLS; ++c) sums[r][c] = 0;
   }
 
-  const key_window seen = window_of_tile(&a, &at);
+  key_window seen;
+  window_of_tile(&seen, &a, &at);
   for (int t = next_tile(-TILE_N, TILE_N, seen.first, sinks); t < seen.end; t = next_tile(t, TILE_N, seen.first, sinks)) {
     const uint keys_here = min(TILE_N, seen.end - t);
     make_products(logits, chunks, &a, &at, q_places, t, keys_here, item);
