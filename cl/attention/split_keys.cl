@@ -279,8 +279,13 @@ GROUP_FUNCTION void combine_statistics(float* most, float* total, const team_sum
 }
 // Combines the sums of all teams and writes results, or where other groups have keys of the tile partial sums to the group's slot. A collective
 // function: it has barriers.
-GROUP_FUNCTION void combine_teams(const team_sums* from, packed_vector sums[ROWS][V_STEPS], const float* largest, const tile_groups* groups,
-                                  const place* at, const split_arguments* a, uint item) {
+GROUP_FUNCTION void combine_teams(const team_sums* from, packed_vector sums[ROWS][V_STEPS], const float* largest, const float* total_here,
+                                  const tile_groups* groups, const place* at, const split_arguments* a, uint item) {
+  if (item % TEAM == 0) {
+    UNROLLED
+    for (uint r = 0; r < ROWS; ++r)
+      from->largest[item / TEAM * ROWS + r] = largest[r], from->total[item / TEAM * ROWS + r] = total_here[r];
+  }
   local float* const mine = from->parts + item / TEAM * V_WIDTH + item % TEAM * PACK;
   global float* const slot = slot_of_group(groups, a);
   UNROLLED
@@ -403,14 +408,10 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
     WAIT_COPIES(0);  // before others go to the same places
 #endif
 
-    if (lane == 0) {
-      UNROLLED
-      for (uint r = 0; r < ROWS; ++r) largest_of_teams[team * ROWS + r] = largest[r], total_of_teams[team * ROWS + r] = total[r];
-    }
     const team_sums of_teams = {largest_of_teams, total_of_teams, parts};
     tile_groups groups;
     groups_of_tile(&groups, &piece.tile, &work);
-    combine_teams(&of_teams, sums, largest, &groups, at, &all, hidden(item));
+    combine_teams(&of_teams, sums, largest, total, &groups, at, &all, hidden(item));
 #if ONE_LAUNCH
     combine_if_last(&groups, &piece.tile, &all, &is_last, hidden(item));
 #endif
