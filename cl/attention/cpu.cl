@@ -204,7 +204,8 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
   local float sums[TILE_M * SUMS] __attribute__((aligned(64)));
   local float largest[TILE_M], total[TILE_M];
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
-  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
+  place at;
+  place_of_tile(&at, &a, (uint)get_group_id(0), TILE_M);
   if (at.rows == 0) return;  // no barrier follows
   const uint blocks = (at.rows + BLOCK_M - 1) / BLOCK_M;
 
@@ -216,7 +217,8 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
     for (uint c = 0; c < SUMS; ++c) sums[r * SUMS + c] = 0;
   }
 
-  const key_window window = window_of_tile(&a, &at);
+  key_window window;
+  window_of_tile(&window, &a, &at);
   for (int t = next_tile(-TILE_N, TILE_N, window.first, sinks); t < window.end; t = next_tile(t, TILE_N, window.first, sinks)) {
     const int keys_here = min(TILE_N, window.end - t);
     for (int first = 0; first < keys_here; first += BLOCK_N) {

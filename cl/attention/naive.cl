@@ -12,10 +12,12 @@ kernel void attention_logits(NAIVE_ARGUMENTS) {
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   for (ulong n = get_global_id(0); n < (ulong)rows * keys; n += get_global_size(0)) {
     const uint j = (uint)(n % keys);
-    place at = place_of_tile(&a, first_row + (uint)(n / keys), 1);
+    place at;
+    place_of_tile(&at, &a, first_row + (uint)(n / keys), 1);
     if (at.rows == 0) continue;
     const uint r = at.row;
-    const logit_row row = logit_row_of(&a, &at, r, own_key(&at, r));
+    logit_row row;
+    logit_row_of(&row, &a, &at, r, own_key(&at, r));
     float x = -INFINITY;
     if (j < at.keys && !is_hidden(&row, j, &a)) {
       const ulong q_row = row_place(&a, &at, r, &a.of_q);
@@ -32,7 +34,8 @@ kernel void attention_logits(NAIVE_ARGUMENTS) {
 kernel void attention_weights(NAIVE_ARGUMENTS) {
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   for (ulong n = get_global_id(0); n < rows; n += get_global_size(0)) {
-    const place at = place_of_tile(&a, first_row + (uint)n, 1);
+    place at;
+    place_of_tile(&at, &a, first_row + (uint)n, 1);
     if (at.rows == 0) continue;
     global float* row = logits + n * keys;
     const float first = first_largest(&a, &at, at.row);
@@ -51,7 +54,8 @@ kernel void attention_results(NAIVE_ARGUMENTS) {
   for (ulong n = get_global_id(0); n < (ulong)rows * VALUE_SIZE; n += get_global_size(0)) {
     const uint c = (uint)(n % VALUE_SIZE);
     const ulong row = n / VALUE_SIZE;
-    place at = place_of_tile(&a, first_row + (uint)row, 1);
+    place at;
+    place_of_tile(&at, &a, first_row + (uint)row, 1);
     if (at.rows == 0) continue;
     const ulong out_row = row_place(&a, &at, at.row, &a.of_out);
     at.head /= shared;

@@ -40,6 +40,7 @@
 #define TEAM_BARRIER() sync_warp()
 #else
 #define TEAM_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+static inline uint hidden(uint number) { return number; }
 #endif
 
 #define TEAMS (GROUP / TEAM)
@@ -266,37 +267,57 @@ GROUP_FUNCTION void add_values(packed_vector sums[ROWS][V_STEPS], float* largest
     }
 }
 
-// Combines the sums of all teams of the group, whose statistics are in largest_of_teams and total_of_teams, and writes results, or where other
-// groups have keys of the tile partial sums to the group's slot. A collective function: it has barriers. `parts`: local memory.
-GROUP_FUNCTION void combine_teams(packed_vector sums[ROWS][V_STEPS], const float* largest, local const float* largest_of_teams,
-                                  local const float* total_of_teams, local float* parts, const tile_groups* groups, const place* at,
-                                  const split_arguments* a, uint item) {
-  const uint team = item / TEAM, lane = item % TEAM;
+// What teams combine their sums in, in local memory: of each team the largest logits of rows and their sums of weights, and its sums.
+typedef struct {
+  local float *largest, *total, *parts;
+} team_sums;
+// Of row r, of all teams: the largest logit, and the sum of weights.
+GROUP_FUNCTION void combine_statistics(float* most, float* total, const team_sums* from, uint r) {
+  *most = -INFINITY, *total = 0;
+  for (uint i = 0; i < TEAMS; ++i) *most = fmax(*most, from->largest[i * ROWS + r]);
+  for (uint i = 0; i < TEAMS; ++i) *total += exp2(from->largest[i * ROWS + r] - shift_of(*most)) * from->total[i * ROWS + r];
+}
+// Combines the sums of all teams and writes results, or where other groups have keys of the tile partial sums to the group's slot. A collective
+// function: it has barriers.
+GROUP_FUNCTION void combine_teams(const team_sums* from, packed_vector sums[ROWS][V_STEPS], const float* largest, const float* total_here,
+                                  const tile_groups* groups, const place* at, const split_arguments* a, uint item) {
+  if (item % TEAM == 0) {
+    UNROLLED
+    for (uint r = 0; r < ROWS; ++r)
+      from->largest[item / TEAM * ROWS + r] = largest[r], from->total[item / TEAM * ROWS + r] = total_here[r];
+  }
+  local float* const mine = from->parts + item / TEAM * V_WIDTH + item % TEAM * PACK;
   global float* const slot = slot_of_group(groups, a);
   UNROLLED
   for (uint r = 0; r < ROWS; ++r) {
     barrier(CLK_LOCAL_MEM_FENCE);
-    float most = -INFINITY, total = 0;
-    for (uint i = 0; i < TEAMS; ++i) most = fmax(most, largest_of_teams[i * ROWS + r]);
-    const float shift = shift_of(most), my_factor = exp2(largest[r] - shift);
-    for (uint i = 0; i < TEAMS; ++i) total += exp2(largest_of_teams[i * ROWS + r] - shift) * total_of_teams[i * ROWS + r];
+    float most, total;
+    combine_statistics(&most, &total, from, r);
+    const float factor = exp2(largest[r] - shift_of(most));
     UNROLLED
     for (uint x = 0; x < V_STEPS; ++x) {
       pack part;
-      part.all = sums[r][x] * my_factor;
+      part.all = sums[r][x] * factor;
       UNROLLED
-      for (uint e = 0; e < PACK; ++e) parts[team * V_WIDTH + (x * TEAM + lane) * PACK + e] = part.each[e];
+      for (uint e = 0; e < PACK; ++e) mine[x * TEAM * PACK + e] = part.each[e];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint c = item; c < VALUE_SIZE; c += GROUP) {
       float sum = 0;
-      for (uint i = 0; i < TEAMS; ++i) sum += parts[i * V_WIDTH + c];
+      for (uint i = 0; i < TEAMS; ++i) sum += from->parts[i * V_WIDTH + c];
       if (groups->count > 1)
         slot[r * V_SLOT + c] = sum;
       else if (r < at->rows)
         write_row(&a->of_all, at, r, c, 1, sum, most, total);
     }
-    if (groups->count > 1 && item == 0) slot[ROWS * V_SLOT + 2 * r] = most, slot[ROWS * V_SLOT + 2 * r + 1] = total;
+  }
+  if (item < at->rows && (LSE || groups->count > 1)) {
+    float most, total;
+    combine_statistics(&most, &total, from, item);
+    if (groups->count > 1)
+      slot[ROWS * V_SLOT + 2 * item] = most, slot[ROWS * V_SLOT + 2 * item + 1] = total;
+    else
+      write_lse(&a->of_all, at, item, most, total);
   }
 }
 
@@ -320,16 +341,19 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
 #if STAGES
   local raw_pack* const my_packs = packs + item;
 #endif
+  work_range work;
   sequence_place in;
-  const work_range work = find_work(&in, &all, counts, false, item);
+  find_work(&work, &in, &all, counts, false, item);
 
   uint next = work.begin;
   while (next < work.end) {  // uniform in the group
-    const split_piece piece = find_piece(&in, next, &work, &all);
+    split_piece piece;
+    find_piece(&piece, &in, next, &work, &all);
     const place* const at = &piece.tile.at;
     // The row whose logits the work-item makes of the team's products.
     const uint my_row = row_or_last(at, lane % ROWS);
-    const logit_row row = logit_row_of(a, at, my_row, own_key(at, my_row / group));
+    logit_row row;
+    logit_row_of(&row, a, at, my_row, own_key(at, my_row / group));
 
     float largest[ROWS], total[ROWS];
     packed_vector sums[ROWS][V_STEPS];
@@ -384,14 +408,12 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
     WAIT_COPIES(0);  // before others go to the same places
 #endif
 
-    if (lane == 0) {
-      UNROLLED
-      for (uint r = 0; r < ROWS; ++r) largest_of_teams[team * ROWS + r] = largest[r], total_of_teams[team * ROWS + r] = total[r];
-    }
-    const tile_groups groups = groups_of_tile(&piece.tile, &work);
-    combine_teams(sums, largest, largest_of_teams, total_of_teams, parts, &groups, at, &all, item);
+    const team_sums of_teams = {largest_of_teams, total_of_teams, parts};
+    tile_groups groups;
+    groups_of_tile(&groups, &piece.tile, &work);
+    combine_teams(&of_teams, sums, largest, total, &groups, at, &all, hidden(item));
 #if ONE_LAUNCH
-    combine_if_last(&groups, &piece.tile, &all, &is_last, item);
+    combine_if_last(&groups, &piece.tile, &all, &is_last, hidden(item));
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);  // before local memory is overwritten
     next = piece.stop;
@@ -405,12 +427,15 @@ void attention_combine(SPLIT_ARGUMENTS) {
   COUNTS_OF_SEQUENCES
   const split_arguments a = SPLIT_ALL_ARGUMENTS;
   const uint item = get_local_id(0);
+  work_range work;
   sequence_place in;
-  const work_range work = find_work(&in, &a, counts, true, item);
+  find_work(&work, &in, &a, counts, true, item);
   if (work.begin == work.end) return;  // no barrier follows
-  const split_tile tile = find_split_tile(&in, work.end - 1, &a);
+  split_tile tile;
+  find_split_tile(&tile, &in, work.end - 1, &a);
   if (tile.first_chunk < work.begin || tile.end_chunk <= work.end) return;
-  const tile_groups groups = groups_of_tile(&tile, &work);
+  tile_groups groups;
+  groups_of_tile(&groups, &tile, &work);
   combine(&groups, &tile, &a, item);
 }
 #endif

@@ -86,16 +86,21 @@ GROUP_FUNCTION void put_lines(local float* to, const packed_vector* packs, const
   }
 }
 
+// Reads numbers of the work-item's rows from a line of all rows.
+GROUP_FUNCTION void read_rows(float numbers[EACH_M], local const float* line, uint y) {
+  UNROLLED
+  for (uint r = 0; r < EACH_M; r += 4) {
+    const float4 four = *(local const float4*)(line + ROW_OF(y, r));
+    numbers[r] = four.s0, numbers[r + 1] = four.s1, numbers[r + 2] = four.s2, numbers[r + 3] = four.s3;
+  }
+}
+
 // Adds the products of DEPTH elements.
 GROUP_FUNCTION void multiply_lines(float logits[EACH_M][EACH_N], local const float* rows, local const float* keys_here, uint y, uint x) {
 #pragma unroll UNROLL
   for (uint p = 0; p < DEPTH; ++p) {
     float left[EACH_M];
-    UNROLLED
-    for (uint r = 0; r < EACH_M; r += 4) {
-      const float4 four = *(local const float4*)(rows + p * ROW_STRIDE + ROW_OF(y, r));
-      left[r] = four.s0, left[r + 1] = four.s1, left[r + 2] = four.s2, left[r + 3] = four.s3;
-    }
+    read_rows(left, rows + p * ROW_STRIDE, y);
     const float4 four = *(local const float4*)(keys_here + p * KEY_STRIDE + x * EACH_N);
     UNROLLED
     for (uint r = 0; r < EACH_M; ++r) {
@@ -110,11 +115,7 @@ GROUP_FUNCTION void multiply_values(float sums[EACH_M][COLS], local const float*
 #pragma unroll UNROLL
   for (uint j = 0; j < V_DEPTH; ++j) {
     float left[EACH_M];
-    UNROLLED
-    for (uint r = 0; r < EACH_M; r += 4) {
-      const float4 four = *(local const float4*)(weights + j * ROW_STRIDE + ROW_OF(y, r));
-      left[r] = four.s0, left[r + 1] = four.s1, left[r + 2] = four.s2, left[r + 3] = four.s3;
-    }
+    read_rows(left, weights + j * ROW_STRIDE, y);
     UNROLLED
     for (uint c = 0; c < COLS; c += V_PACK) {
 #if V_PACK == 4
@@ -185,12 +186,13 @@ GROUP_FUNCTION void make_products(float logits[EACH_M][EACH_N], local float* chu
   }
 }
 
-// Products become logits. The largest ones of the work-item's rows go to `exchanged`.
+// Products become logits. The largest ones of the work-item's rows go to `exchanged`, the numbers of these rows in local memory.
 GROUP_FUNCTION void make_logits(float logits[EACH_M][EACH_N], local float* exchanged, const attention_arguments* a, const place* at,
                                 const int* own, int t, uint y, uint x) {
   UNROLLED
   for (uint r = 0; r < EACH_M; ++r) {
-    const logit_row row = logit_row_of(a, at, row_or_last(at, ROW_OF(y, r)), own[r]);
+    logit_row row;
+    logit_row_of(&row, a, at, row_or_last(at, ROW_OF(y, r)), own[r]);
     float most = -INFINITY;
     UNROLLED
     for (uint s = 0; s < EACH_N; ++s) {
@@ -201,7 +203,7 @@ GROUP_FUNCTION void make_logits(float logits[EACH_M][EACH_N], local float* excha
       logits[r][s] = hidden ? -INFINITY : logit;
       most = fmax(most, logits[r][s]);
     }
-    exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = most;
+    exchanged[ROW_OF(0, r) * LARGEST_STRIDE + x] = most;
   }
 }
 
@@ -214,7 +216,7 @@ GROUP_FUNCTION void update_softmax(float logits[EACH_M][EACH_N], float sums[EACH
     const float before = largest[r];
     UNROLLED
     for (uint i = 0; i < ACROSS; i += 4) {
-      const float4 four = *(local const float4*)(exchanged + ROW_OF(y, r) * LARGEST_STRIDE + i);
+      const float4 four = *(local const float4*)(exchanged + ROW_OF(0, r) * LARGEST_STRIDE + i);
       largest[r] = fmax(largest[r], fmax(fmax(four.s0, four.s1), fmax(four.s2, four.s3)));
     }
     const float shift = shift_of(largest[r]), factor = exp2(before - shift);
@@ -254,15 +256,19 @@ GROUP_FUNCTION void store_rows(const attention_arguments* a, const place* at, fl
                                local const float* totals, uint y, uint x) {
   UNROLLED
   for (uint r = 0; r < EACH_M; ++r) {
-    if (ROW_OF(y, r) >= at->rows) continue;
     const uint row = at->row + ROW_OF(y, r);
+    if (row >= at->row + at->rows) continue;
     float sum = first_sum(first_largest(a, at, row), largest[r]);
-    for (uint i = 0; i < ACROSS; ++i) sum += totals[ROW_OF(y, r) * LARGEST_STRIDE + i];
+    UNROLLED
+    for (uint i = 0; i < ACROSS; i += 4) {
+      const float4 four = *(local const float4*)(totals + ROW_OF(0, r) * LARGEST_STRIDE + i);
+      sum += four.s0, sum += four.s1, sum += four.s2, sum += four.s3;
+    }
     const float share = share_of(sum);
-    const ulong to = row_place(a, at, row, &a->of_out);
+    global RESULT* const to = a->out + row_place(a, at, row, &a->of_out);
     UNROLLED
     for (uint c = 0; c < COLS; ++c)
-      if (COL_OF(x, c) < VALUE_SIZE) store_result(a->out, to + COL_OF(x, c), sums[r][c] * share);
+      if (COL_OF(x, c) < VALUE_SIZE) store_result(to, COL_OF(x, c), sums[r][c] * share);
     if (LSE && x == 0) a->lse[lse_place(a, at, row)] = lse_of(largest[r], sum);
   }
 }
@@ -273,8 +279,10 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
   local float weights[TILE_N * ROW_STRIDE] __attribute__((aligned(16)));
   local float exchanged[TILE_M * LARGEST_STRIDE] __attribute__((aligned(16)));
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
-  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
+  place at;
+  place_of_tile(&at, &a, (uint)get_group_id(0), TILE_M);
   const uint item = get_local_id(0), y = item / ACROSS, x = item % ACROSS;
+  local float* const mine = exchanged + ROW_OF(y, 0) * LARGEST_STRIDE;  // numbers of the work-item's rows
 
   ulong q_places[Q_STEPS];
   UNROLLED
@@ -291,19 +299,20 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
     for (uint c = 0; c < COLS; ++c) sums[r][c] = 0;
   }
 
-  const key_window seen = window_of_tile(&a, &at);
+  key_window seen;
+  window_of_tile(&seen, &a, &at);
   for (int t = next_tile(-TILE_N, TILE_N, seen.first, sinks); t < seen.end; t = next_tile(t, TILE_N, seen.first, sinks)) {
     const uint keys_here = min(TILE_N, seen.end - t);
     make_products(logits, chunks, &a, &at, q_places, t, keys_here, item);
-    make_logits(logits, exchanged, &a, &at, own, t, y, x);
+    make_logits(logits, mine, &a, &at, own, t, y, x);
     barrier(CLK_LOCAL_MEM_FENCE);
-    update_softmax(logits, sums, largest, total, weights, exchanged, y, x);
+    update_softmax(logits, sums, largest, total, weights, mine, y, x);
     accumulate_values(sums, chunks, weights, &a, &at, t, keys_here, item);
   }
 
   barrier(CLK_LOCAL_MEM_FENCE);  // the largest logits were read
   UNROLLED
-  for (uint r = 0; r < EACH_M; ++r) exchanged[ROW_OF(y, r) * LARGEST_STRIDE + x] = total[r];
+  for (uint r = 0; r < EACH_M; ++r) mine[ROW_OF(0, r) * LARGEST_STRIDE + x] = total[r];
   barrier(CLK_LOCAL_MEM_FENCE);
-  store_rows(&a, &at, sums, largest, exchanged, y, x);
+  store_rows(&a, &at, sums, largest, mine, y, x);
 }

@@ -117,8 +117,10 @@ void attention_mma(ATTENTION_ARGUMENTS) {
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   const uint item = get_local_id(0), lane = item % 32, warp_row = item / 32 * (MS * 16);
   const uint q_tile = local_address(vectors), k_tile = q_tile + TILE_M * Q_PITCH, v_tile = k_tile + TILE_N * Q_PITCH;
-  const place at = place_of_tile(&a, (uint)get_group_id(0), TILE_M);
-  const key_window seen = window_of_tile(&a, &at);
+  place at;
+  place_of_tile(&at, &a, (uint)get_group_id(0), TILE_M);
+  key_window seen;
+  window_of_tile(&seen, &a, &at);
   int t = next_tile(-TILE_N, TILE_N, seen.first, sinks);
   if (t < seen.end) {
     copy_queries(q_tile, &a, &at, item);

@@ -64,7 +64,7 @@ typedef struct {
 // Goes on to a turn that has keys.
 INLINED void find_turn(turns_ahead* ahead, const work_range* work, const split_arguments* a) {
   while (ahead->t >= ahead->piece.to && ahead->piece.stop < work->end) {
-    ahead->piece = find_piece(&ahead->in, ahead->piece.stop, work, a);
+    find_piece(&ahead->piece, &ahead->in, ahead->piece.stop, work, a);
     ahead->t = ahead->piece.from;
   }
 }
@@ -219,6 +219,7 @@ INLINED void combine_warps(const warp_sums* from, const tile_groups* groups, con
       if (c == 0) *(global float2*)(slot + ROWS * V_SLOT + 2 * r) = (float2)(most, total);
     } else if (r < at->rows) {
       write_row(&a->of_all, at, r, c, 4, sum, most, total);
+      if (c == 0) write_lse(&a->of_all, at, r, most, total);
     }
   }
 }
@@ -235,8 +236,9 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
   // Each stage of the work is given a hidden lane or item: else the compiler would keep all their addresses in registers.
   const uint item = get_local_id(0), warp = item / 32, lane = item % 32;
   const uint ring = local_address(vectors) + warp * (STAGES * STAGE_BYTES);
+  work_range work;
   sequence_place in;
-  const work_range work = find_work(&in, &all, counts, false, item);
+  find_work(&work, &in, &all, counts, false, item);
   turns_ahead ahead;
   ahead.in = in;
   ahead.t = ahead.piece.to = 0, ahead.piece.stop = work.begin;
@@ -247,7 +249,8 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
   uint stage = 0, parity = 0, next = work.begin;
 #pragma unroll 1
   for (; next < work.end; parity ^= 1) {  // uniform in the group
-    const split_piece piece = find_piece(&in, next, &work, &all);
+    split_piece piece;
+    find_piece(&piece, &in, next, &work, &all);
     const place* const at = &piece.tile.at;
     uint queries[KS][2];
     load_queries(queries, a, at, lane);
@@ -257,7 +260,7 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
     UNROLLED
     for (uint h = 0; h < 2; ++h) {
       const uint row = row_or_last(at, lane % 4 * 2 + h);
-      rows[h] = logit_row_of(a, at, row, own_key(at, row / group));
+      logit_row_of(&rows[h], a, at, row, own_key(at, row / group));
       largest[h] = -INFINITY;
       total[h] = 0;
     }
@@ -279,7 +282,8 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
     }
 
     const warp_sums of_warps = {largest_of_warps + parity * (WARPS * 8), total_of_warps + parity * (WARPS * 8), parts};
-    const tile_groups groups = groups_of_tile(&piece.tile, &work);
+    tile_groups groups;
+    groups_of_tile(&groups, &piece.tile, &work);
     share_sums(&of_warps, sums, largest, total, warp, hidden(lane));
     barrier(CLK_LOCAL_MEM_FENCE);
     combine_warps(&of_warps, &groups, at, &all, hidden(item));

@@ -138,11 +138,9 @@ typedef struct {
   place at;
   key_window seen;
 } seen_tile;
-INLINED seen_tile find_tile(const attention_arguments* a, uint number) {
-  seen_tile tile;
-  tile.at = place_of_tile(a, number, TILE_M);
-  tile.seen = window_of_tile(a, &tile.at);
-  return tile;
+INLINED void find_tile(seen_tile* tile, const attention_arguments* a, uint number) {
+  place_of_tile(&tile->at, a, number, TILE_M);
+  window_of_tile(&tile->seen, a, &tile->at);
 }
 INLINED int key_behind(const seen_tile* tile, int t, const attention_arguments* a) { return next_tile(t, TILE_N, tile->seen.first, a->sinks); }
 INLINED int first_key(const seen_tile* tile, const attention_arguments* a) { return key_behind(tile, -TILE_N, a); }
@@ -156,7 +154,8 @@ INLINED void produce(const attention_arguments* a, pipeline p, uint all_tiles) {
 #pragma unroll 1
   for (uint step = 0; (number = tile_of_step(step, all_tiles, a->tiles)) != NO_TILE; ++step) {
     if (number == EMPTY_STEP) continue;
-    const seen_tile tile = find_tile(a, number);
+    seen_tile tile;
+    find_tile(&tile, a, number);
     int before = -1;  // the keys whose values come next
 #pragma unroll 1
     for (int t = first_key(&tile, a); t < tile.seen.end || before >= 0; t = key_behind(&tile, t, a)) {
@@ -206,7 +205,8 @@ INLINED uint start_next(uint to, uint step, const attention_arguments* a, uint a
   do next = tile_of_step(++step, all_tiles, a->tiles);
   while (next == EMPTY_STEP);
   if (next != NO_TILE) {
-    const seen_tile tile = find_tile(a, next);
+    seen_tile tile;
+    find_tile(&tile, a, next);
     start_queries(to, &tile, a, item);
   }
   return step;
@@ -253,7 +253,8 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
   const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
   uint number = tile_of_step(0, all_tiles, a->tiles);
   if (number == NO_TILE) return;
-  seen_tile tile = find_tile(a, number);
+  seen_tile tile;
+  find_tile(&tile, a, number);
   start_queries(q_tile, &tile, a, item);
   wait_queries(consumer);
   float sums[V_COLUMNS / 2], products[TILE_N / 2], factors[2], shares[2];
@@ -283,9 +284,10 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     if (is_first) {
       next_number = TURNS ? tile_of_step(step, all_tiles, a->tiles) : NO_TILE;
       if (next_number == NO_TILE) break;
-      const place done = place_of_tile(a, hidden(number), TILE_M);
+      place done;
+      place_of_tile(&done, a, hidden(number), TILE_M);
       finish_rows(&rows, shares, first_row, a, &done, lane);
-      tile = find_tile(a, next_number);
+      find_tile(&tile, a, next_number);
       t = first_key(&tile, a);
       begin_rows(&rows, first_row, a, &tile.at);
       wait_queries(consumer);
@@ -293,7 +295,7 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     }
     pipeline of_keys, of_values;
     next_stages(&p, &of_keys, &of_values, TURNS && is_first);
-    start_keys(products, queries_at + consumer * 8192, &of_keys);
+    start_keys(products, hidden(queries_at + consumer * 8192), &of_keys);
     start_values(sums, weights, &of_values);
     if (TURNS && is_first) step = start_next(2 * q_tile + Q_BYTES - queries_at, step, a, all_tiles, item);
     WAIT_WGMMA(1);
@@ -301,7 +303,8 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     make_tile_weights(&rows, products, factors, first_row, t, &tile, a, lane);
     finish_values(sums, &p, of_values.stage, lane);
     if (TURNS && is_first) {
-      const place done = place_of_tile(a, hidden(number), TILE_M);
+      place done;
+      place_of_tile(&done, a, hidden(number), TILE_M);
       store_rows(sums, shares, first_row, a, &done, lane);
       UNROLLED
       for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
@@ -316,7 +319,8 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     start_values(sums, weights, &p);
     finish_values(sums, &p, p.stage, lane);
   }
-  const place done = place_of_tile(a, hidden(number), TILE_M);
+  place done;
+  place_of_tile(&done, a, hidden(number), TILE_M);
   finish_rows(&rows, shares, first_row, a, &done, lane);
   store_rows(sums, shares, first_row, a, &done, lane);
 }
