@@ -60,7 +60,8 @@ TEST_CASE("norm: every variant, also of rows with large means, infinities and Na
         c.batch = 1 + turn % 2;
         c.gaps = turn % 3 != 1;
         c.weight = c.bias = op == NormOp::layer;
-        c.residual = c.sum = op == NormOp::rms && variant != "ahead";  // which copies one input
+        // "ahead" and "cooperative" copy one input.
+        c.residual = c.sum = op == NormOp::rms && variant != "ahead" && variant != "cooperative";
         c.statistics = turn % 4 < 2;
         sweep.run(c);
         ++turn;
@@ -182,6 +183,41 @@ TEST_CASE("norm: rows longer than a cache or a group's registers, and rows that 
   CHECK(sweep.ran() == 13);
   const smem::NormProblem row{.rows = 1, .cols = 70001};
   CHECK(smem::plan_norm(context.device(), row, {.variant = "split", .work_items = 16}).number("parts") > 1);
+}
+
+TEST_CASE("norm: groups share rows, and read the parts of others that publish late") {
+  for (const char* limit : {"", "poll_limit=0", "poll_limit=1"}) {
+    CAPTURE(std::string(limit));
+    const test::Variable clamp("SMEM_CLAMP", limit);
+    const smem::Context context;
+    if (context.device().max_work_group < 32) return;
+    NormSweep sweep(context);
+    std::size_t turn = 0;
+    for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64}) {
+      if (type == Scalar::float64 && !context.device().fp64) continue;
+      for (const NormOp op : {NormOp::layer, NormOp::rms}) {
+        if (*limit != 0 && (type == Scalar::bfloat16 || (op == NormOp::rms && turn != 1))) continue;
+        NormCase c;
+        c.op = op;
+        c.variant = "cooperative";
+        c.in = c.out = type;
+        c.weights = type == Scalar::half && op == NormOp::layer ? Scalar::float32 : type;
+        c.tile_cols = 256;
+        c.work_items = 32;
+        c.cols = turn % 3 == 2 ? 1000 : 1003;
+        c.rows = 54;  // more than teams
+        c.gaps = turn % 3 != 2;
+        c.batch = 1 + turn / 2 % 2;
+        c.weight = true;
+        c.bias = op == NormOp::layer;
+        c.statistics = true;
+        c.in_place = *limit != 0 ? NormInPlace::out_in : NormInPlace::none;
+        sweep.run(c);
+        ++turn;
+      }
+    }
+    CHECK(sweep.ran() == turn);
+  }
 }
 
 TEST_CASE("norm: without an epsilon, rows of equal elements are NaN") {
