@@ -45,7 +45,7 @@ TEST_CASE("rows shared: the same bits whoever computes the statistics of a part"
     const smem::Context context;
     if (context.device().max_work_group < 32) return;
     const smem::PlanOverrides fixed{.variant = "cooperative", .tile_cols = 256, .work_items = 32};
-    CHECK(smem::plan_softmax(context.device(), rows_of(rows, cols), fixed).number("parts") == 4);
+    CHECK(smem::plan_softmax(context.device(), rows_of(rows, cols), fixed).number("parts") > 1);
     const smem::Array<float> in(context, host), weight(context, drawn(cols));
     smem::Array<float> out(context, smem::Count{rows * cols});
     const smem::Norm how{.weight = weight.vector(), .bias = weight.vector()};

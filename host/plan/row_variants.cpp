@@ -342,8 +342,9 @@ Attempt cooperative(const Device& device, const RowWork& w, const PlanOverrides&
   const std::size_t bytes = size_product(results_of(w), round_up(shares.parts * status_bytes, 128));
   add_scratch(plan, bytes, bytes);
   plan.scratch.back().statuses = kRowStatuses;
+  // Polls are served by caches.
   const double published = real(results_of(w), shares.parts, status_bytes);
-  plan.prediction.bytes_read += published * real(shares.parts - 1);
+  plan.prediction.bytes_read += published;
   plan.prediction.bytes_written += published;
   plan.reason = formatted(
       "{} groups share a row: each has its part of {} rows in local memory, and waits for "
