@@ -190,7 +190,7 @@ TEST_CASE("norm: groups share rows, and read the parts of others that publish la
     CAPTURE(std::string(limit));
     const test::Variable clamp("SMEM_CLAMP", limit);
     const smem::Context context;
-    if (context.device().max_work_group < 32) return;
+    if (!test::runs_on_rows(context.device(), "cooperative") || context.device().max_work_group < 32) return;
     NormSweep sweep(context);
     std::size_t turn = 0;
     for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64}) {
