@@ -55,21 +55,52 @@ COLD_FUNCTION statistics count_part(local const raw_pack* kept, int is_kept, glo
   return mine;
 }
 
-// Merges the statistics of the group's work-items, of `number` elements, all with the same w; all of them receive the result.
-GROUP_FUNCTION void merge_items(statistics* mine, int number, local VALUE* scratch, uint item) {
-  VALUE squares = mine->z;
+// Merges the statistics of a team's work-items, all with the same w; all of them receive the result.
+GROUP_FUNCTION void merge_team(statistics* all, local VALUE* scratch, uint item, uint team) {
+  VALUE squares = all->z;
 #if OPERATION == OP_LAYER
-  VALUE sum = mine->x * mine->y;
-  team_sum(&sum, scratch, item, GROUP);
-  sum /= (VALUE)number;
-  const VALUE apart = mine->y - sum;
-  squares += mine->x * (apart * apart);
-  mine->y = sum;
-#else
-  (void)number;
+  VALUE number = all->x, sum = all->x * all->y;
+  team_sum(&number, scratch, item, team);
+  team_sum(&sum, scratch, item, team);
+  sum /= number > 0 ? number : 1;
+  const VALUE apart = all->y - sum;
+  squares += all->x * (apart * apart);
+  all->x = number;
+  all->y = sum;
 #endif
-  team_sum(&squares, scratch, item, GROUP);
-  mine->z = squares;
+  team_sum(&squares, scratch, item, team);
+  all->z = squares;
+}
+
+// Merges the statistics of the group's work-items; the first POLLERS receive the result.
+GROUP_FUNCTION void merge_items(statistics* all, local VALUE* scratch, uint item) {
+#if COPY_ASYNC
+  merge_team(all, scratch, item, WARP);
+  if (item % WARP == 0) vstore4(*all, item / WARP, scratch);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item >= WARP) return;
+  const VALUE w = all->w;
+  *all = item < GROUP / WARP ? vload4(item, scratch) : (statistics)(0);
+  all->w = w;
+#endif
+  merge_team(all, scratch, item, POLLERS);
+}
+
+// Merges the statistics of all parts of row `row`, for what finishes it: the mean in two numbers, and the factor. By the first POLLERS work-items.
+GROUP_FUNCTION void finish_row(local VALUE* finished, local const part_statistics* of_parts, uint parts, ulong row, int cols, VALUE epsilon,
+                               local VALUE* scratch, uint item) {
+  const VALUE origin = of_parts[0].values[0];  // which means of parts are taken less
+  statistics all = (statistics)(0, 0, 0, origin);
+  for (uint p = item; p < parts; p += POLLERS) {
+    const VALUE number = (VALUE)part_of_row(row, p, cols).cols;
+    const VALUE mean = number > 0 ? (of_parts[p].values[0] - origin) + of_parts[p].values[1] : 0;
+    all = merge(all, (statistics)(number, mean, of_parts[p].values[2], origin));
+  }
+  merge_team(&all, scratch, item, POLLERS);
+  if (item != 0) return;
+  finished[0] = cols > 0 ? mean_of(all) : (VALUE)NAN;
+  finished[1] = rest_of_mean(all, finished[0]);
+  finished[2] = factor_of(all.z, cols, epsilon);
 }
 
 #if HAS_WEIGHT
@@ -87,7 +118,8 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ulong* statuses) {
   USE_NORM_ARGUMENTS;
   local raw_pack kept[STAGES * PACKS] __attribute__((aligned(16)));
-  local VALUE scratch[COPY_ASYNC ? 32 : GROUP], origin[1];
+  local VALUE scratch[COPY_ASYNC ? 128 : GROUP], finished[3];
+  local part_statistics of_parts[MOST_PARTS];
   local uint is_late[MOST_PARTS], late_turn[1];  // late_turn: the last one in which a part was late
 #if HAS_WEIGHT
   local weight_pack kept_weight[WEIGHT_PACKS] __attribute__((aligned(16)));
@@ -116,16 +148,16 @@ void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ul
     local raw_pack* const counted = kept + stage * PACKS;
     local raw_pack* const written = kept + (stage == 0 ? STAGES - 1 : stage - 1) * PACKS;
     volatile global ulong* const status = statuses + r * ROW_STATUSES(parts);
-    part_statistics theirs = {{0, 0, 0}};  // of part `item`
     // Its own part, and then those that are late: one loop for both, so that the compiler makes the same bits of them.
     int end = 0;
     for (int n = -1; n < end; ++n) {
       if (n >= 0 && !is_late[n]) continue;  // uniform in the group
       const row_part p = n < 0 ? mine : part_of_row(row, n, cols);
       statistics found = count_part(counted, n < 0, in + p.at, p.at % LINE, p.cols, item);
-      merge_items(&found, max(p.cols, 1), scratch, item);
+      merge_items(&found, scratch, item);
       const part_statistics own = {{found.w, found.y, found.z}};
       if (n < 0) {
+        if (item == 0) of_parts[part] = own;
         if (is_row && parts > 1 && item == 0) publish_part(status + part * WORDS, own, epoch);
         if (in_place && item == 0) device_fence();  // before the first result
         // The results of the row before, and copies of a later one.
@@ -145,28 +177,26 @@ void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ul
           for (int k = 0; k < AT_ONCE; ++k) copy_pack(written, first + k * GROUP, in + next.at, next.at % LINE, next.cols);
           END_CHUNK();
         }
-        if (is_row && item < parts) {
-          if (item == part) theirs = own;
-          is_late[item] = item != part && !poll_part(status + item * WORDS, &theirs, epoch, POLL_LIMIT);
-          if (is_late[item]) late_turn[0] = turn;
+        if (item < POLLERS) {
+          const int late = poll_parts(of_parts, is_late, late_turn, turn, status, part, is_row ? parts : 0, epoch, item);
+          FINISH_EARLY(late, finish_row(finished, of_parts, parts, row, cols, epsilon, scratch, item));
         }
-      } else if (item == (uint)n) {
+      } else if (item == 0) {
         take_over();  // the elements were read before
-        if (!poll_part(status + n * WORDS, &theirs, epoch, 1)) theirs = own;
+        part_statistics theirs = own;
+        poll_part(status + n * WORDS, &theirs, epoch, 1);
+        of_parts[n] = theirs;
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       if (n < 0 && late_turn[0] == turn) end = (int)parts;
     }
-    // Means less the same element: the first one's.
-    if (item == 0) origin[0] = theirs.values[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    statistics all_parts = (statistics)(0, 0, theirs.values[2], origin[0]);
-    if (is_row && item < parts) all_parts.x = (VALUE)part_of_row(row, item, cols).cols;
-    if (all_parts.x > 0) all_parts.y = (theirs.values[0] - all_parts.w) + theirs.values[1];
-    merge_items(&all_parts, cols, scratch, item);
-    mean = mean_of(all_parts);
-    left = rest_of_mean(all_parts, mean);
-    factor = factor_of(all_parts.z, cols, epsilon);
+    if (!COPY_ASYNC || end > 0) {  // uniform in the group
+      if (!COPY_ASYNC || item < POLLERS) finish_row(finished, of_parts, parts, row, cols, epsilon, scratch, item);
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    mean = finished[0];
+    left = finished[1];
+    factor = finished[2];
     if (is_row && part == 0 && item == 0) {
       if (flags & STORES_MEAN) means[means_offset + r] = mean;
       if (flags & STORES_FACTOR) factors[factors_offset + r] = factor;

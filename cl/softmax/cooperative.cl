@@ -57,20 +57,42 @@ COLD_FUNCTION statistics count_part(local const raw_pack* kept, int is_kept, glo
   return (statistics)(largest, sum);
 }
 
-// Merges the statistics of the group's work-items; all of them receive the result.
-GROUP_FUNCTION void merge_items(part_statistics* all, local VALUE* scratch, uint item) {
-  VALUE most = all->values[0], sum = all->values[1];
-  team_max(&most, scratch, item, GROUP);
-  sum *= exp(all->values[0] - shift_of(most));
-  team_sum(&sum, scratch, item, GROUP);
-  all->values[0] = most;
-  all->values[1] = sum;
+// Merges the statistics of a team's work-items; all of them receive the result.
+GROUP_FUNCTION void merge_team(statistics* all, local VALUE* scratch, uint item, uint team) {
+  VALUE most = all->x, sum;
+  team_max(&most, scratch, item, team);
+  sum = all->y * exp(all->x - shift_of(most));
+  team_sum(&sum, scratch, item, team);
+  *all = (statistics)(most, sum);
+}
+
+// Merges the statistics of the group's work-items; the first POLLERS receive the result.
+GROUP_FUNCTION void merge_items(statistics* all, local VALUE* scratch, uint item) {
+#if COPY_ASYNC
+  merge_team(all, scratch, item, WARP);
+  if (item % WARP == 0) vstore2(*all, item / WARP, scratch);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item >= WARP) return;
+  *all = item < GROUP / WARP ? vload2(item, scratch) : NO_STATISTICS;
+#endif
+  merge_team(all, scratch, item, POLLERS);
+}
+
+// Merges the statistics of all parts, for what finishes the row. By the first POLLERS work-items.
+GROUP_FUNCTION void finish_row(local VALUE* finished, local const part_statistics* of_parts, uint parts, local VALUE* scratch, uint item, uint masked) {
+  statistics all = NO_STATISTICS;
+  for (uint p = item; p < parts; p += POLLERS) all = merge(all, (statistics)(of_parts[p].values[0], of_parts[p].values[1]));
+  merge_team(&all, scratch, item, POLLERS);
+  if (item != 0) return;
+  finished[0] = shift_of(all.x);
+  finished[1] = finish_of(finished[0], all.y, masked);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void softmax_cooperative(SOFTMAX_ARGUMENTS, uint parts, uint epoch, volatile global ulong* statuses) {
   local raw_pack kept[STAGES * PACKS] __attribute__((aligned(16)));
-  local VALUE scratch[COPY_ASYNC ? 32 : GROUP];
+  local VALUE scratch[COPY_ASYNC ? 64 : GROUP], finished[2];
+  local part_statistics of_parts[MOST_PARTS];
   local uint is_late[MOST_PARTS], late_turn[1];  // late_turn: the last one in which a part was late
   const uint item = get_local_id(0), part = get_group_id(0) % parts;
   const ulong all = rows * batch, teams = get_num_groups(0) / parts, team = get_group_id(0) / parts;
@@ -87,17 +109,17 @@ void softmax_cooperative(SOFTMAX_ARGUMENTS, uint parts, uint epoch, volatile glo
     local raw_pack* const counted = kept + stage * PACKS;
     local raw_pack* const written = kept + (stage == 0 ? STAGES - 1 : stage - 1) * PACKS;
     volatile global ulong* const status = statuses + r * ROW_STATUSES(parts);
-    part_statistics theirs = {{LEAST, 0}};  // of part `item`
     // Its own part, and then those that are late: one loop for both, so that the compiler makes the same bits of them.
     int end = 0;
     for (int n = -1; n < end; ++n) {
       if (n >= 0 && !is_late[n]) continue;  // uniform in the group
       const row_part p = n < 0 ? mine : part_of_row(row, n, cols);
-      const statistics items = count_part(counted, n < 0, in + p.at, p.at % LINE, p.cols, item);
-      part_statistics found = {{items.x, items.y}};
+      statistics found = count_part(counted, n < 0, in + p.at, p.at % LINE, p.cols, item);
       merge_items(&found, scratch, item);
+      const part_statistics own = {{found.x, found.y}};
       if (n < 0) {
-        if (is_row && parts > 1 && item == 0) publish_part(status + part * WORDS, found, epoch);
+        if (item == 0) of_parts[part] = own;
+        if (is_row && parts > 1 && item == 0) publish_part(status + part * WORDS, own, epoch);
         if (in_place && item == 0) device_fence();  // before the first result
         // The results of the row before, and copies of a later one.
         const row_part next = part_of(r + (STAGES - 1) * teams, all, part, rows, cols, batch, in_offset, in_pitch, in_stride);
@@ -121,21 +143,25 @@ void softmax_cooperative(SOFTMAX_ARGUMENTS, uint parts, uint epoch, volatile glo
           for (int k = 0; k < AT_ONCE; ++k) copy_pack(written, first + k * GROUP, in + next.at, next.at % LINE, next.cols);
           END_CHUNK();
         }
-        if (is_row && item < parts) {
-          if (item == part) theirs = found;
-          is_late[item] = item != part && !poll_part(status + item * WORDS, &theirs, epoch, POLL_LIMIT);
-          if (is_late[item]) late_turn[0] = turn;
+        if (item < POLLERS) {
+          const int late = poll_parts(of_parts, is_late, late_turn, turn, status, part, is_row ? parts : 0, epoch, item);
+          FINISH_EARLY(late, finish_row(finished, of_parts, parts, scratch, item, masked));
         }
-      } else if (item == (uint)n) {
+      } else if (item == 0) {
         take_over();  // the elements were read before
-        if (!poll_part(status + n * WORDS, &theirs, epoch, 1)) theirs = found;
+        part_statistics theirs = own;
+        poll_part(status + n * WORDS, &theirs, epoch, 1);
+        of_parts[n] = theirs;
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       if (n < 0 && late_turn[0] == turn) end = (int)parts;
     }
-    merge_items(&theirs, scratch, item);
-    moved = shift_of(theirs.values[0]);
-    finish = finish_of(moved, theirs.values[1], masked);
+    if (!COPY_ASYNC || end > 0) {  // uniform in the group
+      if (!COPY_ASYNC || item < POLLERS) finish_row(finished, of_parts, parts, scratch, item, masked);
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    moved = finished[0];
+    finish = finished[1];
     before = mine;
     stage = stage == STAGES - 1 ? 0 : stage + 1;
     ++turn;

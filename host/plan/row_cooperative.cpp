@@ -65,10 +65,11 @@ CooperativeGroup cooperative_group(const Device& device, const RowWork& w, std::
   if (!group.aligned) group.line = at_least_1(policy.cooperative_line / pack_bytes);
   group.stages = fixed.tile_rows != 0 ? std::max<std::size_t>(fixed.tile_rows, 2) : policy.cooperative_stages;
   group.most_parts = std::min(policy.cooperative_parts, group.items);
-  group.beside =
-      round_up(((group.async ? 32 : group.items) + 1) * bytes +
-                   (group.most_parts + 1) * sizeof(std::uint32_t) + (group.line + 1) * pack * w.weights_bytes,
-               16);
+  // Statistics of warps or work-items, what finishes a row, statistics of parts, and which are late.
+  group.beside = round_up(
+      ((group.async ? 32 * w.part_values : group.items) + 4 + group.most_parts * w.published_values) * bytes +
+          (group.most_parts + 1) * sizeof(std::uint32_t) + (group.line + 1) * pack * w.weights_bytes + bytes,
+      16);
   group.each = group.stages * pack_bytes + pack * w.weights_bytes;
   constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
   for (group.a_unit = at_least_1(items_at_once / group.items);; group.a_unit /= 2) {
