@@ -60,7 +60,8 @@ TEST_CASE("norm: every variant, also of rows with large means, infinities and Na
         c.batch = 1 + turn % 2;
         c.gaps = turn % 3 != 1;
         c.weight = c.bias = op == NormOp::layer;
-        c.residual = c.sum = op == NormOp::rms && variant != "ahead";  // which copies one input
+        // "ahead" and "cooperative" copy one input.
+        c.residual = c.sum = op == NormOp::rms && variant != "ahead" && variant != "cooperative";
         c.statistics = turn % 4 < 2;
         sweep.run(c);
         ++turn;
@@ -184,6 +185,43 @@ TEST_CASE("norm: rows longer than a cache or a group's registers, and rows that 
   CHECK(smem::plan_norm(context.device(), row, {.variant = "split", .work_items = 16}).number("parts") > 1);
 }
 
+TEST_CASE("norm: groups share rows, and read the parts of others that publish late") {
+  for (const char* limit : {"", "poll_limit=0", "poll_limit=1"}) {
+    CAPTURE(std::string(limit));
+    const test::Variable clamp("SMEM_CLAMP", limit);
+    const smem::Context context;
+    if (!test::runs_on_rows(context.device(), "cooperative") || context.device().max_work_group < 32) return;
+    NormSweep sweep(context);
+    std::size_t turn = 0;
+    for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64}) {
+      if (type == Scalar::float64 && !context.device().fp64) continue;
+      for (const NormOp op : {NormOp::layer, NormOp::rms}) {
+        // Few programs: one operation of each type, and without polls two of all.
+        if ((op == NormOp::rms) != (type == Scalar::float64 || type == Scalar::bfloat16)) continue;
+        if (*limit != 0 && (turn > 1 || (turn > 0 && limit == std::string("poll_limit=1")))) continue;
+        NormCase c;
+        c.op = op;
+        c.variant = "cooperative";
+        c.in = c.out = type;
+        c.weights = type == Scalar::half && op == NormOp::layer ? Scalar::float32 : type;
+        c.tile_cols = 256;
+        c.work_items = 32;
+        c.cols = turn % 3 == 2 ? 1000 : 1003;
+        c.rows = 54;  // more than teams
+        c.gaps = turn % 3 != 2;
+        c.batch = 1 + turn / 2 % 2;
+        c.weight = true;
+        c.bias = op == NormOp::layer;
+        c.statistics = true;
+        c.in_place = *limit != 0 ? NormInPlace::out_in : NormInPlace::none;
+        sweep.run(c);
+        ++turn;
+      }
+    }
+    CHECK(sweep.ran() == turn);
+  }
+}
+
 TEST_CASE("norm: without an epsilon, rows of equal elements are NaN") {
   const smem::Context context;
   NormSweep sweep(context);
@@ -295,7 +333,7 @@ TEST_CASE("norm: plans for devices that are not here") {
   };
   CHECK(group_of(1000) == 128);
   CHECK(group_of(4096) == 256);
-  CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
+  CHECK(variant_of("sm_90", 4096, 1 << 20) == "cooperative");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");
   CHECK(variant_of("cpu", 8192, 1000) == "cpu");

@@ -91,6 +91,9 @@ void norm_ahead(NORM_ARGUMENTS) {
     for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % LINE, r < all ? cols : 0);
     END_CHUNK();
   }
+#if HELD > 0
+  for (int c = HELD; c < CHUNKS; ++c) END_CHUNK();  // as many ends behind each chunk as for later rows
+#endif
 #if KEEP_WEIGHTS && HAS_WEIGHT
   keep_weights(kept_weight, weight + weight_offset, item, cols);
 #endif
@@ -110,7 +113,7 @@ void norm_ahead(NORM_ARGUMENTS) {
 #endif
     UNROLLED
     for (int c = 0; c < HELD; ++c) {
-      WAIT_CHUNK();
+      WAIT_HELD_CHUNK();
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) {
         const int place = item + c * CHUNK + k * GROUP;

@@ -55,6 +55,9 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
     for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % LINE, r < all ? cols : 0);
     END_CHUNK();
   }
+#if HELD > 0
+  for (int c = HELD; c < CHUNKS; ++c) END_CHUNK();  // as many ends behind each chunk as for later rows
+#endif
   for (; r < all; r += get_num_groups(0)) {
     const int shift = from % LINE;
     const bool goes_on = r + get_num_groups(0) < all;
@@ -65,7 +68,7 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
     (void)held;
     UNROLLED
     for (int c = 0; c < HELD; ++c) {
-      WAIT_CHUNK();
+      WAIT_HELD_CHUNK();
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) {
         const int place = item + c * CHUNK + k * GROUP;

@@ -71,6 +71,7 @@ Operation norm_operation() {
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
                 {"ahead", "a row is copied to local memory while the one before is written"},
+                {"cooperative", "groups share a row, and each copies its part of the next row meanwhile"},
                 {"cpu", "one thread a row, in its cache"}},
       .words = norm_words(),
       .read = read_norm,

@@ -214,6 +214,9 @@ cl::Event launch(const Context& context, const NormCall& call, const NormOperand
     const std::string& variant = launching.plan().variant;
     if (variant == "online" || variant == "split") {
       bind(number(launching.plan().number("parts")), launching.scratch(0, any));
+    } else if (variant == "cooperative") {
+      bind(static_cast<cl_uint>(launching.plan().number("parts")), launching.epoch(),
+           launching.scratch(0, any));
     } else {
       bind();
     }

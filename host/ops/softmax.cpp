@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 namespace smem {
 
@@ -77,13 +78,19 @@ cl::Event launch(const Context& context, const SoftmaxProblem& problem, const Co
   const auto bind = [&](const ops::Launching& launch) {
     const cl_ulong rows = problem.rows, batch = problem.batch;
     const auto cols = static_cast<cl_int>(problem.cols);
-    if (launch.plan().variant != "online" && launch.plan().variant != "split") {
-      launch(from, number(in.offset), number(in.pitch), number(in.batch_stride), out.buffer,
-             number(out.offset), number(out.pitch), number(out.batch_stride), rows, cols, batch, is_zero);
-    } else {
+    const auto with = [&](const auto&... more) {
       launch(from, number(in.offset), number(in.pitch), number(in.batch_stride), out.buffer,
              number(out.offset), number(out.pitch), number(out.batch_stride), rows, cols, batch, is_zero,
-             number(launch.plan().number("parts")), launch.scratch(0, out.buffer));
+             more...);
+    };
+    const std::string& variant = launch.plan().variant;
+    if (variant == "online" || variant == "split") {
+      with(number(launch.plan().number("parts")), launch.scratch(0, out.buffer));
+    } else if (variant == "cooperative") {
+      with(static_cast<cl_uint>(launch.plan().number("parts")), launch.epoch(),
+           launch.scratch(0, out.buffer));
+    } else {
+      with();
     }
   };
   return ops::run(context, name_of(problem.op).data(), plan_softmax, problem, options, bind);

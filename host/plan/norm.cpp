@@ -40,6 +40,7 @@ RowWork work_of(const Device& device, const NormProblem& p) {
                   {"WEIGHT_IS_ELEMENT", weights == p.in ? 1 : 0}},
       .tree_values = 2,
       .part_values = 4,
+      .published_values = 3,
       .weights_bytes = vectors * size_of(weights),
       .has_second_input = p.residual,
       .naive_readings = rms ? 2U : 3U,

@@ -2,6 +2,8 @@
 #include "plan/row_variants.hpp"
 
 #include "formatted.hpp"
+#include "plan/look_back.hpp"
+#include "plan/row_plans.hpp"
 #include "plan/rows.hpp"
 
 #include <algorithm>
@@ -14,24 +16,7 @@ namespace {
 
 using namespace plan;
 
-std::size_t results_of(const RowWork& w) { return size_product(w.rows, w.batch); }
-std::size_t value_bytes(const RowWork& w) { return size_of(row_value(w.in)); }
-
 const char* times_of(const RowWork& w) { return w.naive_readings == 2 ? "twice" : "three times"; }
-
-/// `kernel`: its file without the ending. `readings`: of each element.
-Plan base_plan(const RowWork& w, std::string_view variant, std::string_view kernel, double readings) {
-  Plan plan = named_plan(w.operation, variant, formatted("{}/{}.cl", w.family, kernel),
-                         formatted("{}_{}", w.family, kernel));
-  define_row_types(plan, w.in, w.out);
-  for (const Define& one : w.defines)
-    define(plan, one.name, one.value);
-  const double rows = real(w.rows, w.batch), elements = rows * real(w.cols);
-  plan.prediction.bytes_read = readings * elements * w.element_read + w.read_once;
-  plan.prediction.bytes_written = rows * w.row_written + elements * w.element_written;
-  plan.prediction.operations = w.operations * elements;
-  return plan;
-}
 
 Attempt naive(const Device& device, const RowWork& w, std::size_t wanted) {
   if (!device.long_loops && w.cols > 20000) return "its loops are shorter than the row";
@@ -45,15 +30,6 @@ Attempt naive(const Device& device, const RowWork& w, std::size_t wanted) {
   define(plan, {{"GROUP", group}, {"PACK", 1}});
   plan.reason = formatted("a work-item reads its row {}", times_of(w));
   return plan;
-}
-
-/// Elements of a pack, and packs of a row.
-struct Packs {
-  std::size_t pack, packs;
-};
-Packs packs_of(const RowWork& w) {
-  const std::size_t pack = row_pack(w.policy.pack_bytes, w.alignment, w.in, w.out);
-  return {pack, row_packs(w.cols, pack, w.in, w.row_alignment)};
 }
 
 /// Work-items of a group that has a row of `packs` packs, some for each.
@@ -103,11 +79,6 @@ Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes,
   if (team.items > most) return {};
   team.unroll = divide_up(packs, team.items);
   return team;
-}
-
-/// Whether no pack of a row is in it in part, which a kernel on NVIDIA's GPUs is told.
-bool has_whole_packs(const Device& device, const RowWork& w, std::size_t pack) {
-  return is_nvidia_gpu(device) && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
 }
 
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
@@ -163,11 +134,6 @@ AheadGroup ahead_group(const Device& device, const RowWork& w, const Packs& row,
   if (divide_up(group.packs, items) <= w.policy.ahead_each && group.bytes <= local_room(device))
     group.a_unit = std::min(at_least_1(most), room);
   return group;
-}
-
-/// NVIDIA's cp.async copies packs of 16 bytes.
-bool copies_async(const Device& device, const RowWork& w, std::size_t pack) {
-  return is_nvidia_gpu(device) && compute_capability(device) >= 80 && pack * size_of(w.in) == 16;
 }
 
 Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
@@ -310,7 +276,7 @@ Attempt cpu(const Device& device, const RowWork& w) {
 }  // namespace
 
 std::vector<std::string_view> plan::row_variants() {
-  return {"naive", "online", "split", "tiled", "registers", "shuffle", "ahead", "cpu"};
+  return {"naive", "online", "split", "tiled", "registers", "shuffle", "ahead", "cooperative", "cpu"};
 }
 
 plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
@@ -321,6 +287,7 @@ plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, con
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
   if (variant == "ahead") return ahead(device, w, wanted);
+  if (variant == "cooperative") return cooperative_rows(device, w, fixed);
   if (variant == "cpu") return cpu(device, w);
   return registers(device, w, variant, wanted);
 }
@@ -334,6 +301,13 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
+  // Groups of a launch start in order and go on, so that none waits for one that cannot start.
+  if (policy.cooperative_packs != 0 && packs >= policy.cooperative_packs && copies_async(device, w, pack) &&
+      prefers_look_back(device) && device.ordered_start) {
+    const Attempt shared = cooperative_rows(device, w, fixed);
+    if (shared.plan && shared.plan->groups() <= shared.plan->number("groups_a_unit") * device.compute_units)
+      return {"cooperative", "ahead", "shuffle", "registers", "tiled", "online", "naive"};
+  }
   const bool is_narrow = size_of(w.in) <= policy.ahead_element;
   const bool keeps = w.weights_bytes != 0 && w.row_alignment >= pack * size_of(w.in);
   std::size_t ahead_packs = is_narrow ? policy.ahead_packs : policy.ahead_wide_packs;
@@ -349,7 +323,9 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
 std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant, const Plan& chosen) {
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (variant == "cooperative") return "for long rows, where groups of a launch start in order and go on";
   if (variant == "online" || variant == "split") return "it reads each row twice";
+  if (chosen.variant == "cooperative") return "a group holds no row beside the next one";
   if (chosen.variant == "ahead") return "it reads a row and then writes it";
   if (variant == "ahead") return "for long rows, where the device copies to local memory by itself";
   if (variant == "tiled") return "registers hold the row, so local memory is not needed";

@@ -1,6 +1,6 @@
 /// The variants of operations along rows: where a row is kept between the two times that its elements are
-/// needed. Their kernels are alike: <family>/naive.cl, online.cl, tiled.cl, registers.cl, ahead.cl and
-/// cpu.cl.
+/// needed. Their kernels are alike: <family>/naive.cl, online.cl, tiled.cl, registers.cl, ahead.cl,
+/// cooperative.cl and cpu.cl.
 #pragma once
 
 #include "plan/row_policy.hpp"
@@ -29,6 +29,7 @@ struct RowWork {
   std::vector<Define> defines;           ///< what kernels are told of the operation
   std::size_t tree_values = 1;           ///< that a work-item combines with others' in "tiled", "registers"
   std::size_t part_values = 2;           ///< of the statistics of a part of a row
+  std::size_t published_values = 2;      ///< of those, which groups publish
   std::size_t weights_bytes = 0;         ///< of the vectors that results are weighted by, for each element
   bool has_second_input = false;         ///< which is added to the first one
   std::size_t naive_readings = 3;        ///< of each element by "naive": 2 or 3
@@ -81,7 +82,8 @@ constexpr Operation<Problem> row_operation(const char* (*name)(const Problem&),
       .evidence = [](const Device& device, const Problem& problem, const Plan& /*plan*/) -> const Evidence& {
         return kWorkOf(device, problem).policy.evidence;
       },
-      .one_work_item = "a thread has a row"};
+      .one_work_item = "a thread has a row",
+      .with_tile = "cooperative"};
 }
 
 }  // namespace smem::plan

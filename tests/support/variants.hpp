@@ -1,6 +1,8 @@
 /// Which variants a device runs.
 #pragma once
 
+#include "plan/look_back.hpp"
+
 #include <smem/device.hpp>
 
 #include <string>
@@ -21,6 +23,7 @@ inline bool always_runs(const smem::Device& device, std::string_view variant) {
 
 /// Of softmax and norm.
 inline bool runs_on_rows(const smem::Device& device, std::string_view variant) {
+  if (variant == "cooperative") return smem::plan::can_look_back(device);
   if (variant == "shuffle") return device.vendor == smem::Vendor::nvidia;
   return always_runs(device, variant);
 }
