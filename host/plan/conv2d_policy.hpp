@@ -136,7 +136,10 @@ inline constexpr Policy kPolicies[] = {
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"}},
-    {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
+    {.when = {.family = "nvidia"},
+     .evidence = kWithoutSpills,
+     .direct = {.each_x_of_gelu = 2},
+     .depthwise = {.most_cells = 16}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
      .direct = {.each_k = 4, .each_x_of_wide = 1, .results = 8},
