@@ -8,7 +8,7 @@
 // Launch: three dimensions of work-items: blocks of results of an image, channels innermost; 1; images, with a grid-stride loop. No local
 // memory.
 #ifndef PACK
-#define PACK 4  // channels of a work-item: 4, 2 where all cells begin at multiples of them and have such numbers of channels; 1
+#define PACK 4  // channels of a work-item: 4 where all cells begin at multiples of 4 elements and have such numbers of channels, else 1
 #endif
 #include "conv2d/arguments.clh"
 
@@ -45,14 +45,14 @@
 #if PACK == 1
 typedef VALUE vector;
 #else
-typedef JOIN(VALUE, PACK) vector;
+typedef JOIN(VALUE, 4) vector;
 #endif
 
 static inline vector load_cell(global const ELEMENT* p) {
 #if PACK == 1
   return load_value(p, 0);
 #elif WHOLE_SUMS
-  return JOIN(convert_int, PACK)(*(global const JOIN(char, PACK)*)p);
+  return convert_int4(*(global const char4*)p);
 #else
   return load_pack(p, 0);
 #endif
@@ -61,15 +61,6 @@ static inline vector load_cell(global const ELEMENT* p) {
 static inline void store_cell(vector v, global RESULT* p) {
 #if PACK == 1
   store_result(p, 0, activate(v));
-#elif PACK == 2
-  const vector x = (vector)(activate(v.s0), activate(v.s1));
-#if RESULT_HALF
-  store_halves2(x, p);
-#elif RESULT_BFLOAT16
-  *(global ushort2*)p = (ushort2)(bfloat16_bits(x.s0), bfloat16_bits(x.s1));
-#else
-  *(global vector*)p = x;
-#endif
 #else
   store_four((vector)(activate(v.s0), activate(v.s1), activate(v.s2), activate(v.s3)), p);
 #endif
@@ -79,8 +70,6 @@ static inline void store_cell(vector v, global RESULT* p) {
 static inline vector load_filters(global const ELEMENT* filter, ulong apart, uint i) {
 #if PACK == 1
   return load_value(filter, i);
-#elif PACK == 2
-  return (vector)(load_value(filter, i), load_value(filter, apart + i));
 #else
   return (vector)(load_value(filter, i), load_value(filter, apart + i), load_value(filter, 2 * apart + i),
                   load_value(filter, 3 * apart + i));
@@ -89,8 +78,6 @@ static inline vector load_filters(global const ELEMENT* filter, ulong apart, uin
 static inline vector load_biases(global const RESULT* bias, ulong i) {
 #if PACK == 1
   return load_bias(bias, i);
-#elif PACK == 2
-  return (vector)(load_bias(bias, i), load_bias(bias, i + 1));
 #else
   return (vector)(load_bias(bias, i), load_bias(bias, i + 1), load_bias(bias, i + 2), load_bias(bias, i + 3));
 #endif

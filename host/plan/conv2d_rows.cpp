@@ -127,23 +127,19 @@ plan::Attempt plan::conv2d::depthwise_cells(const Device& device, const Conv2dPr
   if (std::string reason = no_depthwise(device, p); !reason.empty()) return reason;
   const DepthwisePolicy& policy = policy_of(device).depthwise;
   const bool wide = p.type == Scalar::float64;
-  const bool is_small = p.taps() <= policy.few_taps;
+  if (p.taps() > policy.cells_taps)
+    return formatted("windows of more than {} weights take longer than copies to planes", policy.cells_taps);
+  std::size_t pack = wide ? 1 : policy.channels;
+  if (p.groups % pack != 0 || p.in_alignment < pack * size_of(p.type) ||
+      p.out_alignment < pack * size_of(p.out))
+    pack = 1;
   const std::size_t each_x = policy.cells_x;
   const auto cells = [&](std::size_t rows) {
     return ((rows - 1) * p.stride.y + p.window.height) * ((each_x - 1) * p.stride.x + p.window.width);
   };
-  if (!is_small && cells(1) > (wide ? policy.most_cells_of_many : policy.most_cells_of_one))
-    return "cells and weights of its windows are more than registers hold";
-  std::size_t pack = wide                                    ? 1
-                     : is_small                              ? policy.channels
-                     : cells(1) <= policy.most_cells_of_many ? policy.channels_of_many
-                                                             : 1;
-  if (p.groups % pack != 0 || p.in_alignment < pack * size_of(p.type) ||
-      p.out_alignment < pack * size_of(p.out))
-    pack = 1;
   std::size_t each_y = wide || p.activation == Activation::gelu ? policy.each_y_of_wide : policy.cells_y;
   each_y = std::min(each_y, std::bit_ceil(at_least_1(p.out_height)));
-  while (each_y > 1 && (!is_small || cells(each_y) > policy.most_cells))
+  while (each_y > 1 && cells(each_y) > policy.most_cells)
     each_y /= 2;
   const std::size_t blocks =
       size_product(divide_up(p.out_width, each_x), divide_up(p.out_height, each_y), p.groups / pack);

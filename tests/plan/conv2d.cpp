@@ -155,6 +155,8 @@ TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each ven
     straight.in_interleaved = straight.weights_interleaved = straight.out_interleaved = true;
     CHECK(smem::plan_conv2d(target("sm_90"), straight).variant == "gemm");
     CHECK(smem::plan_conv2d(target("gfx90a"), straight).variant == "gemm");
+    straight.in_interleaved = straight.weights_interleaved = straight.out_interleaved = false;
+    CHECK(smem::plan_conv2d(target("sm_90"), straight).variant == (type == int8 ? "wgmma" : "gemm"));
     // Of a result of four bytes four are written at once, of two eight.
     CHECK(smem::plan_conv2d(target("sm_90"), p).prediction.bytes_written ==
           doctest::Approx(32.0 * 64 * 56 * 56 * static_cast<double>(smem::size_of(out))));
