@@ -225,8 +225,7 @@ INLINED void round_weights(uint words[TILE_N / 4], const float weights[TILE_N / 
   for (uint i = 0; i < TILE_N / 4; ++i) words[i] = word_of(weights[i * 2], weights[i * 2 + 1]);
 }
 
-// Products with the keys of a stage are made, when all groups of wgmma but those of values are: they are read from here on, and the stage is
-// released.
+// Releases the stage of keys whose products were waited for; these are read from here on.
 INLINED void finish_keys(float products[TILE_N / 2], const pipeline* p, uint stage, uint lane) {
   HOLD_SUMS(products, TILE_N);
   if (lane == 0) consumer_release(p, stage);
