@@ -333,7 +333,7 @@ TEST_CASE("norm: plans for devices that are not here") {
   };
   CHECK(group_of(1000) == 128);
   CHECK(group_of(4096) == 256);
-  CHECK(variant_of("sm_90", 4096, 1 << 20) == "cooperative");
+  CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");
   CHECK(variant_of("cpu", 8192, 1000) == "cpu");

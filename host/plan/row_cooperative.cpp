@@ -109,11 +109,10 @@ plan::Attempt plan::cooperative_rows(const Device& device, const RowWork& w, con
   plan.local_bytes = group.beside + shares.piece * group.each;
   plan.prediction.local_bytes = 3 * real(w.rows, w.batch, w.cols) * real(size_of(w.in));
   plan.numbers = {{"parts", shares.parts}, {"groups_a_unit", group.a_unit}};
-  const std::size_t values = size_of(w.in) == 2 ? policy.ahead_halves : policy.cooperative_values;
   define(plan, {{"GROUP", group.items},
                 {"PACKS", shares.piece},
                 {"PACK", row.pack},
-                {"AT_ONCE", group.aligned ? at_least_1(values / row.pack) : 1},
+                {"AT_ONCE", group.aligned ? at_least_1(policy.cooperative_values / row.pack) : 1},
                 {"LINE", group.line * row.pack},
                 {"STAGES", group.stages},
                 {"MOST_PARTS", group.most_parts},

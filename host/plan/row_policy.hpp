@@ -32,11 +32,12 @@ struct RowPolicy {
   std::size_t ahead_held = 0;  ///< bytes of its row that a work-item keeps in registers, at most
   // Of "cooperative", chosen for rows of at least `cooperative_packs` packs; 0: never.
   std::size_t cooperative_packs = 0;
-  std::size_t cooperative_items = 1024;  ///< work-items, of which a unit has `ahead_items` at once
-  std::size_t cooperative_values = 8;    ///< as `ahead_values`
-  std::size_t cooperative_stages = 3;    ///< rows that a group has at once
-  std::size_t cooperative_parts = 128;   ///< of a row, at most
-  std::size_t cooperative_line = 128;    ///< as `ahead_line`
+  std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once
+  std::size_t cooperative_values = 8;           ///< as `ahead_values`
+  std::size_t cooperative_narrow_items = 1024;  ///< the same of elements of two bytes
+  std::size_t cooperative_stages = 3;           ///< rows that a group has at once
+  std::size_t cooperative_parts = 128;          ///< of a row, at most
+  std::size_t cooperative_line = 128;           ///< as `ahead_line`
   /// Of "split": rows for each unit below which groups share them, and packs of a work-item of a part, at
   /// least.
   double rows_a_unit = 0.5;
