@@ -128,6 +128,14 @@ TEST_CASE("rows shared: chosen where groups of a launch start in order and go on
   CHECK(refused(rows_of(4096, 50257), "sm_90", 1 << 20) == "variant");
   CHECK(refused(rows_of(4096, 1 << 20), "sm_90", 32) == "variant");  // more parts than a work-group polls
   CHECK(refused(rows_of(4096, 50257), "gfx90a", 0) == "variant");    // no fence between groups is known
+  // Of norms those with weights that no group holds beside a row, but not of two bytes an element.
+  smem::NormProblem norm{.weight = true, .rows = 4096, .cols = 50257, .row_alignment = 4};
+  CHECK(smem::plan_norm(test::target("sm_90"), norm).variant == "cooperative");
+  norm.weight = false;
+  CHECK(smem::plan_norm(test::target("sm_90"), norm).variant == "ahead");
+  norm.weight = true;
+  norm.in = norm.out = norm.weights = smem::Scalar::half;
+  CHECK(smem::plan_norm(test::target("sm_90"), norm).variant == "ahead");
   // A second input is not copied ahead.
   smem::NormProblem sum{.rows = 4096, .cols = 1 << 18};
   const auto runs = [&] {
