@@ -37,8 +37,13 @@ INLINED void count_packs(const packed_vector* v, VALUE* largest, VALUE* sum) {
 }
 
 // The statistics of the work-item's packs of a part: of a part that is kept, or else is read. One function for both, so that the compiler makes the
-// same bits of them; on NVIDIA not inlined, for its registers.
-COLD_FUNCTION statistics count_part(local const raw_pack* kept, int is_kept, global const ELEMENT* row, int shift, int cols, int item) {
+// same bits of them; on NVIDIA not inlined where that takes registers.
+#if ELEMENT_HALF || ELEMENT_BFLOAT16
+GROUP_FUNCTION
+#else
+COLD_FUNCTION
+#endif
+statistics count_part(local const raw_pack* kept, int is_kept, global const ELEMENT* row, int shift, int cols, int item) {
   VALUE largest = LEAST, sum = 0;
   ROLLED
   for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {

@@ -17,11 +17,10 @@ namespace smem::plan {
 // 16384 x 8192 0.86 and 0.92, 16384 x 16384 0.86 and 0.72. An H100: halves 16384 x 4096 0.85 and 0.84, floats
 // 16384 x 16384 0.91 and 0.93.
 //
-// Rows that are too long for the weights to stay beside them (4096 x 50257): an H200 made floats in 0.738 ms
-// (0.763 before the compiler knew that weights are not written), halves in 0.407. Those are the bytes of
-// weights that each row reads again: in a trial, 6 groups that share a row, keep their part of weight and
-// bias in local memory and exchange their statistics took 0.456 ms for floats, 0.85 of copy; for halves
-// 0.415.
+// Rows that are too long for the weights to stay beside them (4096 x 50257): an H200 made floats by "ahead"
+// in 0.738 ms, halves in 0.407. Those are the bytes of weights that each row reads again. Groups that share
+// rows keep the weights of their part ("cooperative"): an H100 made floats in 0.791 ms instead of 0.911,
+// halves in 0.510 instead of 0.436, which stay with "ahead". See row_policy.hpp.
 //
 // nvidia: of rows with a residual and its sum, ptxas for sm_75 spills 36 bytes where 64 bytes hold elements.
 //
@@ -38,7 +37,9 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .ahead_wide_packs = 4096,
      .ahead_kept_packs = 512,
      .ahead_held = 64,
-     .cooperative_packs = 6144},
+     .cooperative_weights_packs = 12288,
+     .cooperative_element = 4,
+     .cooperative_items = 256},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
      .kept_bytes = 48},

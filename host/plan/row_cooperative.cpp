@@ -56,8 +56,8 @@ CooperativeGroup cooperative_group(const Device& device, const RowWork& w, std::
   // Doubles take twice the registers.
   const std::size_t items_at_once = policy.ahead_items * sizeof(float) / bytes;
   CooperativeGroup group;
-  group.items =
-      group_for(device, group_wanted(fixed, std::min(policy.cooperative_items, items_at_once)), 2 * bytes);
+  const std::size_t items = size_of(w.in) == 2 ? policy.cooperative_narrow_items : policy.cooperative_items;
+  group.items = group_for(device, group_wanted(fixed, std::min(items, items_at_once)), 2 * bytes);
   if (group.items == 0) return group;
   group.async = copies_async(device, w, pack) && group.items % 32 == 0 && group.items > 32;
   group.aligned = w.row_alignment >= pack_bytes;
@@ -109,11 +109,14 @@ plan::Attempt plan::cooperative_rows(const Device& device, const RowWork& w, con
   plan.local_bytes = group.beside + shares.piece * group.each;
   plan.prediction.local_bytes = 3 * real(w.rows, w.batch, w.cols) * real(size_of(w.in));
   plan.numbers = {{"parts", shares.parts}, {"groups_a_unit", group.a_unit}};
-  const std::size_t values = size_of(w.in) == 2 ? policy.ahead_halves : policy.cooperative_values;
+  // Of doubles, ptxas for sm_90 spills 132 bytes where two packs are under way.
+  const std::size_t values =
+      value_bytes(w) == sizeof(double) ? RowPolicy().cooperative_values : policy.cooperative_values;
+  const std::size_t at_once = group.aligned ? at_least_1(values / row.pack) : 1;
   define(plan, {{"GROUP", group.items},
                 {"PACKS", shares.piece},
                 {"PACK", row.pack},
-                {"AT_ONCE", group.aligned ? at_least_1(values / row.pack) : 1},
+                {"AT_ONCE", at_once},
                 {"LINE", group.line * row.pack},
                 {"STAGES", group.stages},
                 {"MOST_PARTS", group.most_parts},

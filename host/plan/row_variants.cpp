@@ -302,8 +302,12 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
   // Groups of a launch start in order and go on, so that none waits for one that cannot start.
-  if (policy.cooperative_packs != 0 && packs >= policy.cooperative_packs && copies_async(device, w, pack) &&
-      prefers_look_back(device) && device.ordered_start) {
+  const std::size_t shared_packs = w.weights_bytes != 0 && policy.cooperative_weights_packs != 0
+                                       ? policy.cooperative_weights_packs
+                                       : policy.cooperative_packs;
+  if (shared_packs != 0 && packs >= shared_packs && size_of(w.in) >= policy.cooperative_element &&
+      value_bytes(w) < sizeof(double) && copies_async(device, w, pack) && prefers_look_back(device) &&
+      device.ordered_start) {
     const Attempt shared = cooperative_rows(device, w, fixed);
     if (shared.plan && shared.plan->groups() <= shared.plan->number("groups_a_unit") * device.compute_units)
       return {"cooperative", "ahead", "shuffle", "registers", "tiled", "online", "naive"};
