@@ -104,17 +104,7 @@ TEST_CASE("rows shared: parts that a group holds, of rows that are read and writ
   CHECK(one.scratch.empty());
 }
 
-TEST_CASE("rows shared: chosen where groups of a launch start in order and go on, and by name elsewhere") {
-  const auto variant_of = [](const char* limits, std::size_t cols, const char* target = "sm_90") {
-    return smem::plan_softmax(smem::clamp(test::target(target), limits), rows_of(4096, cols)).variant;
-  };
-  CHECK(variant_of("", 100003) == "cooperative");
-  CHECK(variant_of("", 1 << 20) == "cooperative");
-  CHECK(variant_of("", 8192) != "cooperative");
-  CHECK(variant_of("forward_progress=0", 1 << 20) == "online");
-  CHECK(variant_of("ordered_start=0", 1 << 20) == "online");
-  CHECK(variant_of("compute_units=2", 1 << 20) == "online");  // parts that do not run at once
-  CHECK(variant_of("", 1 << 20, "sm_75") == "online");
+TEST_CASE("rows shared: by name, and refused where groups cannot share") {
   const auto refused = [](const smem::SoftmaxProblem& problem, const char* target, std::size_t tile_cols) {
     try {
       (void)smem::plan_softmax(test::target(target), problem,
@@ -128,14 +118,6 @@ TEST_CASE("rows shared: chosen where groups of a launch start in order and go on
   CHECK(refused(rows_of(4096, 50257), "sm_90", 1 << 20) == "variant");
   CHECK(refused(rows_of(4096, 1 << 20), "sm_90", 32) == "variant");  // more parts than a work-group polls
   CHECK(refused(rows_of(4096, 50257), "gfx90a", 0) == "variant");    // no fence between groups is known
-  // Of norms those with weights that no group holds beside a row, but not of two bytes an element.
-  smem::NormProblem norm{.weight = true, .rows = 4096, .cols = 50257, .row_alignment = 4};
-  CHECK(smem::plan_norm(test::target("sm_90"), norm).variant == "cooperative");
-  norm.weight = false;
-  CHECK(smem::plan_norm(test::target("sm_90"), norm).variant == "ahead");
-  norm.weight = true;
-  norm.in = norm.out = norm.weights = smem::Scalar::half;
-  CHECK(smem::plan_norm(test::target("sm_90"), norm).variant == "ahead");
   // A second input is not copied ahead.
   smem::NormProblem sum{.rows = 4096, .cols = 1 << 18};
   const auto runs = [&] {

@@ -30,11 +30,7 @@ struct RowPolicy {
   /// 0: those of a pack.
   std::size_t ahead_line = 0;
   std::size_t ahead_held = 0;  ///< bytes of its row that a work-item keeps in registers, at most
-  // Of "cooperative", chosen for rows of at least `cooperative_packs` packs, or with weights of at least
-  // `cooperative_weights_packs`; 0: never.
-  std::size_t cooperative_packs = 0;
-  std::size_t cooperative_weights_packs = 0;
-  std::size_t cooperative_element = 2;          ///< bytes of an element of such rows, at least
+  // Of "cooperative", by name only:
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once
   std::size_t cooperative_narrow_items = 1024;  ///< the same of elements of two bytes
   std::size_t cooperative_values = 8;           ///< as `ahead_values`

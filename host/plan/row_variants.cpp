@@ -301,17 +301,6 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
-  // Groups of a launch start in order and go on, so that none waits for one that cannot start.
-  const std::size_t shared_packs = w.weights_bytes != 0 && policy.cooperative_weights_packs != 0
-                                       ? policy.cooperative_weights_packs
-                                       : policy.cooperative_packs;
-  if (shared_packs != 0 && packs >= shared_packs && size_of(w.in) >= policy.cooperative_element &&
-      value_bytes(w) < sizeof(double) && copies_async(device, w, pack) && prefers_look_back(device) &&
-      device.ordered_start) {
-    const Attempt shared = cooperative_rows(device, w, fixed);
-    if (shared.plan && shared.plan->groups() <= shared.plan->number("groups_a_unit") * device.compute_units)
-      return {"cooperative", "ahead", "shuffle", "registers", "tiled", "online", "naive"};
-  }
   const bool is_narrow = size_of(w.in) <= policy.ahead_element;
   const bool keeps = w.weights_bytes != 0 && w.row_alignment >= pack * size_of(w.in);
   std::size_t ahead_packs = is_narrow ? policy.ahead_packs : policy.ahead_wide_packs;
@@ -327,9 +316,8 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
 std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant, const Plan& chosen) {
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (variant == "cooperative") return "for long rows, where groups of a launch start in order and go on";
+  if (variant == "cooperative") return "groups wait for each other; measured slower, or not at all";
   if (variant == "online" || variant == "split") return "it reads each row twice";
-  if (chosen.variant == "cooperative") return "a group holds no row beside the next one";
   if (chosen.variant == "ahead") return "it reads a row and then writes it";
   if (variant == "ahead") return "for long rows, where the device copies to local memory by itself";
   if (variant == "tiled") return "registers hold the row, so local memory is not needed";

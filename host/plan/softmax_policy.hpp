@@ -14,7 +14,6 @@ inline constexpr RowPolicy kSoftmaxPolicies[] = {
      .ahead_packs = 2048,
      .ahead_halves = 8,
      .ahead_line = 128,
-     .cooperative_packs = 16384,
      .cooperative_items = 512,
      .cooperative_narrow_items = 256,
      .cooperative_values = 4},

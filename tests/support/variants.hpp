@@ -3,6 +3,8 @@
 
 #include "plan/look_back.hpp"
 
+#include "support/broken.hpp"
+
 #include <smem/device.hpp>
 
 #include <string>
@@ -23,7 +25,8 @@ inline bool always_runs(const smem::Device& device, std::string_view variant) {
 
 /// Of softmax and norm.
 inline bool runs_on_rows(const smem::Device& device, std::string_view variant) {
-  if (variant == "cooperative") return smem::plan::can_look_back(device);
+  if (variant == "cooperative")
+    return smem::plan::can_look_back(device) && !is_broken(device, "softmax", variant);
   if (variant == "shuffle") return device.vendor == smem::Vendor::nvidia;
   return always_runs(device, variant);
 }
