@@ -130,6 +130,7 @@ TEST_CASE("conv2d: sums of int8 are exact at the ends of the type, and wrap at 3
   // Of -128 times -128 2^17 are 2^31.
   constexpr std::size_t kChannels = std::size_t{1} << 17;
   for (const std::size_t channels : {std::size_t{300}, kChannels}) {
+    if (channels == kChannels && !context.device().long_loops) continue;  // refused there
     const std::int32_t wanted = channels == kChannels ? INT32_MIN : 300 * 16384;
     const smem::Array<std::int8_t> in(context, std::vector<std::int8_t>(channels, -128)),
         weights(context, std::vector<std::int8_t>(channels, -128));

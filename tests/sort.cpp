@@ -53,7 +53,7 @@ SortProblem problem_of(std::size_t size) {
 /// Sizes around tiles of the variant.
 template <class K>
 std::vector<std::size_t> sizes_for(const smem::Context& context, std::string_view variant) {
-  std::vector<std::size_t> sizes{0, 1, 2, 31, 33, 777};
+  std::vector<std::size_t> sizes{0, 1, 2, 31, 32, 33, 777};
   if (variant == "bitonic") {
     for (std::size_t tile = 1024; tile > 0; tile *= 2) {
       try {
@@ -69,7 +69,7 @@ std::vector<std::size_t> sizes_for(const smem::Context& context, std::string_vie
           ? 131072
           : smem::plan_sort(context.device(), problem_of<K>(1), {.variant = std::string(variant)}).tile_cols;
   sizes.insert(sizes.end(), {tile - 1, tile, tile + 1});
-  if (variant != "cpu") sizes.push_back(3 * tile + 5);
+  if (variant != "cpu") sizes.insert(sizes.end(), {2 * tile + 1, 3 * tile + 5});
   return sizes;
 }
 
@@ -176,7 +176,8 @@ TEST_CASE("sort: ranges of bits") {
     CAPTURE(variant);
     if (!must_run(context.device(), variant, 1)) continue;
     std::size_t turn = 0;
-    for (const Range& bits : {Range{0, 0}, {32, 32}, {0, 1}, {31, 32}, {5, 12}, {0, 9}, {3, 20}, {8, 27}}) {
+    for (const Range& bits :
+         {Range{0, 0}, {32, 32}, {0, 1}, {31, 32}, {5, 12}, {0, 9}, {3, 20}, {10, 28}, {8, 27}}) {
       const std::size_t begin = bits.first, end = bits.second;
       CAPTURE(begin);
       CAPTURE(end);
@@ -297,8 +298,9 @@ TEST_CASE("random: sorts") {
 }
 
 TEST_CASE("sort: where no tile publishes in time, others count it") {
-  for (const char* limits : {"poll_limit=0", "poll_limit=0,local=16K,work_group=64", "poll_limit=1",
-                             "prefetch_builtin=0,poll_limit=1"}) {
+  for (const char* limits :
+       {"poll_limit=0", "poll_limit=0,local=16K,work_group=64", "poll_limit=1",
+        "prefetch_builtin=0,poll_limit=1", "ordered_start=0", "ordered_start=0,poll_limit=1"}) {
     CAPTURE(limits);
     const test::Variable clamp("SMEM_CLAMP", limits);
     const smem::Context context;
@@ -417,6 +419,13 @@ TEST_CASE("sort: nothing, and events to wait for") {
   second.wait();
   CHECK(b.to_host() == std::vector<std::int32_t>{3, 2, -1});
   CHECK(c.to_host() == std::vector<std::int32_t>{-1, 2, 3});
+}
+
+TEST_CASE("large: a sort of 2^24 + 1 keys") {
+  const smem::Context context;
+  const auto keys = test::make_keys<std::uint32_t>(Keys::uniform, (std::size_t{1} << 24) + 1, 1);
+  CHECK(test::sorts(context, keys, {}));
+  CHECK(test::argsorts<std::uint32_t, std::uint32_t>(context, keys, {.order = {.descending = true}}));
 }
 
 TEST_CASE("large: a sort of more than 2^31 keys") {

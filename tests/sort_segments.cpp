@@ -160,6 +160,17 @@ TEST_CASE("sort_pairs_segments and argsort_segments: equal keys in their order")
   }
 }
 
+TEST_CASE("large: a million segments of three keys, and one of ten million among tiny ones") {
+  const smem::Context context;
+  check<float>(context, Keys::uniform, std::vector<std::size_t>(1000000, 3), {});
+  std::vector<std::size_t> lengths(2001);
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    lengths[i] = i % 5;
+  lengths[1000] = 10000000;
+  check<std::uint32_t>(context, Keys::uniform, lengths, {});
+  check<std::uint32_t>(context, Keys::zipf, lengths, {.payload = SortPayload::values, .value_bytes = 4});
+}
+
 TEST_CASE("sort_segments: where offsets descend or leave the keys, nothing is written") {
   const smem::Context context;
   for (const std::string_view variant : smem::sort_segments_variants()) {

@@ -172,7 +172,7 @@ GROUP_FUNCTION void load_queries(local float* rows, const place* at, const atten
 }
 
 // Multiplies the work-item's packs of keys and rows.
-GROUP_FUNCTION void multiply_keys(float products[KEYS_EACH][ROWS], const raw_pack keys_here[KEYS_EACH][K_STEPS], local const float* rows, uint lane) {
+GROUP_FUNCTION void multiply_keys(float products[KEYS_EACH][ROWS], const raw_pack keys_here[KEYS_EACH * K_STEPS], local const float* rows, uint lane) {
   UNROLLED
   for (uint i = 0; i < LOGITS; ++i) products[i / ROWS][i % ROWS] = 0;
   UNROLLED
@@ -181,7 +181,7 @@ GROUP_FUNCTION void multiply_keys(float products[KEYS_EACH][ROWS], const raw_pac
     UNROLLED
     for (uint e = 0; e < KEYS_EACH; ++e) {
       const bool inside = (STAGES > 0) | (HEAD_SIZE % (TEAM * PACK) == 0) | ((x * TEAM + lane) * PACK < HEAD_SIZE);
-      key[e].all = widen(inside ? keys_here[e][x] : (raw_pack)0);
+      key[e].all = widen(inside ? keys_here[e * K_STEPS + x] : (raw_pack)0);
     }
     UNROLLED
     for (uint d = 0; d < PACK; d += Q_PIECE)
@@ -233,7 +233,7 @@ GROUP_FUNCTION void make_logits(local float* logits, local float* parts, float p
 
 // Takes the values of KEYS_EACH keys, whose logits are `logits`, into the sums of all rows: of those before `to`.
 GROUP_FUNCTION void add_values(packed_vector sums[ROWS][V_STEPS], float* largest, float* total, local const float* logits,
-                               const raw_pack values[KEYS_EACH][V_STEPS], uint t, uint team, uint to) {
+                               const raw_pack values[KEYS_EACH * V_STEPS], uint t, uint team, uint to) {
   float weights[ROWS][KEYS_EACH];
   UNROLLED
   for (uint r = 0; r < ROWS; ++r) {
@@ -261,7 +261,7 @@ GROUP_FUNCTION void add_values(packed_vector sums[ROWS][V_STEPS], float* largest
   for (uint e = 0; e < KEYS_EACH; ++e)
     UNROLLED
     for (uint x = 0; x < V_STEPS; ++x) {
-      const packed_vector value = widen(STAGES || t + e * TEAMS + team < to ? values[e][x] : (raw_pack)0);
+      const packed_vector value = widen(STAGES || t + e * TEAMS + team < to ? values[e * V_STEPS + x] : (raw_pack)0);
       UNROLLED
       for (uint r = 0; r < ROWS; ++r) sums[r][x] += weights[r][e] * value;
     }
@@ -364,7 +364,7 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
       UNROLLED
       for (uint x = 0; x < V_STEPS; ++x) sums[r][x] = 0;
     }
-    raw_pack k_packs[KEYS_EACH][K_STEPS], v_packs[KEYS_EACH][V_STEPS];
+    raw_pack k_packs[KEYS_EACH * K_STEPS], v_packs[KEYS_EACH * V_STEPS];
     key_places places;
     if (piece.from < piece.to) {
       locate_keys(&places, piece.from, &piece, a, team);
@@ -374,7 +374,7 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
         locate_keys(&places, piece.from + (i + 1) * TURN, &piece, a, team);
       }
 #else
-      load_vectors(k_packs[0], K_STEPS, HEAD_SIZE, k, &a->of_k, &places, at, lane);
+      load_vectors(k_packs, K_STEPS, HEAD_SIZE, k, &a->of_k, &places, at, lane);
 #endif
     }
     load_queries(rows_here, at, a, item);
@@ -387,19 +387,19 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
       const uint free_stage = stage == 0 ? STAGES - 1 : stage - 1;
       start_turn(local_address(my_packs), free_stage, &places, t + (STAGES - 1) * TURN, &piece, a, team, lane);
       locate_keys(&places, t + STAGES * TURN, &piece, a, team);
-      read_vectors(k_packs[0], my_packs, stage, 0, K_STEPS);
+      read_vectors(k_packs, my_packs, stage, 0, K_STEPS);
 #else
-      load_vectors(v_packs[0], V_STEPS, VALUE_SIZE, v, &a->of_v, &places, at, lane);
+      load_vectors(v_packs, V_STEPS, VALUE_SIZE, v, &a->of_v, &places, at, lane);
       locate_keys(&places, t + TURN, &piece, a, team);
 #endif
       float products[KEYS_EACH][ROWS];
       multiply_keys(products, k_packs, rows_here, lane);
 #if !STAGES
-      load_vectors(k_packs[0], K_STEPS, HEAD_SIZE, k, &a->of_k, &places, at, lane);
+      load_vectors(k_packs, K_STEPS, HEAD_SIZE, k, &a->of_k, &places, at, lane);
 #endif
       make_logits(my_logits, my_parts, products, t, &row, &piece, a, team, lane);
 #if STAGES
-      read_vectors(v_packs[0], my_packs, stage, KEYS_EACH * K_STEPS, V_STEPS);
+      read_vectors(v_packs, my_packs, stage, KEYS_EACH * K_STEPS, V_STEPS);
       stage = stage + 1 == STAGES ? 0 : stage + 1;
 #endif
       add_values(sums, largest, total, my_logits, v_packs, t, team, piece.to);

@@ -56,6 +56,10 @@ std::vector<CLI::Option*> add_words(CLI::App* command, const std::vector<WordRul
       const auto parts = parts_of(text);
       const auto fits = [&](const std::string& part) { return operations::fits(rule, part); };
       if (std::all_of(parts.begin(), parts.end(), fits)) return std::string();
+      if (rule.kind == WordKind::scalar || rule.kind == WordKind::element)
+        return fmt::format("not a type, such as {}: {}", rule.usual.empty() ? "float" : rule.usual, text);
+      if (rule.kind == WordKind::number)
+        return fmt::format("not a whole number from {} on: {}", rule.zero ? 0 : 1, text);
       return fmt::format("not {} {}: {}", rule.kind == WordKind::choice ? "one of" : "of the form", form,
                          text);
     };

@@ -69,14 +69,14 @@ int main(int argc, char** argv) {
   using namespace smem::cli;
   end_on_interrupt();
   int exit_code = kGood;
-  CLI::App app("OpenCL kernels around local memory: what they would do on a device, and how fast they are.",
-               "smem");
+  CLI::App app("OpenCL kernels around local memory: explain, measure and tune them on your devices.", "smem");
   CLI::App* const root = &app;
   set_help(app);
   root->set_version_flag("--version", "smem " SMEM_VERSION);
   root->require_subcommand(1, 1);
   root->footer(
-      "Exit codes: 0 good, 1 failure, 2 usage, 130 interrupted. Without --device: SMEM_DEVICE, else the best "
+      "Exit codes: 0 success, 1 failure, 2 usage, 130 interrupted. Without --device: SMEM_DEVICE, else the "
+      "best "
       "GPU, else a CPU.");
   add_devices(root, exit_code);
   add_explain(root);

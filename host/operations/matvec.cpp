@@ -23,8 +23,8 @@ Case read_matvec(const Words& words, bool by_rows) {
   problem.rows = rows;
   problem.cols = cols;
   problem.batch = batch;
-  (by_rows ? problem.other_alignment : problem.alignment) =
-      packed_alignment(rows * batch, cols * size_of(problem.in), 16);
+  problem.other_alignment = packed_alignment(rows * batch, cols * size_of(problem.in), 16);
+  if (!by_rows) problem.alignment = problem.other_alignment;  // as of a call, which reads rows by packs
   Case made = case_of(formatted("{}{} x {} {}{}", batch_text(batch), rows, cols, name_of(problem.in),
                                 words.flag("compensated") ? ", compensated" : ""),
                       problem, plan_reduce);

@@ -63,7 +63,10 @@ CooperativeGroup cooperative_group(const Device& device, const RowWork& w, std::
   group.aligned = w.row_alignment >= pack_bytes;
   // Stores of a group fill whole lines of memory, wherever its row begins.
   if (!group.aligned) group.line = at_least_1(policy.cooperative_line / pack_bytes);
-  group.stages = fixed.tile_rows != 0 ? std::max<std::size_t>(fixed.tile_rows, 2) : policy.cooperative_stages;
+  // More rows than local memory has packs do not fit either.
+  group.stages = fixed.tile_rows != 0
+                     ? std::clamp<std::size_t>(fixed.tile_rows, 2, device.local_bytes / pack_bytes + 2)
+                     : policy.cooperative_stages;
   group.most_parts = std::min(policy.cooperative_parts, group.items);
   // Statistics of warps or work-items, what finishes a row, statistics of parts, and which are late.
   group.beside = round_up(
@@ -73,8 +76,8 @@ CooperativeGroup cooperative_group(const Device& device, const RowWork& w, std::
   group.each = group.stages * pack_bytes + pack * w.weights_bytes;
   constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
   for (group.a_unit = at_least_1(items_at_once / group.items);; group.a_unit /= 2) {
-    const std::size_t share = (device.local_bytes + kReserved) / group.a_unit - kReserved,
-                      room = std::min(share, local_room(device));
+    const std::size_t share = (device.local_bytes + kReserved) / group.a_unit,
+                      room = std::min(share - std::min(share, kReserved), local_room(device));
     group.most = room > group.beside ? (room - group.beside) / group.each / group.line * group.line : 0;
     if (group.a_unit == 1 || group.most >= group.items) return group;
   }
@@ -91,10 +94,9 @@ plan::Attempt plan::cooperative_rows(const Device& device, const RowWork& w, con
   row.packs += group.line - 1;
   if (group.most == 0) return no_tile_fits(device);
   if (fixed.tile_cols != 0) {
-    const std::size_t wanted = round_up(divide_up(fixed.tile_cols, row.pack), group.line);
-    if (wanted > group.most)
+    if (fixed.tile_cols > group.most * row.pack)
       return formatted("local memory holds parts of {} elements", group.most * row.pack);
-    group.most = wanted;
+    group.most = round_up(divide_up(fixed.tile_cols, row.pack), group.line);
   }
   const Shares shares = share_rows(results_of(w), row.packs, group.line, group.most, group.most_parts,
                                    group.a_unit * device.compute_units, group.items);

@@ -14,7 +14,7 @@
 namespace smem {
 
 /// A product of complex matrices: C = alpha op(A) op(B) + beta C. alpha and beta are rounded to the type of
-/// the matrices. One without an imaginary part scales both parts of a number. NaN is not special: an alpha of
+/// the matrices. A real one scales both parts of a number. NaN is not special: an alpha of
 /// NaN makes every result NaN, unless k is 0, and so does a beta of NaN.
 struct ComplexGemm {
   std::complex<double> alpha = 1;  ///< of the product
@@ -29,18 +29,18 @@ struct ComplexGemm {
 /// C = alpha op(A) op(B) + beta C of complex numbers, for each product of the batch; op(A) is m x k, op(B) is
 /// k x n, C is m x n.
 ///
-/// All elements are std::complex<float>, or all std::complex<double>, which are opaque to other operations: a
-/// real part, and an imaginary part behind it. An untyped view has ElementType::of_bytes(8) of two floats, or
-/// of_bytes(16) of two doubles; a typed view of anything but complex numbers does not compile. A complex
-/// product is four real ones: an infinite part can make both parts NaN.
-/// The order of sums and the place of alpha in them are the plan's.
+/// All elements are std::complex<float>, or all std::complex<double>, which other operations take as plain
+/// elements of 8 or 16 bytes; the real part comes first. An untyped view has ElementType::of_bytes(8) of two
+/// floats, or of_bytes(16) of two doubles; a typed view of anything but complex numbers does not compile. A
+/// complex product is four real ones: an infinite part can make both parts NaN. The order of sums and the
+/// place of alpha in them are the plan's.
 ///
 /// Views may have any offset, pitch and batch stride, in complex elements. An A or B whose batch is 1 is used
 /// for every product. Nothing is written between the rows of C. If k or alpha is 0, C = beta C, and A and B
 /// are not read. If m, n or the batch is 0, nothing is done.
 ///
 /// A plan gives the same bits in every run. O(m n k): 8 m n k floating-point operations. Temporary memory for
-/// the factors that the plan expands or transposes, as it says, of a size that has a bound; it is the
+/// the factors that the plan expands or transposes, of bounded size, as the plan says; it is the
 /// context's own, not CallOptions::scratch. No host wait. \returns the event that completes with C.
 /// \throws Error when shapes or types do not fit, a view exceeds its buffer or belongs to another context, C
 /// overlaps an input, the type is float64 and the device has no fp64, the variant cannot run, a matrix or all

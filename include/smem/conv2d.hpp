@@ -49,7 +49,7 @@ struct Conv2d {
 /// (half, bfloat16 and int8 on NVIDIA's sm_80 and later and on AMD's and Intel's GPUs with such units;
 /// channels last are fastest there, planes are copied first); and gemm() with a right factor in temporary
 /// memory, made one slice of bounded size at a time. For 1 x 1 windows without stride and padding this factor
-/// is `in` itself. Where each channel has a filter of its own, the windows of GPUs are in registers.
+/// is `in` itself. Depthwise convolutions keep windows in registers on GPUs.
 ///
 /// Where `winograd` allows it, a fifth: tiles of the input and the filters are transformed, multiplied as a
 /// batch of matrices by gemm() in temporary memory of bounded size, and transformed back (A. Lavin and S.

@@ -19,6 +19,10 @@ for width in 60 80 133; do
   fits "$width" explain gemm 333x77x512 half --like "$facts"
   fits "$width" explain sort 100000 --like "$facts"
 done
+# Where StarPU and MPI were found; a parser of its own, which does not wrap.
+for command in bench explain; do
+  if "$smem" "$command" distributed --help >/dev/null 2>&1; then fits 80 "$command" distributed --help; fi
+done
 # Help says what an option takes in words, not in the parser's.
 for command in bench explain tune 'bench sort' 'explain attention' ladder; do
   read -ra words <<<"$command"

@@ -10,12 +10,14 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace smem::distributed::program {
@@ -298,27 +300,43 @@ int list_devices() {
   return 0;
 }
 
+CLI::Validator from_1_on() {
+  const auto fault_of = [](const std::string& text) {
+    unsigned long long number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = error == std::errc() && end == text.data() + text.size() && number > 0;
+    return is_number ? std::string() : "not a whole number from 1 on: " + text;
+  };
+  return {fault_of, ""};
+}
+
 void add_problem(CLI::App* command, Options& options) {
   std::vector<std::string> names;
   for (const Operation& operation : operations())
     names.emplace_back(operation.name);
   command->add_option("operation", options.operations, "The operations; none: all")
-      ->check(CLI::IsMember(names));
+      ->type_name("NAME")
+      ->check(CLI::IsMember(names).description(""));
   command->add_flag("--small", options.small, "Sizes for a CPU");
-  command->add_option("--rows", options.rows, "Rows, or elements of a vector")->check(CLI::PositiveNumber);
-  command->add_option("--cols", options.cols, "Columns")->check(CLI::PositiveNumber);
+  command->add_option("--rows", options.rows, "Rows, or elements of a vector")
+      ->type_name("NUMBER")
+      ->check(from_1_on());
+  command->add_option("--cols", options.cols, "Columns")->type_name("NUMBER")->check(from_1_on());
   command->add_option("--depth", options.depth, "Length of the sums of a product; planes of a grid")
-      ->check(CLI::PositiveNumber);
+      ->type_name("NUMBER")
+      ->check(from_1_on());
   command
       ->add_option("--element-bytes", options.element_bytes,
                    "2 or 4: products and attention of halves or floats")
       ->check(CLI::IsMember({2, 4}));
   command->add_option("--steps", options.steps, "Steps of heat and of the stencil")
-      ->check(CLI::PositiveNumber);
+      ->type_name("NUMBER")
+      ->check(from_1_on());
   command->add_option("--steps-per-halo", options.steps_per_halo, "Steps between two exchanges of halos")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--plot", options.plot,
-                      "Write strong and weak scaling up to 1024 ranks to this file, as SVG");
+      ->type_name("NUMBER")
+      ->check(from_1_on());
+  command->footer(fmt::format("Operations:\n{}\n", fmt::join(names, " ")));
+  command->add_option("--plot", options.plot, "Write scaling up to 1024 ranks, as SVG")->type_name("FILE");
 }
 
 int run(int argc, char** argv) {
@@ -332,7 +350,8 @@ int run(int argc, char** argv) {
   measure->add_flag("--no-one", options.no_one, "Do not measure one device");
   measure->add_flag("--no-check", options.no_check, "Do not compare results with those of one device");
   measure->add_option("--repetitions", options.repetitions, "Repetitions of each measurement")
-      ->check(CLI::PositiveNumber);
+      ->type_name("NUMBER")
+      ->check(from_1_on());
   measure->add_option("--json", options.file, "Write the rows to this file, as JSON");
   CLI::App* const explain = app.add_subcommand(
       "explain", "Data that calls exchange, the part hidden behind computation, and scaling");
@@ -344,7 +363,8 @@ int run(int argc, char** argv) {
     explain
         ->add_option_function<double>(
             name, [&value, unit](const double& given) { value = given * unit; }, what)
-        ->check(CLI::PositiveNumber);
+        ->type_name("NUMBER")
+        ->check(from_1_on());
   };
   rate("--memory", options.rates.copy, 1e9, "GB/s of a device's memory");
   rate("--gflops", options.rates.operations, 1e9, "GFLOP/s of products");
