@@ -35,7 +35,7 @@ struct HaloCost {
   double compute = 0, exchange = 0;  ///< seconds
   double bytes = 0, messages = 0;    ///< that it sends
   /// The rows beside neighbours are computed first, by tasks of their own, with more halo rows in all: their
-  /// exchange goes on under the inner rows' steps.
+  /// exchange is hidden behind the inner rows' steps.
   EdgeRows edges = EdgeRows::none;
   double seconds() const {
     return edges != EdgeRows::none ? (compute > exchange ? compute : exchange) : compute + exchange;

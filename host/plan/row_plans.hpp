@@ -36,7 +36,7 @@ inline Packs packs_of(const RowWork& w) {
   return {pack, row_packs(w.cols, pack, w.in, w.row_alignment)};
 }
 
-/// Whether no pack of a row is in it in part, which a kernel on NVIDIA's GPUs is told.
+/// Whether every pack of a row is whole; kernels on NVIDIA's GPUs have a define for it.
 inline bool has_whole_packs(const Device& device, const RowWork& w, std::size_t pack) {
   return is_nvidia_gpu(device) && w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
 }

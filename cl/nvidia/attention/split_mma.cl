@@ -61,7 +61,7 @@ typedef struct {
   split_piece piece;
   sequence_place in;
 } turns_ahead;
-// Goes on to a turn that has keys.
+// Advances to a turn that has keys.
 INLINED void find_turn(turns_ahead* ahead, const work_range* work, const split_arguments* a) {
   while (ahead->t >= ahead->piece.to && ahead->piece.stop < work->end) {
     find_piece(&ahead->piece, &ahead->in, ahead->piece.stop, work, a);
@@ -179,7 +179,7 @@ typedef struct {
 } warp_sums;
 
 // Stores a warp's sums, scaled for the largest logit of all warps. A collective function: it has a barrier, behind which all warps' statistics are
-// there and nobody reads the sums of the tile before.
+// there, and the sums of the previous tile are no longer read.
 GROUP_FUNCTION void share_sums(const warp_sums* to, float sums[VS][4], const float largest[2], const float total[2], uint warp, uint lane) {
   UNROLLED
   for (uint h = 0; h < 2; ++h) {
