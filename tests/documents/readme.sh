@@ -116,6 +116,7 @@ for page in samples/guide/*.md; do
   while IFS= read -r line; do
     case "$line" in
       oclgrind*) command -v "${line%% *}" >/dev/null || { echo "== not run, there is no ${line%% *}: $line"; continue; } ;;
+      tests/peers/*) command -v nvcc >/dev/null || { echo "== not run, there is no nvcc: $line"; continue; } ;;
     esac
     case "$line" in
       oclgrind-kernel*) (cd build/release/samples/guide_files && run_line "$line") ;; # where the page says that its files are
