@@ -109,6 +109,8 @@ TEST_CASE("merge: every variant, types and kinds of keys in turns") {
     check_merge<std::int64_t>(context, Keys::uniform, {.variant = variant, .a = 5003, .b = 4001});
     check_merge<double>(context, Keys::special,
                         {.variant = variant, .a = 3, .b = 9001, .order = {.total_order = true}});
+    check_merge<float>(context, Keys::special,
+                       {.variant = variant, .a = 5003, .b = 4001, .order = {.nan_least = true}});
     check_merge<std::uint32_t>(
         context, Keys::uniform,
         {.variant = variant, .a = 5003, .b = 999, .order = {.begin_bit = 28, .end_bit = 31}});
@@ -226,6 +228,7 @@ TEST_CASE("lower_bound, upper_bound: many keys, in and between and outside of th
   check(std::uint32_t{}, std::uint32_t{}, Keys::zipf, {.descending = true});
   check(std::int64_t{}, std::uint64_t{}, Keys::uniform, {});
   check(smem::half{}, std::uint32_t{}, Keys::special, {.total_order = true});
+  check(float{}, std::uint32_t{}, Keys::special, {.nan_least = true});
   // By some bits: keys that differ in others are equal.
   check(std::uint32_t{}, std::uint32_t{}, Keys::uniform, {.begin_bit = 22, .end_bit = 31});
   check(float{}, std::uint32_t{}, Keys::special, {.descending = true, .begin_bit = 20});
@@ -324,6 +327,11 @@ TEST_CASE("bad input of merges and searches: one error that names the argument, 
   CHECK(refused("merge", [&] { smem::merge(context, left, right, c, {.end_bit = 33}); }) == "end_bit");
   CHECK(refused("merge", [&] { smem::merge(context, left, right, c, {}, {.variant = "quick"}); }) ==
         "variant");
+  const SortOrder both{.total_order = true, .nan_least = true};
+  CHECK(refused("merge", [&] {
+          smem::merge(context, f.vector(0, 9), f.vector(9, 9), f.vector(20, 18), both);
+        }) == "nan_least");
+  CHECK(refused("lower_bound", [&] { smem::lower_bound(context, f, f, c, both); }) == "nan_least");
   CHECK(refused("merge_pairs",
                 [&] { smem::merge_pairs(context, left, left, right, f.vector(0, 50), c, d); }) == "b_values");
   CHECK(refused("merge_pairs", [&] {

@@ -141,6 +141,11 @@ TEST_CASE("sort: zeros, NaNs, infinities and the smallest numbers, by values and
         for (const bool descending : {false, true})
           if (t == 1 || (t + (total ? 1 : 0)) % 2 == (descending ? 1 : 0))
             CHECK(test::sorts(context, keys, {.order = {.descending = descending, .total_order = total}}));
+      for (const std::string_view each : smem::sort_variants()) {
+        const auto size = each == "bitonic" ? std::ptrdiff_t{500} : std::ptrdiff_t{9001};
+        const SortOrder least{.descending = (t + each.size()) % 2 == 0, .nan_least = true};
+        test::sorts<K>(context, {keys.begin(), keys.begin() + size}, {.variant = each, .order = least});
+      }
       const std::vector<K> few(keys.begin(), keys.begin() + 500);
       CHECK(test::sorts(context, few,
                         {.variant = "bitonic", .order = {.descending = t % 2 == 0}, .in_place = true}));
@@ -167,6 +172,10 @@ TEST_CASE("sort: zeros, NaNs, infinities and the smallest numbers, by values and
   CHECK(bits() == std::vector<std::uint32_t>{a, b, inf, zero, minus, zero, one, low});
   smem::sort(context, in.vector(), out.vector(), {.total_order = true});
   CHECK(bits() == std::vector<std::uint32_t>{a, low, one, minus, zero, zero, inf, b});
+  smem::sort(context, in.vector(), out.vector(), {.nan_least = true});
+  CHECK(bits() == std::vector<std::uint32_t>{a, b, low, one, zero, minus, zero, inf});
+  smem::sort(context, in.vector(), out.vector(), {.descending = true, .nan_least = true});
+  CHECK(bits() == std::vector<std::uint32_t>{inf, zero, minus, zero, one, low, a, b});
 }
 
 TEST_CASE("sort: ranges of bits") {
@@ -378,6 +387,7 @@ TEST_CASE("bad input of sort: one error that names the argument, and nothing is 
   CHECK(refused([&] { smem::sort(context, a.vector(), b.vector(), {.begin_bit = 5, .end_bit = 4}); }) ==
         "begin_bit");
   CHECK(refused([&] { smem::sort(context, a.vector(), b.vector(), {}, {.variant = "quick"}); }) == "variant");
+  CHECK(refused([&] { smem::sort(context, f, f, {.total_order = true, .nan_least = true}); }) == "nan_least");
   const smem::PlanOverrides tile{.tile_cols = 64};
   CHECK(refused([&] { smem::sort(context, a.vector(), b.vector(), {}, {.overrides = &tile}); }) ==
         "tile_cols");

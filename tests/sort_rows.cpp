@@ -105,6 +105,8 @@ TEST_CASE("sort_rows: every variant, keys of every kind") {
         check_rows<float>(context, kind, call);
         call.order = {.total_order = true};
         if (kind == Keys::special && cols == 200) check_rows<float>(context, kind, call);
+        call.order = {.descending = cols == 200, .nan_least = true};
+        if (kind == Keys::special) check_rows<float>(context, kind, call);
       }
     }
     check_rows<std::uint32_t>(context, Keys::ones, {.variant = variant, .rows = 300, .cols = 19});

@@ -150,6 +150,7 @@ TEST_CASE("sort_pairs_segments and argsort_segments: equal keys in their order")
           context, Keys::small, kMixed,
           {.variant = variant, .payload = SortPayload::values, .value_bytes = bytes, .in_place = in_place});
     }
+    check<float>(context, Keys::special, kMixed, {.variant = variant, .order = {.nan_least = true}});
     check<float>(context, Keys::special, kMixed,
                  {.variant = variant, .payload = SortPayload::places, .value_bytes = 4});
     check<std::uint32_t, std::uint64_t>(context, Keys::two, kMixed,

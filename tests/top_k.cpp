@@ -116,7 +116,14 @@ TEST_CASE("top_k: zeros, NaNs, infinities and the smallest numbers, by values an
         const bool ran = test::selects<float, std::uint32_t>(context, all, call);
         CHECK((ran || !must_run(context.device(), variant, call.cols, call.k, sizeof(float))));
       }
+      if (!total) {
+        call.which.nan_least = true;
+        check_selection<float>(context, Keys::special, call);
+        const bool ran = test::selects<float, std::uint32_t>(context, nans, call);
+        CHECK((ran || !must_run(context.device(), variant, call.cols, call.k, sizeof(float))));
+      }
       call.which.least = !call.which.least;
+      if (!total) check_selection<float>(context, Keys::special, call);
       if (turn++ % 4 < 2) check_selection<smem::half>(context, Keys::special, call);
       if (turn % 4 < 2) check_selection<double>(context, Keys::special, call);
     }
@@ -137,6 +144,8 @@ TEST_CASE("top_k: zeros, NaNs, infinities and the smallest numbers, by values an
   CHECK(selected({.least = true}) == std::vector<std::uint32_t>{6, 0, 2, 5, 3});
   CHECK(selected({.total_order = true}) == std::vector<std::uint32_t>{4, 3, 2, 0, 5});
   CHECK(selected({.least = true, .total_order = true}) == std::vector<std::uint32_t>{1, 6, 0, 5, 2});
+  CHECK(selected({.nan_least = true}) == std::vector<std::uint32_t>{4, 3, 0, 2, 5});
+  CHECK(selected({.least = true, .nan_least = true}) == std::vector<std::uint32_t>{1, 6, 0, 2, 5});
 }
 
 TEST_CASE("top_k_rows: rows and matrices with gaps, each as if it were alone") {
@@ -219,8 +228,8 @@ TEST_CASE("random: the greatest and the least of rows") {
     const std::size_t type = random.between(0, std::tuple_size_v<test::KeyOfEachType> - 1);
     const std::string variant = test::some_variant(random, smem::top_k_variants());
     const bool one = random.chance(4);
-    const smem::TopK which{
-        .least = random.chance(2), .sorted = random.chance(2), .total_order = random.chance(3)};
+    smem::TopK which{.least = random.chance(2), .sorted = random.chance(2), .total_order = random.chance(3)};
+    which.nan_least = !which.total_order && random.chance(3);
     return [=, &context](test::Random& more, std::string& text) {
       test::Outcome outcome;
       test::with_key_type(type, [&](auto key) {
@@ -234,11 +243,15 @@ TEST_CASE("random: the greatest and the least of rows") {
                                               ? more.between(0, call.cols)
                                               : more.between(0, std::min<std::size_t>(call.cols, 70)),
                                      .descending = !which.least,
-                                     .total_order = which.total_order};
+                                     .total_order = which.total_order,
+                                     .nan_least = which.nan_least};
           text = fmt::format("element {} of {} {}, kind {}, {}{}, \"{}\"", nth.n, keys.size(),
                              smem::name_of(smem::scalar_of<K>), static_cast<int>(kind),
                              nth.descending ? "descending" : "ascending",
-                             nth.total_order ? " in totalOrder" : "", variant);
+                             nth.total_order ? " in totalOrder"
+                             : nth.nan_least ? " NaN least"
+                                             : "",
+                             variant);
           outcome.refused = !test::finds_nth(context, keys, nth, variant);
           return;
         }
@@ -249,7 +262,10 @@ TEST_CASE("random: the greatest and the least of rows") {
         text = fmt::format("{}{} {} of {} x {} x {} {}, kind {}{}, gap {}, \"{}\"", call.k,
                            which.sorted ? "" : " unsorted", which.least ? "least" : "greatest", call.batch,
                            call.rows, call.cols, smem::name_of(smem::scalar_of<K>), static_cast<int>(kind),
-                           which.total_order ? " in totalOrder" : "", call.gap, variant);
+                           which.total_order ? " in totalOrder"
+                           : which.nan_least ? " NaN least"
+                                             : "",
+                           call.gap, variant);
         const auto keys = test::make_keys<K>(kind, call.rows * call.batch * call.cols, more.next());
         outcome.refused = !test::selects<K, Wide>(context, keys, call);
       });
@@ -350,6 +366,10 @@ TEST_CASE("bad input of top_k: one error that names the argument, and nothing is
   CHECK(top(smem::Vector(nullptr, Scalar::uint32, 5), b.vector(0, 5), c.vector(0, 5)) == "in");
   CHECK(top(smem::Vector(a.buffer()(), static_cast<Scalar>(99), 5), b.vector(0, 5), c.vector(0, 5)) == "in");
   CHECK(top(a.vector(), b.vector(0, 5), c.vector(0, 5), {.variant = "heap"}) == "variant");
+  const smem::Array<float> five(context, smem::Count{5});
+  CHECK(refused([&] {
+          smem::top_k(context, f, five, c.vector(0, 5), {.total_order = true, .nan_least = true});
+        }) == "nan_least");
   const smem::PlanOverrides tile{.tile_cols = 64};
   CHECK(top(a.vector(), b.vector(0, 5), c.vector(0, 5), {.overrides = &tile}) == "tile_cols");
   const auto rows = [&](const smem::ConstMatrix& in, const smem::Matrix& values, const smem::Matrix& places) {

@@ -63,7 +63,7 @@ static inline int is_nan(KEY key) { return (key & (SIGN - 1)) > INFINITE; }
 static inline int is_special(KEY key) { return is_nan(key) || key == SIGN; }
 #endif
 #define IMAGE_OF_ZERO (DESCENDING ? SIGN - 1 : SIGN)
-#define IMAGE_OF_NAN (DESCENDING ? (sortable)0 : ALL_BITS)
+#define IMAGE_OF_NAN (DESCENDING != NAN_LEAST ? (sortable)0 : ALL_BITS)
 
 static inline KEY key_of(sortable code) {
   sortable x = DESCENDING ? code ^ ALL_BITS : code;

@@ -116,7 +116,7 @@ static inline sortable best_of(pack p) {
     has_nan |= isnan(x);
     best = DESCENDING ? fmax(best, x) : fmin(best, x);
   }
-  return DESCENDING && has_nan ? 0 : order_of(as_uint(best));
+  return DESCENDING != NAN_LEAST && has_nan ? 0 : order_of(as_uint(best));
 }
 #else
 static inline sortable best_of(pack p) {

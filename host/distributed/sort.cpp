@@ -327,7 +327,7 @@ class Sort {
 void sort(const Rows& keys, Rows& out, const SortOrder& order) {
   State& state = keys.session().state();
   const auto check = [&](Signature& signature) {
-    signature.add(order.descending).add(order.total_order).add(order.begin_bit);
+    signature.add(order.descending).add(order.total_order).add(order.nan_least).add(order.begin_bit);
     signature.add(order.end_bit ? *order.end_bit : SIZE_MAX);
     check_input(kSort, "keys", state, keys, signature);
     check_output(kSort, "out", state, out, signature);

@@ -14,7 +14,7 @@ void top_k_to_host(const Rows& in, std::size_t k, const TopK& which, void* value
   State& state = in.session().state();
   const ElementType type = in.type();
   const auto check = [&](Signature& signature) {
-    signature.add(k).add(which.least).add(which.sorted).add(which.total_order);
+    signature.add(k).add(which.least).add(which.sorted).add(which.total_order).add(which.nan_least);
     check_input(kOperation, "in", state, in, signature);
     if (!type.scalar) refuse(kOperation, "in", "numbers", "opaque elements");
     if (k > in.elements()) {

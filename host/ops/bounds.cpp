@@ -21,6 +21,7 @@ BoundsProblem problem_of(BoundsOp op, const char* argument, const ConstVector& s
   problem.size = sorted.size;
   problem.descending = order.descending;
   problem.total_order = order.total_order && is_float(problem.keys);
+  problem.nan_least = order.nan_least && is_float(problem.keys);
   return problem;
 }
 

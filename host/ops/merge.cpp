@@ -27,6 +27,7 @@ cl::Event merge_of(const Context& context, const char* operation, bool pairs, co
   problem.size = detail::size_sum(o.a.size, o.b.size);
   problem.descending = order.descending;
   problem.total_order = order.total_order && is_float(problem.keys);
+  problem.nan_least = order.nan_least && is_float(problem.keys);
   const std::size_t end_bit = ops::checked_end_bit(operation, problem.keys, order);
   ops::check_size(operation, out_name, o.out.size, problem.size, "both");
   if (pairs) {

@@ -80,6 +80,7 @@ SortRowsProblem checked(const Context& context, const char* operation, SortPaylo
   problem.batch = o.keys.batch;
   problem.descending = order.descending;
   problem.total_order = order.total_order && is_float(problem.keys);
+  problem.nan_least = order.nan_least && is_float(problem.keys);
   problem.begin_bit = order.begin_bit;
   problem.end_bit = order.end_bit.value_or(8 * size_of(problem.keys));
   if (payload != SortPayload::none) problem.value_bytes = o.out_values.type.bytes;

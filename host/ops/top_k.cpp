@@ -92,6 +92,7 @@ cl::Event top_k_of(const Context& context, const TopKOperands& o, const TopK& wh
   problem.least = which.least;
   problem.sorted = which.sorted;
   problem.total_order = which.total_order && is_float(problem.type);
+  problem.nan_least = which.nan_least && is_float(problem.type);
   require_shape("values", o.values, o.in, problem.k);
   require_shape("places", o.places, o.in, problem.k);
   plan::check_top_k(context.device(), problem);
@@ -127,6 +128,7 @@ cl::Event nth_element(const Context& context, const ConstVector& in, const Vecto
   problem.k = which.n + 1;
   problem.least = !which.descending;
   problem.total_order = which.total_order && is_float(problem.type);
+  problem.nan_least = which.nan_least && is_float(problem.type);
   plan::check_top_k(context.device(), problem);
   return check_and_launch(context, problem, {ops::as_matrix(in), ops::as_matrix(out), {}}, options);
 }

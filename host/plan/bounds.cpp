@@ -26,7 +26,7 @@ Attempt bisection(const Device& device, const BoundsProblem& p, const PlanOverri
   const std::size_t usual = device.type == DeviceType::cpu ? 16 : policy.bounds_group;
   const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : usual, 0);
   Plan plan = named_plan(bounds_name(p), variant, "bounds/bounds.cl", "bounds");
-  define_order(plan, p.keys, p.total_order, p.descending);
+  define_order(plan, p.keys, key_order(p));
   plan.text_defines.emplace_back("PLACE", opencl_name_of(p.places));
   if (p.op == BoundsOp::upper_bound) define(plan, "UPPER", 1);
   if (p.op == BoundsOp::is_sorted) define(plan, "CHECK", 1);
@@ -65,6 +65,7 @@ void check(const Device& /*device*/, const BoundsProblem& p) {
   require_known("lower_bound", "op", p.op, BoundsOp::is_sorted);
   const char* operation = bounds_name(p);
   require_known(operation, "keys", p.keys);
+  require_order(operation, key_order(p));
   require_known(operation, "places", p.places);
   require_one_of(operation, "places", p.places, {Scalar::uint32, Scalar::uint64});
   require_elements(operation, "sorted", {p.size});

@@ -27,7 +27,8 @@ Plan base_plan(const MergeProblem& p, std::string_view variant) {
                .payload = payload,
                .value_bytes = p.value_bytes,
                .descending = p.descending,
-               .total_order = p.total_order},
+               .total_order = p.total_order,
+               .nan_least = p.nan_least},
               true);
   plan.prediction.bytes_read = plan.prediction.bytes_written = real(p.size, size_of(p.keys) + p.value_bytes);
   return plan;
@@ -98,6 +99,7 @@ const Evidence& evidence(const Device& device, const MergeProblem& /*p*/, const 
 
 void check(const Device& /*device*/, const MergeProblem& p) {
   require_known(merge_name(p), "a", p.keys);
+  require_order(merge_name(p), key_order(p));
   require_elements(merge_name(p), "out", {p.size});
   if (p.value_bytes > 16)
     refuse(merge_name(p), "a_values", "elements of 1 to 16 bytes", formatted("{}", p.value_bytes));

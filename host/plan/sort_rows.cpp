@@ -323,8 +323,8 @@ const char* plan::operation_name(const SortRowsProblem& problem) {
 }
 
 SortProblem plan::one_row(const SortRowsProblem& p) {
-  return {p.keys,        p.cols,      p.payload, p.value_bytes, p.descending,
-          p.total_order, p.begin_bit, p.end_bit, p.in_place};
+  return {p.keys,        p.cols,      p.payload,   p.value_bytes, p.descending,
+          p.total_order, p.nan_least, p.begin_bit, p.end_bit,     p.in_place};
 }
 
 void plan::check_sort_rows(const Device& /*device*/, const SortRowsProblem& problem) {

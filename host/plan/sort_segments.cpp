@@ -32,8 +32,8 @@ constexpr std::size_t kGroupsAUnit = 16;
 
 /// The sort of `rows` segments of at most `cols` keys.
 SortRowsProblem rows_of(const SortSegmentsProblem& p, std::size_t rows, std::size_t cols) {
-  return {p.keys,       rows,          cols,        1,         p.payload, p.value_bytes,
-          p.descending, p.total_order, p.begin_bit, p.end_bit, p.in_place};
+  return {p.keys,       rows,          cols,        1,           p.payload, p.value_bytes,
+          p.descending, p.total_order, p.nan_least, p.begin_bit, p.end_bit, p.in_place};
 }
 
 double traffic(const SortSegmentsProblem& p) { return real(p.size, size_of(p.keys) + p.value_bytes); }

@@ -50,7 +50,7 @@ SortPasses passes_of(const SortProblem& problem, std::size_t radix_bits) {
 }
 
 void define_keys(Launch& launch, const SortProblem& problem, bool moves) {
-  define_order(launch, problem.keys, problem.total_order, problem.descending);
+  define_order(launch, problem.keys, key_order(problem));
   if (is_wide(problem)) define(launch, "WIDE", 1);
   if (!moves || problem.payload == SortPayload::none) return;
   define(launch, "VALUES", problem.payload == SortPayload::values ? 1 : 2);

@@ -23,12 +23,13 @@ const char* word_of(std::size_t bytes) {
   return kNames.at(static_cast<std::size_t>(std::countr_zero(bytes)));
 }
 
-void define_order(Launch& launch, Scalar keys, bool total_order, bool descending) {
+void define_order(Launch& launch, Scalar keys, const KeyOrder& order) {
   const std::size_t bytes = size_of(keys);
   launch.text_defines.emplace_back("KEY", word_of(bytes));
   define(launch, "KEY_BYTES", bytes);
   if (is_float(keys)) {
-    define(launch, "ORDER", total_order ? 3 : 2);
+    define(launch, "ORDER", order.total_order ? 3 : 2);
+    if (order.nan_least) define(launch, "NAN_LEAST", 1);
     define(launch, "MANTISSA_BITS",
            keys == Scalar::half       ? 10
            : keys == Scalar::bfloat16 ? 7
@@ -37,7 +38,16 @@ void define_order(Launch& launch, Scalar keys, bool total_order, bool descending
   } else {
     define(launch, "ORDER", is_signed(keys) ? 1 : 0);
   }
-  if (descending) define(launch, "DESCENDING", 1);
+  if (order.descending) define(launch, "DESCENDING", 1);
+}
+
+void require_order(const char* operation, const KeyOrder& order) {
+  if (order.total_order && order.nan_least) {
+    throw Error({.operation = operation,
+                 .argument = "nan_least",
+                 .expected = "false with total_order, which orders NaNs by their bits",
+                 .got = "true"});
+  }
 }
 
 void check_sort(const Device& /*device*/, const SortProblem& problem) {
@@ -52,6 +62,7 @@ void check_order(const char* operation, const SortProblem& problem) {
                  .got = std::to_string(got)});
   };
   require_known(operation, "keys", problem.keys);
+  require_order(operation, key_order(problem));
   require_elements(operation, "keys", {problem.size});
   const std::size_t bits = 8 * size_of(problem.keys), bytes = problem.value_bytes;
   if (problem.end_bit > bits)

@@ -352,6 +352,7 @@ void plan::check_top_k(const Device& /*device*/, const TopKProblem& p) {
   require_known("top_k", "op", p.op, TopKOp::nth_element);
   const char* operation = name_of(p.op).data();
   require_known(operation, "in", p.type);
+  require_order(operation, {p.least, p.total_order, p.nan_least});
   require_known(operation, "places", p.places);
   require_one_of(operation, "places", p.places, {Scalar::uint32, Scalar::uint64});
   require_elements(operation, "in", {p.rows, p.cols, p.batch});

@@ -37,7 +37,7 @@ inline void define_launch(const TopKProblem& p, Launch& launch, const char* vari
   launch.variant = variant;
   launch.kernel_file = file;
   launch.entry_point = entry;
-  define_order(launch, p.type, p.total_order, !p.least);
+  define_order(launch, p.type, {!p.least, p.total_order, p.nan_least});
   launch.text_defines.emplace_back("PLACE", word_of(size_of(p.places)));
   if (!p.sorted) define(launch, "SORTED", 0);
   if (p.op == TopKOp::nth_element) define(launch, "NTH", 1);

@@ -31,6 +31,7 @@ struct BoundsProblem {
   std::size_t count = 0;                ///< keys that are searched for; of is_sorted as many as size
   bool descending = false;              ///< whether the greatest key comes first
   bool total_order = false;             ///< of floating-point keys: IEEE 754's totalOrder
+  bool nan_least = false;               ///< of floating-point keys: NaN is less than all others
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "bounds"; }
@@ -38,7 +39,8 @@ struct BoundsProblem {
   auto fields() const {
     using namespace smem::fields;
     return list(choice("op", op), choice("keys", keys), choice("places", places), extent("size", size),
-                extent("count", count), choice("descending", descending), choice("total_order", total_order));
+                extent("count", count), choice("descending", descending), choice("total_order", total_order),
+                choice("nan_least", nan_least));
   }
 };
 

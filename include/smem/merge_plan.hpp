@@ -20,6 +20,7 @@ struct MergeProblem {
   std::size_t value_bytes = 0;   ///< of a value, 1 to 16; 0: none
   bool descending = false;       ///< whether the greatest key comes first
   bool total_order = false;      ///< of floating-point keys: IEEE 754's totalOrder
+  bool nan_least = false;        ///< of floating-point keys: NaN is less than all others
 
   /// The operation, as `smem tune` calls it.
   std::string_view name() const { return "merge"; }
@@ -27,7 +28,8 @@ struct MergeProblem {
   auto fields() const {
     using namespace smem::fields;
     return list(choice("keys", keys), extent("size", size), choice("value_bytes", value_bytes),
-                choice("descending", descending), choice("total_order", total_order));
+                choice("descending", descending), choice("total_order", total_order),
+                choice("nan_least", nan_least));
   }
 };
 

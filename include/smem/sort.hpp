@@ -14,17 +14,19 @@ namespace smem {
 /// The order of keys.
 ///
 /// Integers compare by their values. Floating-point keys do too: -0 equals 0, and NaN is greater than all
-/// other keys and equals any other NaN, as in NumPy and PyTorch. With `total_order` they compare by IEEE
-/// 754's totalOrder: -NaN, -infinity, ..., -0, 0, ..., infinity, NaN, and NaNs by their bits.
+/// other keys and equals any other NaN, as in NumPy and PyTorch; with `nan_least` NaN is less than all other
+/// keys. With `total_order` they compare by IEEE 754's totalOrder: -NaN, -infinity, ..., -0, 0, ...,
+/// infinity, NaN, and NaNs by their bits; `nan_least` is not allowed then.
 ///
 /// `begin_bit` and `end_bit` select bits of the sort code of a key, an unsigned integer of the key's size
 /// with the same order. The code of an unsigned key is the key. For keys of n bits, a signed key x has the
 /// code 2^(n-1) + x; a floating-point key with magnitude m (its bits without the sign) has the code
-/// 2^(n-1) + m, or 2^(n-1) - m if it is negative (one less with `total_order`); NaN has a code of ones only.
-/// Keys with the same selected bits are equal.
+/// 2^(n-1) + m, or 2^(n-1) - m if it is negative (one less with `total_order`); NaN has a code of ones only,
+/// with `nan_least` of zeros only. Keys with the same selected bits are equal.
 struct SortOrder {
   bool descending = false;                  ///< the greatest key first, NaN before all others
   bool total_order = false;                 ///< for floating-point keys
+  bool nan_least = false;                   ///< for floating-point keys: NaN first, or last if descending
   std::size_t begin_bit = 0;                ///< the lowest bit of the code that keys are sorted by
   std::optional<std::size_t> end_bit = {};  ///< the bit after the highest one; default: all bits
 };

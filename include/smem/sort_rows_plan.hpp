@@ -24,6 +24,7 @@ struct SortRowsProblem {
   std::size_t value_bytes = 0;              ///< of a value, 1 to 16; of a place 4 or 8; else 0
   bool descending = false;                  ///< whether the greatest key comes first
   bool total_order = false;                 ///< of floating-point keys: IEEE 754's totalOrder
+  bool nan_least = false;                   ///< of floating-point keys: NaN is less than all others
   std::size_t begin_bit = 0;                ///< the lowest bit that keys are sorted by
   std::size_t end_bit = 32;                 ///< the bit after the highest one; at most the bits of a key
   bool in_place = false;                    ///< whether keys or values are sorted where they are
@@ -36,7 +37,8 @@ struct SortRowsProblem {
     return list(choice("keys", keys), extent("rows", rows), extent("cols", cols), extent("batch", batch),
                 choice("payload", payload), choice("value_bytes", value_bytes),
                 choice("descending", descending), choice("total_order", total_order),
-                choice("begin_bit", begin_bit), choice("end_bit", end_bit), choice("in_place", in_place));
+                choice("nan_least", nan_least), choice("begin_bit", begin_bit), choice("end_bit", end_bit),
+                choice("in_place", in_place));
   }
 };
 

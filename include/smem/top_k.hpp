@@ -13,11 +13,13 @@ namespace smem {
 /// Which elements top_k() selects, and their order.
 ///
 /// Elements compare as keys of sort() do: floating-point elements by their values, -0 equal to 0, and NaN
-/// greater than all others and equal to any other NaN; with `total_order` by IEEE 754's totalOrder.
+/// greater than all others, or with `nan_least` less, and equal to any other NaN; with `total_order`, which
+/// excludes `nan_least`, by IEEE 754's totalOrder.
 struct TopK {
   bool least = false;        ///< selects the least elements, the least first; else the greatest first
   bool sorted = true;        ///< results in that order; else in the order of their places
   bool total_order = false;  ///< for floating-point elements
+  bool nan_least = false;    ///< for floating-point elements: NaN is less than all others
 };
 
 /// Writes the k greatest elements of `in` to `values`, where k is the size of `values`, and their places to
@@ -51,6 +53,7 @@ struct NthElement {
   std::size_t n = 0;         ///< less than the number of elements
   bool descending = false;   ///< element 0 is the greatest; NaN counts as the greatest
   bool total_order = false;  ///< for floating-point elements
+  bool nan_least = false;    ///< for floating-point elements: NaN is less than all others
 };
 
 /// out[0] = the element that sort() would put at place n, with the same bits, found by selection. `out` has

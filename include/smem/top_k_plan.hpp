@@ -33,6 +33,7 @@ struct TopKProblem {
   bool least = false;              ///< whether the least elements are selected
   bool sorted = true;              ///< whether results are in order
   bool total_order = false;        ///< of floating-point elements: IEEE 754's totalOrder
+  bool nan_least = false;          ///< of floating-point elements: NaN is less than all others
   /// The largest power of two, at most 16, that divides the byte address of every row.
   std::size_t row_alignment = 16;
 
@@ -43,7 +44,7 @@ struct TopKProblem {
     using namespace smem::fields;
     return list(choice("op", op), choice("type", type), choice("places", places), extent("rows", rows),
                 extent("cols", cols), extent("k", k), extent("batch", batch), choice("least", least),
-                choice("sorted", sorted), choice("total_order", total_order),
+                choice("sorted", sorted), choice("total_order", total_order), choice("nan_least", nan_least),
                 aligned("row_alignment", row_alignment));
   }
 };

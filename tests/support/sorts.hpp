@@ -69,7 +69,7 @@ std::uint64_t image_of(K key, const smem::SortOrder& order) {
     if (order.total_order) {
       image = negative ? kAll - bits : bits + kSign;
     } else if (std::isnan(number_of(key))) {
-      image = kAll;
+      image = order.nan_least ? 0 : kAll;
     } else {
       image = negative ? kSign - (bits - kSign) : kSign + bits;
     }
@@ -86,6 +86,7 @@ bool precedes(K a, K b, const smem::SortOrder& order) {
     if constexpr (is_real<K>) {
       if (order.total_order) return image_of(x, order) < image_of(y, order);
       const auto p = number_of(x), q = number_of(y);
+      if (order.nan_least && (std::isnan(p) || std::isnan(q))) return std::isnan(p) && !std::isnan(q);
       return std::isnan(q) ? !std::isnan(p) : p < q;
     } else {
       return x < y;
@@ -178,6 +179,7 @@ std::vector<K> make_keys(Keys kind, std::size_t size, std::uint64_t stream) {
 /// An order; `bits` of a key.
 inline smem::SortOrder random_order(Random& random, std::size_t bits) {
   smem::SortOrder order{.descending = random.chance(2), .total_order = random.chance(3)};
+  order.nan_least = !order.total_order && random.chance(3);
   if (random.chance(3)) {
     order.begin_bit = random.between(0, bits);
     order.end_bit = random.between(order.begin_bit, bits);
@@ -187,8 +189,10 @@ inline smem::SortOrder random_order(Random& random, std::size_t bits) {
 
 inline std::string text_of(const smem::SortOrder& order) {
   return fmt::format("{}{}, bits {} to {}", order.descending ? "descending" : "ascending",
-                     order.total_order ? " in totalOrder" : "", order.begin_bit,
-                     static_cast<std::ptrdiff_t>(order.end_bit.value_or(SIZE_MAX)));
+                     order.total_order ? " in totalOrder"
+                     : order.nan_least ? " NaN least"
+                                       : "",
+                     order.begin_bit, static_cast<std::ptrdiff_t>(order.end_bit.value_or(SIZE_MAX)));
 }
 
 /// What a call is like besides its keys.

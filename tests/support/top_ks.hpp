@@ -28,8 +28,8 @@ struct TopKCall {
 template <class K>
 std::vector<std::uint64_t> selected_places(const std::vector<K>& row, std::size_t k,
                                            const smem::TopK& which) {
-  std::vector<std::uint64_t> places =
-      sorted_places(row, {.descending = !which.least, .total_order = which.total_order});
+  std::vector<std::uint64_t> places = sorted_places(
+      row, {.descending = !which.least, .total_order = which.total_order, .nan_least = which.nan_least});
   places.resize(k);
   if (!which.sorted) std::sort(places.begin(), places.end());
   return places;
@@ -111,8 +111,8 @@ bool finds_nth(const smem::Context& context, const std::vector<K>& keys, const s
     CHECK_MESSAGE(error.details().argument == "variant", std::string(error.what()));
     return false;
   }
-  const std::vector<std::uint64_t> places =
-      sorted_places(keys, {.descending = which.descending, .total_order = which.total_order});
+  const std::vector<std::uint64_t> places = sorted_places(
+      keys, {.descending = which.descending, .total_order = which.total_order, .nan_least = which.nan_least});
   CHECK(is_moved(out.elements(), keys, {places[which.n]}));
   return true;
 }
