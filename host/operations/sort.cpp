@@ -51,10 +51,10 @@ Case read_sort(const Words& words) {
       case_of(formatted("{} {}, {}{}", problem.size, name_of(problem.keys), op,
                         problem.payload == SortPayload::values ? formatted(" with {}", name_of(value)) : ""),
               problem, plan_sort);
-  const std::size_t distinct = words.number("distinct");
-  if (distinct > 0) made.text += formatted(", {} distinct", distinct);
+  made.text += keys_text(words);
   if (problem.in_place) made.text += ", in place";
-  std::vector<ArrayRule> from{{"keys", problem.keys, problem.size, keys_of(problem.keys, distinct)}};
+  std::vector<ArrayRule> from{
+      {"keys", problem.keys, problem.size, keys_of(problem.keys, problem.size, words)}};
   if (problem.payload == SortPayload::values) from.push_back({"values", value, problem.size, {}});
   if (problem.in_place) {
     made.in_out = from;
@@ -107,6 +107,7 @@ Operation sort_operation() {
                  .usual = "uint32"},
                 or_zero(
                     number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
+                spread_rule(),
                 flag_rule("descending", "Sort in descending order"),
                 flag_rule("in-place", "Sort in place")},
       .read = read_sort,
@@ -116,7 +117,7 @@ Operation sort_operation() {
       .samples = {.edges = {"1", "1009", "70001", "300007 float", "9001 uchar --descending",
                             "30011 ushort --op sort_pairs --value ulong --distinct 3",
                             "70001 int --op sort_pairs --in-place", "30011 double --op argsort --descending",
-                            "5003 char --in-place"},
+                            "5003 char --in-place", "30011 --spread zipf", "20011 float --spread reversed"},
                   .small = {"65536", "1048576", "1048576 --op sort_pairs", "1048576 float --op argsort"},
                   .usual = {"16777216", "16777216 --distinct 1", "16777216 --op sort_pairs", "16777216 float",
                             "16777216 float --op argsort", "8388608 ulong", "33554432 half", "1048576",
@@ -124,8 +125,8 @@ Operation sort_operation() {
                   .large = {goal("134217728", 0.087), goal("67108864 --op sort_pairs", 0.11),
                             goal("134217728 float", 0.082), "134217728 float --op argsort",
                             goal("67108864 ulong", 0.057), goal("268435456 half", 0.079),
-                            "134217728 --distinct 1", "134217728 --distinct 2", "1048576", "65536",
-                            "134217728 --in-place"}},
+                            "134217728 --distinct 1", "134217728 --distinct 2", "134217728 --spread zipf",
+                            "134217728 --spread sorted", "1048576", "65536", "134217728 --in-place"}},
       .programs = {{"2000", {"bitonic"}},
                    {"2000 half --op sort_pairs --value uchar", {"bitonic"}},
                    {"2000 double --op argsort", {"bitonic"}},

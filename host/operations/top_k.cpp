@@ -61,9 +61,8 @@ Case read_top_k(const Words& words) {
       case_of(formatted("{} {} of {}{} x {} {}{}", p.least ? "least" : "greatest", p.k, batch_text(p.batch),
                         p.rows, p.cols, name_of(p.type), is_nth ? ", the last" : ""),
               p, plan_top_k);
-  const std::size_t distinct = words.number("distinct");
-  if (distinct > 0) made.text += formatted(", {} distinct", distinct);
-  made.in = {{"in", p.type, elements, keys_of(p.type, distinct)}};
+  made.text += keys_text(words);
+  made.in = {{"in", p.type, elements, keys_of(p.type, elements, words)}};
   if (is_nth) {
     made.out = {{"out", p.type, 1}};
   } else {
@@ -110,7 +109,8 @@ Operation top_k_operation() {
                 flag_rule("least", "Select the least elements, not the greatest"),
                 flag_rule("unsorted", "Results in the order of their places, not sorted"),
                 or_zero(number_rule("distinct",
-                                    "Number of different elements; 0: random elements of all values", "0"))},
+                                    "Number of different elements; 0: random elements of all values", "0")),
+                spread_rule()},
       .read = read_top_k,
       // 2^28 floats in 0.40 ms are 0.63 of an H200's copy bandwidth; PyTorch takes 5.1 ms.
       .samples = {.edges = {"1 --k 1", "37x131 --k 7 --batch 2", "5x4099 half --k 200 --unsorted",
@@ -124,6 +124,8 @@ Operation top_k_operation() {
                   .large = {goal("268435456 --k 64", 0.60), "268435456 --k 1",
                             goal("268435456 --k 2048", 0.60), goal("268435456 --k 100000", 0.24),
                             "268435456 --k 64 --distinct 1", "268435456 --k 64 --distinct 2",
+                            "268435456 --k 64 --spread high-bits", "268435456 --k 2048 --spread high-bits",
+                            "268435456 --k 2048 --distinct 1", "268435456 --k 100000 --distinct 1",
                             goal("4096x8192 --k 64", 0.50), "65536x512 --k 8", "512x131072 --k 50",
                             "128x1048576 --k 64", "268435456 half --k 64", "134217728 double --k 64",
                             "268435456 --k 134217728 --op nth_element"}},

@@ -68,6 +68,12 @@ class Measured:
             return None
         return float(done.stdout.split()[-1])
 
+    def cuda_all(self, cases):
+        """Of several cases by one process, in a dictionary."""
+        done = subprocess.run([self.options.cuda, *cases], capture_output=True, text=True)
+        print(done.stderr.strip(), file=sys.stderr)
+        return {line.split()[0]: float(line.split()[1]) for line in done.stdout.splitlines()}
+
     def torch(self, make):
         """Of the call that make(torch) returns."""
         import torch
@@ -161,13 +167,12 @@ def products(m):
                 stdout=subprocess.DEVNULL, check=True)
             with open(file) as read:
                 times = [row["median_s"] * 1e3 for row in json.load(read)["rows"]]
-        ratios = []
-        for line, ours in zip(lines, times):
+        cases = []
+        for line in lines:
             turns = ("t" if "--transpose-a" in line else "n") + ("t" if "--transpose-b" in line else "n")
-            theirs = m.cuda(f"gemm:{kind}:{line.split()[0]}:{turns}:1:queue")
-            if theirs is not None:
-                ratios.append((theirs / ours, line))
-        ratios.sort()
+            cases.append(f"gemm:{kind}:{line.split()[0]}:{turns}:1:queue")
+        theirs = m.cuda_all(cases)
+        ratios = sorted((theirs[case] / ours, line) for case, line, ours in zip(cases, lines, times) if case in theirs)
         print(kind, *[f"{r:.2f} {line};" for r, line in ratios[:5]], file=sys.stderr)
         mean = math.exp(sum(math.log(r) for r, _ in ratios) / len(ratios))
         rows.append([kind, str(len(ratios)), f"{mean:.2f}", str(sum(r < 0.75 for r, _ in ratios)), f"{ratios[0][0]:.2f}"])
@@ -241,6 +246,23 @@ def row_sorts(m):
     ], "PyTorch")
     table.append(["sum of 2^28 float, for comparison", number(m.smem_ms(f"reduce {2 ** 28}")), "-", "-"])
     return columns, table
+
+
+def spreads(m):
+    """Keys that are not uniform, beside those that are."""
+    rows = []
+    for text, words, others in [
+        ("sort of 2^27 uint32", f"sort {2 ** 27}", ["--distinct 1", "--distinct 2", "--spread zipf", "--spread sorted",
+                                                    "--spread reversed"]),
+        *[(f"top {k:,} of 2^28 float", f"top_k {2 ** 28} --k {k}", ["--distinct 1", "--distinct 2", "--spread high-bits",
+                                                                    "--spread sorted"]) for k in [64, 2048, 100000]],
+    ]:
+        uniform = m.smem_ms(words)
+        rows.append([text, "uniform", number(uniform), "1.00"])
+        for other in others:
+            ours = m.smem_ms(f"{words} {other}")
+            rows.append([text, f"`{other}`", number(ours), ratio(ours, uniform)])
+    return ["case", "keys", "smem ms", "of uniform keys' time"], rows
 
 
 def short_calls(m):
@@ -378,6 +400,7 @@ TABLES = {
     "named-products": named_products,
     "sorts": sorts,
     "row-sorts": row_sorts,
+    "spreads": spreads,
     "short-calls": short_calls,
     "vectors": vectors,
     "rows": rows,
