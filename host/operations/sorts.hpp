@@ -65,7 +65,9 @@ inline Fill keys_of(Scalar type, std::size_t count, const Words& words) {
     };
   } else if (spread != "uniform") {
     fill.at = [=, ascending = spread == "sorted"](std::size_t i) {
-      const double part = static_cast<double>(i) / static_cast<double>(count);
+      // Low bits are random: sorted random keys, and no arithmetic progression.
+      const double within = part_of((i + 1) * 0x9e3779b97f4a7c15U);
+      const double part = (static_cast<double>(i) + within) / static_cast<double>(count);
       return key_at(type, ascending ? part : 1 - 0x1p-53 - part);
     };
   }

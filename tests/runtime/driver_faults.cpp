@@ -2,6 +2,7 @@
 #include <smem/explain.hpp>
 #include <smem/smem.hpp>
 
+#include "operations/list.hpp"
 #include "plan/driver_faults.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/disk_cache.hpp"
@@ -16,7 +17,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using smem::Device;
@@ -34,6 +37,35 @@ TEST_CASE("driver faults: versions as drivers write them") {
   CHECK(smem::plan::version_in("") == Version{});
   CHECK(smem::plan::version_in("99999999999999999999.1") == Version{});
   CHECK(Version{3, 1} < Version{5, 0});
+}
+
+TEST_CASE("driver faults: each names an operation and one of its variants") {
+  std::size_t faults = 0;
+  const auto check = [&](const smem::BrokenVariant& broken) {
+    ++faults;
+    CAPTURE(broken.operation);
+    CAPTURE(broken.variant);
+    bool is_known = false;
+    for (const smem::operations::Operation& operation : smem::operations::all())
+      if (operation.name == broken.operation)
+        for (const std::string_view variant : operation.variants())
+          is_known |= variant == broken.variant;
+    CHECK(is_known);
+  };
+  for (const char* const platform : {"Portable Computing Language", "rusticl", "Intel(R) OpenCL"}) {
+    for (const char* const driver : {"5.0", "6.0", "22.3.6", "2026.22"}) {
+      Device device;
+      device.platform = platform;
+      device.type = smem::DeviceType::cpu;
+      device.event_language = "CL1.2";
+      device.driver = driver;
+      for (const smem::BrokenVariant& broken : smem::plan::known_faults(device))
+        check(broken);
+      for (const smem::plan::LaunchFault& fault : smem::plan::known_launch_faults(device))
+        check(fault.broken);
+    }
+  }
+  CHECK(faults >= 14);
 }
 
 TEST_CASE("driver faults: a platform that would end the process is told before it does") {
