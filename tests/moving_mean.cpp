@@ -59,8 +59,7 @@ TEST_CASE("moving_mean: every variant and window") {
         asked += window >= least ? 1 : 0;
       }
     }
-    const bool runs = variant != "cpu" || test::has_cpu_variant(context.device());
-    CHECK(sweep.ran() == (runs ? asked : 0));
+    CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? asked : 0));
   }
 }
 
@@ -100,7 +99,7 @@ TEST_CASE("moving_mean: groups that wait for no other one compute its sum themse
       c.grids.size = {5003, 3};
       sweep.run(c);
     }
-    CHECK(sweep.ran() == 2);
+    CHECK(sweep.ran() == (test::always_runs(context.device(), c.variant) ? 2 : 0));
   }
 }
 

@@ -67,7 +67,8 @@ TEST_CASE("norm_columns: every variant, also of columns with large means, infini
         ++turn;
       }
     }
-    CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? turn : 0));
+    if (test::holds_columns(context.device(), variant))
+      CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? turn : 0));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "support/environment.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -74,6 +75,7 @@ TEST_CASE("softmax_columns: groups share long columns, and read the parts of oth
     CAPTURE(std::string(limit));
     const test::Variable clamp("SMEM_CLAMP", limit);
     const smem::Context context;
+    if (!test::always_runs(context.device(), "together")) return;
     const std::size_t rows = 20011, cols = 37;
     const smem::SoftmaxColumnsProblem problem{.rows = rows, .cols = cols};
     const smem::PlanOverrides fixed{.variant = "together"};

@@ -212,7 +212,8 @@ TEST_CASE("softmax_columns: every variant, also of columns with infinities and N
         ++turn;
       }
     }
-    CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? turn : 0));
+    if (test::holds_columns(context.device(), variant))
+      CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? turn : 0));
   }
 }
 
