@@ -67,8 +67,8 @@ TEST_CASE("norm_columns: every variant, also of columns with large means, infini
         ++turn;
       }
     }
-    if (test::holds_columns(context.device(), variant))
-      CHECK(sweep.ran() == (test::always_runs(context.device(), variant) ? turn : 0));
+    const std::size_t ran = sweep.ran(), runs = test::always_runs(context.device(), variant) ? turn : 0;
+    CHECK((test::holds_columns(context.device(), variant) ? ran == runs : ran < runs));
   }
 }
 

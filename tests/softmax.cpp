@@ -212,8 +212,8 @@ TEST_CASE("softmax_columns: every variant, also of columns with infinities and N
         ++turn;
       }
     }
-    if (test::holds_columns(context.device(), variant))
-      CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? turn : 0));
+    const std::size_t ran = sweep.ran(), runs = test::runs_on_rows(context.device(), variant) ? turn : 0;
+    CHECK((test::holds_columns(context.device(), variant) ? ran == runs : ran < runs));
   }
 }
 
