@@ -83,7 +83,7 @@ TEST_CASE("moving_mean: sums of chunks that lie between the ends of windows") {
       ++turn;
     }
   }
-  CHECK(sweep.ran() == 2 * turn);
+  CHECK(sweep.ran() == (test::always_runs(context.device(), "one_pass") ? 2 : 1) * turn);
 }
 
 TEST_CASE("moving_mean: groups that wait for no other one compute its sum themselves") {
