@@ -24,8 +24,8 @@ static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
 #if SHUFFLES
 #include "nvidia/shuffle.clh"
 DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
-#if USE_DOUBLE
-// One after the other: the compiler keeps pairs of doubles that are shuffled in memory.
+#if USE_DOUBLE || HAS_SUM
+// One after the other: compilers keep pairs that are shuffled in memory where many registers are taken.
 GROUP_FUNCTION void team_add(moments* value, local moments* scratch, uint item, uint team) {
   VALUE x = value->x, y = value->y;
   team_sum(&x, (local VALUE*)scratch, item, team);

@@ -54,7 +54,7 @@ Case read_sort(const Words& words) {
   made.text += keys_text(words);
   if (problem.in_place) made.text += ", in place";
   std::vector<ArrayRule> from{
-      {"keys", problem.keys, problem.size, keys_of(problem.keys, problem.size, words)}};
+      {"keys", problem.keys, problem.size, keys_of("sort", problem.keys, problem.size, words)}};
   if (problem.payload == SortPayload::values) from.push_back({"values", value, problem.size, {}});
   if (problem.in_place) {
     made.in_out = from;
@@ -94,6 +94,8 @@ Operation sort_operation() {
       .name = "sort",
       .summary = "Sorts vectors: sort, sort_pairs and argsort",
       .steps = {{"bitonic", "a sorting network over one tile in local memory: log^2 n steps"},
+                {"four_bits",
+                 "4 bits a pass, three launches: twice the passes, and counts of 16 digits only"},
                 {"three_launches",
                  "8 bits a pass: count digits, scan the counts, scatter runs of equal digits"},
                 {"onesweep", "8 bits a pass, keys read once: decoupled look-back gives each tile its places"},
@@ -131,6 +133,7 @@ Operation sort_operation() {
                    {"2000 half --op sort_pairs --value uchar", {"bitonic"}},
                    {"2000 double --op argsort", {"bitonic"}},
                    {"268435456"},
+                   {"268435456", {"four_bits"}},
                    {"268435456 float --op sort_pairs"},
                    {"268435456 half"},
                    {"268435456 double --op argsort"},

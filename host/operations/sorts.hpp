@@ -48,9 +48,11 @@ inline WordRule spread_rule() {
 }
 
 /// `count` keys, as the words `spread` and `distinct` say.
-inline Fill keys_of(Scalar type, std::size_t count, const Words& words) {
+inline Fill keys_of(const char* operation, Scalar type, std::size_t count, const Words& words) {
   const std::string& spread = words.text("spread");
-  Fill fill = keys_of(type, words.number("distinct"));
+  const std::size_t distinct = words.number("distinct");
+  if (distinct > 0 && spread != "uniform") refuse(operation, "spread", "uniform with --distinct", spread);
+  Fill fill = keys_of(type, distinct);
   if (spread == "zipf") {
     // By the inverse of the distribution with exponent 1: the logarithm of a rank is uniform.
     fill.number = [=](std::uint64_t random) {
@@ -68,7 +70,7 @@ inline Fill keys_of(Scalar type, std::size_t count, const Words& words) {
       // Low bits are random: sorted random keys, and no arithmetic progression.
       const double within = part_of((i + 1) * 0x9e3779b97f4a7c15U);
       const double part = (static_cast<double>(i) + within) / static_cast<double>(count);
-      return key_at(type, ascending ? part : 1 - 0x1p-53 - part);
+      return key_at(type, ascending ? part : std::max(1 - 0x1p-53 - part, 0.0));
     };
   }
   return fill;

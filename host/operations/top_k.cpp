@@ -62,7 +62,7 @@ Case read_top_k(const Words& words) {
                         p.rows, p.cols, name_of(p.type), is_nth ? ", the last" : ""),
               p, plan_top_k);
   made.text += keys_text(words);
-  made.in = {{"in", p.type, elements, keys_of(p.type, elements, words)}};
+  made.in = {{"in", p.type, elements, keys_of("top_k", p.type, elements, words)}};
   if (is_nth) {
     made.out = {{"out", p.type, 1}};
   } else {

@@ -109,14 +109,16 @@ std::string ranks_text(const TileSizes& sizes) {
   return formatted("ranks by matches of {} work-items in local memory", sizes.lanes);
 }
 
+/// "three_launches", or "four_bits", the same by shorter digits.
 std::optional<Plan> three_launches(const Device& device, const SortProblem& problem,
-                                   const PlanOverrides& fixed) {
-  const std::optional<TileSizes> sizes = sort_tile_of(device, problem, fixed);
+                                   const PlanOverrides& fixed, bool four_bits) {
+  const std::optional<TileSizes> sizes = sort_tile_of(device, problem, fixed, four_bits);
   if (!sizes) return std::nullopt;
   const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
   if (tiles > plan::kMaxTiles) return std::nullopt;
   const SortPasses passes = passes_of(problem, sizes->radix_bits);
-  Plan plan = base_plan(problem, "three_launches", "sort/scatter.cl", "sort_scatter", passes);
+  Plan plan = base_plan(problem, four_bits ? "four_bits" : "three_launches", "sort/scatter.cl",
+                        "sort_scatter", passes);
   define_tile(problem, *sizes, plan);
   plan.global = {tiles * sizes->group, 1, 1};
   plan.rounds = passes.count;
@@ -291,10 +293,11 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
 
 Attempt plan_variant(const Device& device, const SortProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
-  std::optional<Plan> plan = variant == "cpu"        ? cpu(device, problem)
-                             : variant == "bitonic"  ? network(device, problem, fixed)
-                             : variant == "onesweep" ? onesweep(device, problem, fixed)
-                                                     : three_launches(device, problem, fixed);
+  std::optional<Plan> plan = variant == "cpu"       ? cpu(device, problem)
+                             : variant == "bitonic" ? network(device, problem, fixed)
+                             : variant == "onesweep"
+                                 ? onesweep(device, problem, fixed)
+                                 : three_launches(device, problem, fixed, variant == "four_bits");
   if (plan) return std::move(*plan);
   if (variant == "cpu" && !runs_cpu_variant(device)) return no_cpu_variant(device);
   if (variant == "bitonic") return "more keys than one tile in local memory holds";
@@ -309,7 +312,7 @@ std::vector<std::string_view> preference(const Device& device, const SortProblem
   if (runs_cpu_variant(device)) order.emplace_back("cpu");
   order.emplace_back("bitonic");
   if (device.forward_progress) order.emplace_back("onesweep");
-  order.emplace_back("three_launches");
+  order.insert(order.end(), {"three_launches", "four_bits"});
   return order;
 }
 
@@ -319,6 +322,7 @@ std::string why_not(const Device& /*device*/, const SortProblem& /*problem*/, st
   if (chosen.variant == "bitonic") return "takes several launches; one group sorts so few keys in one";
   if (variant == "onesweep")
     return "without forward progress its work-groups poll in vain, then count the same keys again";
+  if (variant == "four_bits") return "twice as many passes as by 8 bits";
   return "reads every key twice in each pass";
 }
 
@@ -338,7 +342,9 @@ constexpr Operation<SortProblem> kSort{.what = "sort",
 
 }  // namespace
 
-std::vector<std::string_view> sort_variants() { return {"bitonic", "three_launches", "onesweep", "cpu"}; }
+std::vector<std::string_view> sort_variants() {
+  return {"bitonic", "four_bits", "three_launches", "onesweep", "cpu"};
+}
 
 Plan plan_sort(const Device& device, const SortProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kSort, "sort", problem.keys, device, problem, overrides);

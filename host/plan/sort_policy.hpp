@@ -30,7 +30,8 @@ struct SortPolicy {
   /// Tiles of a pass, by the bytes of what passes through local memory, the key or a larger value: 1, 2,
   /// 4, 8.
   std::array<SortTile, 4> keys{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
-  SortTile doubles{256, 8};  ///< of float64 keys alone, whose order takes more registers
+  SortTile doubles{256, 8};    ///< of float64 keys alone, whose order takes more registers
+  SortTile four_bits{256, 8};  ///< at most, by digits of 4 bits: ptxas for sm_90 keeps 12 ranks in memory
   std::array<SortTile, 4> pairs{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
   /// Of pairs whose values are copied ahead: in local memory they lie beside the keys. None: without.
   std::array<SortTile, 4> ahead{{{0, 0}, {0, 0}, {0, 0}, {0, 0}}};

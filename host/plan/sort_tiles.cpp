@@ -93,7 +93,7 @@ std::optional<TileSizes> sort_tile_ahead(const Device& device, const SortProblem
 }
 
 std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& problem,
-                                      const PlanOverrides& fixed) {
+                                      const PlanOverrides& fixed, bool four_bits) {
   const SortPolicy& policy = sort_policy(device);
   const bool alone = problem.payload == SortPayload::none;
   const std::size_t place = policy_place(problem);
@@ -106,7 +106,11 @@ std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& p
   sizes.group = fixed.work_items != 0 ? fixed.work_items : wanted.group;
   if (sizes.group > most) sizes.group = std::bit_floor(most);
   sizes.items = wanted.items;
-  sizes.radix_bits = policy.radix_bits;
+  sizes.radix_bits = four_bits ? 4 : policy.radix_bits;
+  if (four_bits) {
+    sizes.items = std::min(sizes.items, policy.four_bits.items);
+    if (fixed.work_items == 0) sizes.group = std::min(sizes.group, policy.four_bits.group);
+  }
   for (;;) {
     set_teams(device, sizes);
     if (tile_local_bytes(problem, sizes, carried_bytes(problem)) <= device.local_bytes) return sizes;

@@ -49,9 +49,10 @@ void set_teams(const Device& device, TileSizes& sizes);
 std::optional<TileSizes> sort_tile_ahead(const Device& device, const SortProblem& problem,
                                          const PlanOverrides& fixed);
 
-/// The policy's sizes, or smaller ones that fit the device; nothing where none do.
+/// The policy's sizes, or smaller ones that fit the device; nothing where none do. `four_bits`: digits of 4
+/// bits, instead of the policy's.
 std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& problem,
-                                      const PlanOverrides& fixed);
+                                      const PlanOverrides& fixed, bool four_bits = false);
 
 void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& launch);
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ bool is_used(const cli::TuneCase& of, const Device& device, const PlanOverrides&
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
+  std::filesystem::remove_all(argv[1]);  // what a run that was stopped has left
   ::setenv("SMEM_TUNING_DIR", argv[1], 1);
   ::setenv("SMEM_TUNING", "1", 1);
   ::setenv("SMEM_CACHE", "0", 1);

@@ -78,7 +78,13 @@ TEST_CASE("sort: the plan is the whole call") {
   plan = smem::plan_sort(device, sort_of(Scalar::float64, std::size_t{1} << 20));
   CHECK(plan.variant == "three_launches");
   CHECK(plan.rounds == 8);
-  CHECK(plan.alternatives.size() == 3);
+  CHECK(plan.alternatives.size() == 4);
   for (const smem::Alternative& other : plan.alternatives)
     CHECK_FALSE(other.why_not.empty());
+  // Twice the passes, and counts of 16 digits instead of 256 of each tile.
+  const smem::Plan four =
+      smem::plan_sort(hopper, sort_of(Scalar::uint32, std::size_t{1} << 20), {.variant = "four_bits"});
+  CHECK(four.rounds == 8);
+  CHECK(four.number("digit_bits") == 4);
+  CHECK(four.scratch.back().bytes == (four.number("parts") + 1) * 16 * sizeof(std::uint32_t));
 }
