@@ -213,7 +213,7 @@ TEST_CASE("softmax_columns: every variant, also of columns with infinities and N
       }
     }
     const std::size_t ran = sweep.ran(), runs = test::runs_on_rows(context.device(), variant) ? turn : 0;
-    CHECK((test::holds_columns(context.device(), variant) ? ran == runs : ran < runs));
+    CHECK((test::holds_columns(context.device(), variant) ? ran == runs : ran > 0 && ran <= runs));
   }
 }
 

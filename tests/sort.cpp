@@ -144,7 +144,9 @@ TEST_CASE("sort: zeros, NaNs, infinities and the smallest numbers, by values and
       for (const std::string_view each : smem::sort_variants()) {
         const auto size = each == "bitonic" ? std::ptrdiff_t{500} : std::ptrdiff_t{9001};
         const SortOrder least{.descending = (t + each.size()) % 2 == 0, .nan_least = true};
-        test::sorts<K>(context, {keys.begin(), keys.begin() + size}, {.variant = each, .order = least});
+        const std::vector<K> some(keys.begin(), keys.begin() + size);
+        const bool ran = test::sorts(context, some, {.variant = each, .order = least});
+        CHECK((ran || !must_run(context.device(), each, some.size())));
       }
       const std::vector<K> few(keys.begin(), keys.begin() + 500);
       CHECK(test::sorts(context, few,

@@ -23,6 +23,10 @@ struct SortTile {
   std::size_t group, items;
 };
 
+/// Of sorts by digits of 4 bits.
+inline constexpr Evidence kFourBitsUnmeasured{
+    .what = "no measurement: the most ranks that ptxas for sm_90 keeps in registers"};
+
 struct SortPolicy {
   When when;
   Evidence evidence;
@@ -31,7 +35,7 @@ struct SortPolicy {
   /// 4, 8.
   std::array<SortTile, 4> keys{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
   SortTile doubles{256, 8};    ///< of float64 keys alone, whose order takes more registers
-  SortTile four_bits{256, 8};  ///< at most, by digits of 4 bits: ptxas for sm_90 keeps 12 ranks in memory
+  SortTile four_bits{256, 8};  ///< at most, by digits of 4 bits; ptxas keeps 12 ranks in memory
   std::array<SortTile, 4> pairs{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
   /// Of pairs whose values are copied ahead: in local memory they lie beside the keys. None: without.
   std::array<SortTile, 4> ahead{{{0, 0}, {0, 0}, {0, 0}, {0, 0}}};

@@ -105,6 +105,8 @@ TEST_CASE("sort: stable, by bits of the keys, floats with NaN and zeros of both 
   sorted = floats;
   std::stable_sort(sorted.begin(), sorted.end(), before);
   check_sort(floats, sorted);
+  std::stable_partition(sorted.begin(), sorted.end(), [](float x) { return std::isnan(x); });
+  check_sort(floats, sorted, {.nan_least = true});
 }
 
 TEST_CASE("sort: refused outputs") {

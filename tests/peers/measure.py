@@ -33,25 +33,28 @@ class Measured:
         self.options = options
         self.device = ""
 
-    def smem(self, words, quick=True):
-        """The row of `smem bench WORDS`: its last one where several are measured."""
+    def bench(self, words):
+        """The rows of `smem bench WORDS`."""
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "rows.json")
-            command = [self.options.smem, "bench", *shlex.split(words), "--json", file]
-            if quick or self.options.keys_repeat:
-                command.append("--quick")
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = subprocess.run([self.options.smem, "bench", *shlex.split(words), "--json", file],
+                                  capture_output=True, text=True)
             try:
                 with open(file) as rows:
                     results = json.load(rows)
             except (OSError, ValueError):
                 print(f"smem bench {words}: {done.stdout}{done.stderr}", file=sys.stderr)
-                return None
+                return []
         self.device = f"{results['device']} ({results['platform']}, driver {results['driver']}), smem {results['smem']}"
         for row in results["rows"]:
             if row["wrong"]:
                 sys.exit(f"smem bench {words}: wrong results: {row['wrong']}")
-        return results["rows"][-1] if results["rows"] else None
+        return results["rows"]
+
+    def smem(self, words, quick=True):
+        """The row of `smem bench WORDS`, or None."""
+        rows = self.bench(words + (" --quick" if quick or self.options.keys_repeat else ""))
+        return rows[-1] if rows else None
 
     def smem_ms(self, words, quick=True):
         row = self.smem(words, quick)
@@ -149,24 +152,16 @@ def shares(m, cases):
     ]
 
 
-SEED = 3307
-
-
 def products(m):
     """Random shapes, as `smem bench gemm --random` draws them."""
     rows = []
     for kind in ["float", "tf32", "double", "half", "bfloat16", "int8"]:
-        shapes = str(m.options.shapes)
-        lines = subprocess.run(
-            [m.options.smem, "bench", "gemm", "--random", str(SEED), "--kind", kind, "--shapes", shapes, "--print"],
-            capture_output=True, text=True, check=True).stdout.splitlines()
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "rows.json")
-            subprocess.run(
-                [m.options.smem, "bench", "gemm", "--random", str(SEED), "--kind", kind, "--shapes", shapes, "--json", file],
-                stdout=subprocess.DEVNULL, check=True)
-            with open(file) as read:
-                times = [row["median_s"] * 1e3 for row in json.load(read)["rows"]]
+        words = f"gemm --random {m.options.seed} --kind {kind} --shapes {m.options.shapes}"
+        lines = subprocess.run([m.options.smem, "bench", *words.split(), "--print"], capture_output=True, text=True,
+                               check=True).stdout.splitlines()
+        times = [row["median_s"] * 1e3 for row in m.bench(words)]
+        if len(times) != len(lines):
+            sys.exit(f"smem bench {words}: {len(times)} of {len(lines)} shapes were measured")
         cases = []
         for line in lines:
             turns = ("t" if "--transpose-a" in line else "n") + ("t" if "--transpose-b" in line else "n")
@@ -422,6 +417,7 @@ def main():
     parser.add_argument("--cuda", help="the program built of cuda.cu; default: nvcc builds it")
     parser.add_argument("--page", help="replace the tables of this page")
     parser.add_argument("--out", help="also write the tables to this file, one after the other")
+    parser.add_argument("--seed", type=int, default=3307, help="of the random products")
     parser.add_argument("--shapes", type=int, default=60, help="random products of each type")
     parser.add_argument("--keys-repeat", action="store_true", help="sorts, too, with --quick: their keys repeat")
     options = parser.parse_args()
@@ -437,8 +433,8 @@ def main():
     for name in options.tables or TABLES:
         begin = datetime.datetime.now()
         columns, table = TABLES[name](measured)
-        shapes = f" --shapes {options.shapes}" if name == "products" else ""
-        text = (f"{measured.device}, {datetime.date.today()}: `tests/peers/measure.py {name}{shapes}`\n\n"
+        drawn = f" --seed {options.seed} --shapes {options.shapes}" if name == "products" else ""
+        text = (f"{measured.device}, {datetime.date.today()}: `tests/peers/measure.py {name}{drawn}`\n\n"
                 + markdown(columns, table))
         print(f"## {name}\n\n{text}\n", flush=True)
         print(f"{name}: {(datetime.datetime.now() - begin).seconds} s", file=sys.stderr)

@@ -86,5 +86,6 @@ TEST_CASE("sort: the plan is the whole call") {
       smem::plan_sort(hopper, sort_of(Scalar::uint32, std::size_t{1} << 20), {.variant = "four_bits"});
   CHECK(four.rounds == 8);
   CHECK(four.number("digit_bits") == 4);
+  CHECK(four.tile_cols == 256 * 8);
   CHECK(four.scratch.back().bytes == (four.number("parts") + 1) * 16 * sizeof(std::uint32_t));
 }

@@ -18,13 +18,14 @@ inline bool has_cpu_variant(const smem::Device& device) {
   return device.type == smem::DeviceType::cpu && device.long_loops;
 }
 
-/// Of the operations whose other variants run everywhere, where groups of a launch can publish to each other.
+/// Of the operations whose variants run everywhere, but for those of CPUs and those whose groups publish to
+/// each other.
 inline bool always_runs(const smem::Device& device, std::string_view variant) {
   if (variant == "together" || variant == "one_pass") return smem::plan::can_look_back(device);
   return variant != "cpu" || has_cpu_variant(device);
 }
 
-/// Whether a column of 2050 elements, beside others, fits a tile.
+/// Whether local memory holds columns of 2050 elements, so that "tiled" runs at every size of its tests.
 inline bool holds_columns(const smem::Device& device, std::string_view variant) {
   return variant != "tiled" || device.local_bytes >= 128 << 10;
 }
