@@ -70,6 +70,7 @@ std::vector<std::size_t> sizes_for(const smem::Context& context, std::string_vie
           : smem::plan_sort(context.device(), problem_of<K>(1), {.variant = std::string(variant)}).tile_cols;
   sizes.insert(sizes.end(), {tile - 1, tile, tile + 1});
   if (variant != "cpu") sizes.insert(sizes.end(), {2 * tile + 1, 3 * tile + 5});
+  if (variant == "merge") sizes.push_back(9 * tile + 1);
   return sizes;
 }
 

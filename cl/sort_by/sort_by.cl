@@ -1,6 +1,6 @@
-// Merge sort by a caller's comparison. A work-item sorts a few neighbours in registers, a group merges them in local memory to a sorted
-// tile (PHASE 0); then runs are merged in pairs, each part of the result by one group (PHASE 1): see merge/path.clh. N. Satish, M.
-// Harris and M. Garland, "Designing efficient sorting algorithms for manycore GPUs", IPDPS 2009.
+// Merge sort by a caller's comparison. A group sorts a tile in local memory (PHASE 0: merge/tile.clh); then runs are merged in pairs,
+// each part of the result by one group (PHASE 1: merge/path.clh). N. Satish, M. Harris and M. Garland, "Designing efficient sorting
+// algorithms for manycore GPUs", IPDPS 2009.
 //
 // All loops are bounded by numbers of elements, whatever the comparison says.
 //
@@ -35,6 +35,7 @@
 #define ORDER_VALUES
 static inline int precedes(ELEMENT x, ELEMENT y) { return COMPARISON(x, y); }
 #include "merge/path.clh"
+#include "merge/tile.clh"
 
 #define SORT_BY_ARGUMENTS \
   global const ELEMENT *in, ulong in_offset, global ELEMENT *out, ulong out_offset, global ELEMENT *spare UNUSED, ulong spare_offset UNUSED, \
@@ -90,46 +91,12 @@ void sort_by(SORT_BY_ARGUMENTS) {
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_by(SORT_BY_ARGUMENTS) {
   local ELEMENT tile[TILE];
-  const uint item = get_local_id(0), mine = item * ITEMS;
+  const uint item = get_local_id(0);
   const ulong begin = get_group_id(0) * (ulong)TILE;
-  const uint count = (uint)min(size - begin, (ulong)TILE), own = min(count - min(count, mine), (uint)ITEMS);
+  const uint count = (uint)min(size - begin, (ulong)TILE);
   for (uint i = item; i < count; i += GROUP) tile[i] = in[in_offset + begin + i];
   barrier(CLK_LOCAL_MEM_FENCE);
-
-  // Odd-even transposition: neighbours are exchanged only where the second must come first.
-  ELEMENT e[ITEMS];
-#pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) e[u] = tile[mine + min(u, own == 0 ? 0 : own - 1)];
-  for (uint round = 0; round < (ITEMS + 1) / 2; ++round) {
-#pragma unroll
-    for (uint odd = 0; odd < 2; ++odd) {
-#pragma unroll
-      for (uint u = odd; u + 1 < ITEMS; u += 2) {
-        const ELEMENT x = e[u], y = e[u + 1];
-        const int swaps = u + 1 < own && precedes(y, x);
-        e[u] = swaps ? y : x;
-        e[u + 1] = swaps ? x : y;
-      }
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-  for (uint u = 0; u < ITEMS; ++u)
-    if (u < own) tile[mine + u] = e[u];
-  barrier(CLK_LOCAL_MEM_FENCE);
-
-#pragma unroll 1
-  for (uint length = ITEMS; length < TILE; length *= 2) {
-    const uint pair = min(mine / (2 * length) * (2 * length), count);
-    const uint a_count = min(length, count - pair), b_count = min(length, count - pair - a_count);
-    uint sources[ITEMS];
-    merge_items(e, sources, tile + min(pair, (uint)TILE - 1), a_count, b_count, mine - min(mine, pair));
-    barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-    for (uint u = 0; u < ITEMS; ++u)
-      if (u < own) tile[mine + u] = e[u];
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  sort_tile(tile, 0, count, item);
   for (uint i = item; i < count; i += GROUP) out[out_offset + begin + i] = tile[i];
 }
 #elif PHASE == 2

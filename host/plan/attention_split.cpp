@@ -16,7 +16,7 @@ namespace smem::plan::attention {
 
 namespace {
 
-constexpr std::size_t kMostCounters = 1024;  // ScratchPool::kZeroedBytes / 4
+constexpr std::size_t kMostCounters = 1024;  // at most ScratchPool::kZeroedBytes / 4
 
 /// The sizes that the kernel is compiled with.
 struct Split {

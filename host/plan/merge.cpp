@@ -3,12 +3,14 @@
 
 #include "formatted.hpp"
 #include "plan/merge_policy.hpp"
+#include "plan/merge_tile.hpp"
 #include "plan/sizes.hpp"
 #include "plan/sort_tiles.hpp"
 #include "plan/sort_types.hpp"
 #include "plan/variants.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace smem {
@@ -35,30 +37,22 @@ Plan base_plan(const MergeProblem& p, std::string_view variant) {
 }
 
 Attempt tile(const Device& device, const MergeProblem& p, const PlanOverrides& fixed) {
-  const MergePolicy& policy = merge_policy(device);
-  const std::size_t place = p.value_bytes == 0 ? 0 : 2;
-  std::size_t items = std::max<std::size_t>(size_of(p.keys) == 8 ? policy.items / 2 : policy.items, 1);
-  for (;; items /= 2) {
-    const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group,
-                                        items * (size_of(p.keys) + place), kSortWords);
-    if (group == 0 || (fixed.work_items != 0 && group != fixed.work_items)) {
-      if (items > 1) continue;
-      return no_tile_fits(device);
-    }
-    const std::size_t groups = divide_up(at_least_1(p.size), group * items);
-    if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
-    Plan plan = base_plan(p, "tile");
-    set_groups(plan, group, groups);
-    define(plan, {{"GROUP", group}, {"ITEMS", items}});
-    plan.items_per_work_item = items;
-    plan.tile_cols = group * items;
-    plan.local_bytes = group * items * (size_of(p.keys) + place) + kSortWords;
-    plan.prediction.local_bytes = 2 * plan.prediction.bytes();
-    plan.reason =
-        formatted("a group finds the inputs of its {} results by bisection and merges them in local memory",
-                  group * items);
-    return plan;
-  }
+  const std::size_t bytes = size_of(p.keys), place = p.value_bytes == 0 ? 0 : 2;
+  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, place, kSortWords);
+  if (!tile) return no_tile_fits(device);
+  const std::size_t groups = divide_up(at_least_1(p.size), tile->size());
+  if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
+  Plan plan = base_plan(p, "tile");
+  set_groups(plan, tile->group, groups);
+  define(plan, {{"GROUP", tile->group}, {"ITEMS", tile->items}});
+  plan.items_per_work_item = tile->items;
+  plan.tile_cols = tile->size();
+  plan.local_bytes = tile->size() * (bytes + place) + kSortWords;
+  plan.prediction.local_bytes = 2 * plan.prediction.bytes();
+  plan.reason =
+      formatted("a group finds the inputs of its {} results by bisection and merges them in local memory",
+                tile->size());
+  return plan;
 }
 
 Attempt cpu(const Device& device, const MergeProblem& p) {

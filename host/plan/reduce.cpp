@@ -16,7 +16,7 @@ namespace {
 
 using namespace plan;
 
-constexpr std::size_t kMaxCounters = 1024;  // ScratchPool::kZeroedBytes / 4
+constexpr std::size_t kMaxCounters = 1024;  // at most ScratchPool::kZeroedBytes / 4
 
 Plan base_plan(const ReduceProblem& problem, std::string_view variant, const char* file, const char* entry) {
   Plan plan = named_plan(operation_name(problem), variant, file, entry);

@@ -3,6 +3,7 @@
 
 #include "formatted.hpp"
 #include "plan/look_back_policy.hpp"
+#include "plan/merge_tile.hpp"
 #include "plan/sizes.hpp"
 #include "plan/sort_policy.hpp"
 #include "plan/sort_tiles.hpp"
@@ -21,7 +22,8 @@ namespace {
 
 using namespace plan;
 
-constexpr std::size_t kLine = 64;  // bytes; areas of temporary memory begin at multiples
+constexpr std::size_t kMostCounters = 4096;  // ScratchPool::kZeroedBytes / 4
+constexpr std::size_t kLine = 64;            // bytes; areas of temporary memory begin at multiples
 
 Launch base_launch(const SortProblem& problem, const char* variant, const char* file, const char* entry,
                    bool moves) {
@@ -103,6 +105,35 @@ std::optional<Plan> network(const Device& device, const SortProblem& problem, co
   return plan;
 }
 
+std::optional<Plan> merge_sort(const Device& device, const SortProblem& problem, const PlanOverrides& fixed) {
+  const std::size_t bytes = size_of(problem.keys), place = problem.payload == SortPayload::none ? 0 : 2;
+  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, place, kSortWords);
+  const std::size_t tiles = tile ? divide_up(at_least_1(problem.size), tile->size()) : 0;
+  if (!tile || tiles > kMaxTiles) return std::nullopt;
+  const auto merges = static_cast<std::size_t>(std::bit_width(tiles - 1));
+  const SortPasses passes{merges + 1, 0};
+  Plan plan = base_plan(problem, "merge", "sort/merge.cl", "sort_merge", passes);
+  set_groups(plan, tile->group, tiles);
+  define(plan, {{"GROUP", tile->group}, {"ITEMS", tile->items}});
+  plan.items_per_work_item = tile->items;
+  plan.tile_cols = tile->size();
+  plan.local_bytes = tile->size() * (bytes + place) + kSortWords;
+  plan.numbers = {{"passes", passes.count}};
+  share_arrays(problem, passes, plan);
+  predict_local(problem, passes, plan);
+  plan.reason = formatted("sorts tiles of {} keys in local memory; {} passes merge runs in pairs",
+                          tile->size(), merges);
+  for (std::size_t turn = 1; turn <= merges; ++turn) {
+    Launch merge = static_cast<const Launch&>(plan);
+    merge.variant = "merges";
+    define(merge, "PHASE", 1);
+    merge.numbers = {{"turn", turn}};
+    merge.reason = "merges pairs of sorted runs: each group finds its part of both by bisection";
+    plan.after.push_back(std::move(merge));
+  }
+  return plan;
+}
+
 /// How kernels find the keys of a digit before a key in its tile.
 std::string ranks_text(const TileSizes& sizes) {
   if (sizes.warps) return "ranks by the lanes of a warp that match";
@@ -112,8 +143,9 @@ std::string ranks_text(const TileSizes& sizes) {
 /// "three_launches", or "four_bits", the same by shorter digits.
 std::optional<Plan> three_launches(const Device& device, const SortProblem& problem,
                                    const PlanOverrides& fixed, bool four_bits) {
-  const std::optional<TileSizes> sizes = sort_tile_of(device, problem, fixed, four_bits);
+  std::optional<TileSizes> sizes = sort_tile_of(device, problem, fixed, four_bits);
   if (!sizes) return std::nullopt;
+  if (fixed.tile_cols == 0) spread_tiles(device, problem.size, *sizes);
   const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
   if (tiles > plan::kMaxTiles) return std::nullopt;
   const SortPasses passes = passes_of(problem, sizes->radix_bits);
@@ -163,75 +195,110 @@ bool can_count_wide(const Device& device, const SortProblem& problem) {
   return !plan::is_wide(problem) || device.int64_atomics;
 }
 
+/// What the launches of onesweep share.
+struct Sweep {
+  TileSizes sizes;
+  SortPasses passes;
+  std::size_t tiles = 0, number = 0;  ///< number: bytes of a count
+  std::size_t access = 0;             ///< how groups publish
+  bool schedules = false;             ///< the first launch makes the schedule
+
+  std::size_t bins() const { return passes.count * sizes.radix(); }
+  std::size_t schedule_bytes() const { return 2 * sizes.radix() * number + 4 * passes.count; }
+  void define_status(Launch& launch) const {
+    define(launch, "PASSES", passes.count);
+    if (access != 0) define(launch, "STATUS_ACCESS", access);
+  }
+};
+
+std::optional<Launch> histogram(const Device& device, const SortProblem& problem, const Sweep& sweep) {
+  const SortPolicy& policy = sort_policy(device);
+  Launch launch = base_launch(problem, "histogram", "sort/histogram.cl", "sort_histogram", false);
+  const std::size_t beside = kSortWords + (sweep.schedules ? sweep.schedule_bytes() : 0);
+  std::size_t parts = policy.histogram_parts;
+  while (parts > 1 && 4 * sweep.bins() * parts + beside > device.local_bytes)
+    parts /= 2;
+  if (4 * sweep.bins() * parts + beside > device.local_bytes) return std::nullopt;
+  const std::size_t group = plan::group_for(device, policy.histogram_group, 0);
+  const std::size_t groups =
+      std::clamp<std::size_t>(divide_up(problem.size, group * policy.histogram_keys), 1,
+                              policy.histogram_groups_a_unit * device.compute_units);
+  define(launch, "RADIX_BITS", sweep.sizes.radix_bits);
+  define(launch, "GROUP", group);
+  define(launch, "PARTS", parts);
+  define(launch, "PACK", 16 / size_of(problem.keys));
+  sweep.define_status(launch);
+  if (sweep.schedules) define(launch, {{"SCHEDULES", 1}, {"DEVICE_FENCE", sweep.access}});
+  launch.work_group = {group, 1, 1};
+  launch.global = {groups * group, 1, 1};
+  launch.vector_width = 16 / size_of(problem.keys);
+  launch.local_bytes = 4 * sweep.bins() * parts + beside;
+  launch.prediction.bytes_read = key_traffic(problem);
+  launch.reason = sweep.schedules
+                      ? "counts of each digit, for all passes; the last group that arrives scans them, and "
+                        "leaves out passes in which all keys have the same digit"
+                      : "counts of each digit, for all passes";
+  return launch;
+}
+
+std::optional<Launch> schedule(const Device& device, const SortProblem& problem, const Sweep& sweep) {
+  Launch launch = base_launch(problem, "schedule", "sort/schedule.cl", "sort_schedule", false);
+  const std::size_t group =
+      plan::group_for(device, std::min(sweep.sizes.radix(), sort_policy(device).offsets_group), 0);
+  launch.local_bytes = sweep.schedule_bytes() + kSortWords;
+  if (launch.local_bytes > device.local_bytes) return std::nullopt;
+  define(launch, "RADIX_BITS", sweep.sizes.radix_bits);
+  define(launch, "GROUP", group);
+  sweep.define_status(launch);
+  launch.work_group = launch.global = {group, 1, 1};
+  launch.reason = "offsets of each digit; passes in which all keys have the same digit are skipped";
+  return launch;
+}
+
 std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, const PlanOverrides& fixed) {
   const SortPolicy& policy = sort_policy(device);
   std::optional<TileSizes> sizes = sort_tile_ahead(device, problem, fixed);
   if (!sizes) sizes = sort_tile_of(device, problem, fixed);
   if (!sizes || !can_count_wide(device, problem)) return std::nullopt;
-  const std::size_t tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1);
-  const SortPasses passes = passes_of(problem, sizes->radix_bits);
+  if (fixed.tile_cols == 0) spread_tiles(device, problem.size, *sizes);
+  Sweep sweep{.sizes = *sizes,
+              .passes = passes_of(problem, sizes->radix_bits),
+              .tiles = std::max<std::size_t>(divide_up(problem.size, sizes->tile()), 1),
+              .number = count_bytes(problem),
+              .access = plan::device_fence(device)};
   constexpr std::size_t kHeader = 128, kMostPasses = 64;  // words of cl/sort/status.clh, and what they hold
-  if (tiles > plan::kMaxTiles || passes.count > kMostPasses) return std::nullopt;
-  const std::size_t number = count_bytes(problem), radix = sizes->radix();
-  Plan plan = base_plan(problem, "onesweep", "sort/onesweep.cl", "sort_onesweep", passes);
+  if (sweep.tiles > plan::kMaxTiles || sweep.passes.count > kMostPasses) return std::nullopt;
+  sweep.schedules = sweep.access != 0 && !plan::is_wide(problem) && sweep.bins() < kMostCounters;
+  Plan plan = base_plan(problem, "onesweep", "sort/onesweep.cl", "sort_onesweep", sweep.passes);
   define_tile(problem, *sizes, plan);
-  plan.global = {tiles * sizes->group, 1, 1};
-  plan.repeats = passes.count;
-  plan.numbers.emplace_back("parts", tiles);
+  plan.global = {sweep.tiles * sizes->group, 1, 1};
+  plan.repeats = sweep.passes.count;
+  plan.numbers.emplace_back("parts", sweep.tiles);
   plan.numbers.emplace_back("piece", sizes->tile());
-  const std::size_t access = plan::device_fence(device);
-  const auto define_status = [&](Launch& launch) {
-    define(launch, "PASSES", passes.count);
-    if (access != 0) define(launch, "STATUS_ACCESS", access);
-  };
-  define_status(plan);
+  sweep.define_status(plan);
   define(plan, "POLL_LIMIT", std::min(device.poll_limit, plan::look_back_policy(device).polls));
   define(plan, "LOOK_BACK", policy.look_back);
   if (sizes->warps && policy.match != 0) define(plan, "MATCH", policy.match);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
-  share_arrays(problem, passes, plan);
-  const std::size_t work = 4 * kHeader + (2 * passes.count + tiles) * radix * number;
-  plan::add_scratch(plan, work, work);
-  predict_local(problem, passes, plan);
+  share_arrays(problem, sweep.passes, plan);
+  const std::size_t work =
+      4 * kHeader + (2 * sweep.passes.count + sweep.tiles) * sizes->radix() * sweep.number;
+  plan::add_scratch(plan, work, sweep.schedules ? 0 : work);
+  plan.counters = sweep.schedules;
+  predict_local(problem, sweep.passes, plan);
   plan.prediction.bytes_read += key_traffic(problem);
-  plan.reason =
-      formatted("{}, each in one launch: decoupled look-back gives each tile the offsets of its digits; {}{}",
-                pass_text(passes), ranks_text(*sizes), sizes->ahead ? "; values are copied meanwhile" : "");
+  plan.reason = formatted(
+      "{}, each in one launch: decoupled look-back gives each tile the offsets of its digits; {}{}",
+      pass_text(sweep.passes), ranks_text(*sizes), sizes->ahead ? "; values are copied meanwhile" : "");
 
-  Launch histogram = base_launch(problem, "histogram", "sort/histogram.cl", "sort_histogram", false);
-  const std::size_t bins = passes.count * radix;
-  std::size_t parts = policy.histogram_parts;
-  while (parts > 1 && 4 * bins * parts + kSortWords > device.local_bytes)
-    parts /= 2;
-  if (4 * bins * parts + kSortWords > device.local_bytes) return std::nullopt;
-  const std::size_t group = plan::group_for(device, policy.histogram_group, 0);
-  const std::size_t groups =
-      std::clamp<std::size_t>(divide_up(problem.size, group * policy.histogram_keys), 1,
-                              policy.histogram_groups_a_unit * device.compute_units);
-  define(histogram, "RADIX_BITS", sizes->radix_bits);
-  define(histogram, "GROUP", group);
-  define(histogram, "PARTS", parts);
-  define(histogram, "PACK", 16 / size_of(problem.keys));
-  define_status(histogram);
-  histogram.work_group = {group, 1, 1};
-  histogram.global = {groups * group, 1, 1};
-  histogram.vector_width = 16 / size_of(problem.keys);
-  histogram.local_bytes = 4 * bins * parts + kSortWords;
-  histogram.numbers = plan.numbers;
-  histogram.prediction.bytes_read = key_traffic(problem);
-  histogram.reason = "counts of each digit, for all passes";
-
-  Launch schedule = base_launch(problem, "schedule", "sort/schedule.cl", "sort_schedule", false);
-  const std::size_t one = plan::group_for(device, std::min(radix, policy.offsets_group), 0);
-  schedule.local_bytes = 2 * radix * number + 4 * passes.count + kSortWords;
-  if (schedule.local_bytes > device.local_bytes) return std::nullopt;
-  define(schedule, "RADIX_BITS", sizes->radix_bits);
-  define(schedule, "GROUP", one);
-  define_status(schedule);
-  schedule.work_group = schedule.global = {one, 1, 1};
-  schedule.numbers = plan.numbers;
-  schedule.reason = "offsets of each digit; passes in which all keys have the same digit are skipped";
-  plan.before = {std::move(histogram), std::move(schedule)};
+  const auto add_before = [&](std::optional<Launch> launch) {
+    if (!launch) return false;
+    launch->numbers = plan.numbers;
+    plan.before.push_back(std::move(*launch));
+    return true;
+  };
+  if (!add_before(histogram(device, problem, sweep))) return std::nullopt;
+  if (!sweep.schedules && !add_before(schedule(device, problem, sweep))) return std::nullopt;
   return plan;
 }
 
@@ -295,10 +362,14 @@ Attempt plan_variant(const Device& device, const SortProblem& problem, const Pla
                      std::string_view variant) {
   std::optional<Plan> plan = variant == "cpu"       ? cpu(device, problem)
                              : variant == "bitonic" ? network(device, problem, fixed)
+                             : variant == "merge"   ? merge_sort(device, problem, fixed)
                              : variant == "onesweep"
                                  ? onesweep(device, problem, fixed)
                                  : three_launches(device, problem, fixed, variant == "four_bits");
-  if (plan) return std::move(*plan);
+  const bool is_fixed =
+      fixed.tile_rows <= 1 && (fixed.tile_cols == 0 || !plan || plan->tile_cols == fixed.tile_cols);
+  if (plan && is_fixed) return std::move(*plan);
+  if (!is_fixed) return "tiles are one row of a multiple of the group's work-items";
   if (variant == "cpu" && !runs_cpu_variant(device)) return no_cpu_variant(device);
   if (variant == "bitonic") return "more keys than one tile in local memory holds";
   if (variant == "onesweep" && !can_count_wide(device, problem))
@@ -312,7 +383,7 @@ std::vector<std::string_view> preference(const Device& device, const SortProblem
   if (runs_cpu_variant(device)) order.emplace_back("cpu");
   order.emplace_back("bitonic");
   if (device.forward_progress) order.emplace_back("onesweep");
-  order.insert(order.end(), {"three_launches", "four_bits"});
+  order.insert(order.end(), {"three_launches", "four_bits", "merge"});
   return order;
 }
 
@@ -323,11 +394,13 @@ std::string why_not(const Device& /*device*/, const SortProblem& /*problem*/, st
   if (variant == "onesweep")
     return "without forward progress its work-groups poll in vain, then count the same keys again";
   if (variant == "four_bits") return "twice as many passes as by 8 bits";
+  if (variant == "merge") return "as many passes as the number of its tiles has bits";
   return "reads every key twice in each pass";
 }
 
 const Evidence& evidence(const Device& device, const SortProblem& /*problem*/, const Plan& plan) {
   if (plan.variant == "four_bits") return kFourBitsUnmeasured;
+  if (plan.variant == "merge") return merge_policy(device).evidence;
   return sort_policy(device).evidence;
 }
 
@@ -339,12 +412,13 @@ constexpr Operation<SortProblem> kSort{.what = "sort",
                                        .attempt = plan_variant,
                                        .why_not = why_not,
                                        .evidence = evidence,
-                                       .one_work_item = "a thread has a block"};
+                                       .one_work_item = "a thread has a block",
+                                       .with_tile = "onesweep"};
 
 }  // namespace
 
 std::vector<std::string_view> sort_variants() {
-  return {"bitonic", "four_bits", "three_launches", "onesweep", "cpu"};
+  return {"bitonic", "merge", "four_bits", "three_launches", "onesweep", "cpu"};
 }
 
 Plan plan_sort(const Device& device, const SortProblem& problem, const PlanOverrides& overrides) {

@@ -3,6 +3,7 @@
 
 #include "formatted.hpp"
 #include "plan/merge_policy.hpp"
+#include "plan/merge_tile.hpp"
 #include "plan/sizes.hpp"
 #include "plan/sort_by_types.hpp"
 #include "plan/variants.hpp"
@@ -79,38 +80,30 @@ std::optional<Launch> split_of(const Device& device, const SortByProblem& p, std
 }
 
 Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverrides& fixed) {
-  const MergePolicy& policy = merge_policy(device);
   const std::size_t bytes = bytes_of_type(p.type);
-  std::size_t items = std::max<std::size_t>(bytes > 4 ? policy.items * 4 / bytes : policy.items, 1);
-  if (items % 2 == 0) --items;
-  for (;; items /= 2) {
-    const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group,
-                                        items * bytes, kSortByWords);
-    if (group != 0 && (fixed.work_items == 0 || group == fixed.work_items)) {
-      const std::size_t tile = group * items, groups = divide_up(at_least_1(p.size), tile);
-      if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
-      const auto make = [&](std::size_t phase, std::string_view variant) {
-        Launch launch = base_launch(p, variant, phase);
-        set_groups(launch, group, groups);
-        define(launch, {{"GROUP", group}, {"ITEMS", items}});
-        launch.items_per_work_item = items;
-        launch.tile_cols = tile;
-        launch.local_bytes = tile * bytes + kSortByWords;
-        return launch;
-      };
-      Plan plan;
-      static_cast<Launch&>(plan) = make(0, "merge");
-      std::optional<Launch> split = split_of(device, p, groups, group, items);
-      Launch merge = make(1, "merges");
-      if (split) define(merge, "SPLIT", 1);
-      const std::size_t splits = split ? size_product(groups, sizeof(std::uint64_t)) : 0;
-      add_merges(p, tile, std::move(merge), std::move(split), plan);
-      add_scratch(plan, plan.after.empty() ? 0 : size_product(p.size, bytes));
-      add_scratch(plan, plan.after.empty() ? 0 : splits);
-      return plan;
-    }
-    if (items == 1) return no_tile_fits(device);
-  }
+  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, 0, kSortByWords);
+  if (!tile) return no_tile_fits(device);
+  const std::size_t groups = divide_up(at_least_1(p.size), tile->size());
+  if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
+  const auto make = [&](std::size_t phase, std::string_view variant) {
+    Launch launch = base_launch(p, variant, phase);
+    set_groups(launch, tile->group, groups);
+    define(launch, {{"GROUP", tile->group}, {"ITEMS", tile->items}});
+    launch.items_per_work_item = tile->items;
+    launch.tile_cols = tile->size();
+    launch.local_bytes = tile->size() * bytes + kSortByWords;
+    return launch;
+  };
+  Plan plan;
+  static_cast<Launch&>(plan) = make(0, "merge");
+  std::optional<Launch> split = split_of(device, p, groups, tile->group, tile->items);
+  Launch merge = make(1, "merges");
+  if (split) define(merge, "SPLIT", 1);
+  const std::size_t splits = split ? size_product(groups, sizeof(std::uint64_t)) : 0;
+  add_merges(p, tile->size(), std::move(merge), std::move(split), plan);
+  add_scratch(plan, plan.after.empty() ? 0 : size_product(p.size, bytes));
+  add_scratch(plan, plan.after.empty() ? 0 : splits);
+  return plan;
 }
 
 Attempt cpu(const Device& device, const SortByProblem& p) {

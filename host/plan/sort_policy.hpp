@@ -39,12 +39,14 @@ struct SortPolicy {
   std::array<SortTile, 4> pairs{{{256, 16}, {256, 16}, {256, 16}, {256, 8}}};
   /// Of pairs whose values are copied ahead: in local memory they lie beside the keys. None: without.
   std::array<SortTile, 4> ahead{{{0, 0}, {0, 0}, {0, 0}, {0, 0}}};
+  /// Tiles of few keys get fewer items, down to these, until there are so many tiles for each unit.
+  std::size_t least_items = 4, tiles_a_unit = 1;
   std::size_t look_back = 4;          ///< statuses that are polled at once
   std::size_t match = 0;              ///< how NVIDIA's lanes find their peers (cl/nvidia/match_lanes.clh)
   std::size_t histogram_group = 256;  ///< work-items that count the digits of all passes
   std::size_t histogram_parts = 4;    ///< tables of a group, at most
   std::size_t histogram_groups_a_unit = 4;  ///< of a launch, at most
-  std::size_t histogram_keys = 64;          ///< of a work-item, at least
+  std::size_t histogram_keys = 16;          ///< of a work-item, at least
   std::size_t offsets_group = 256;          ///< work-items that scan the counts of all tiles
   std::size_t network_keys = 2048;          ///< that a network sorts, at most
   std::size_t network_items = 8;            ///< of a work-item, at most

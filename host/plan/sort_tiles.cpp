@@ -32,6 +32,11 @@ std::size_t policy_place(const SortProblem& problem) {
   return static_cast<std::size_t>(std::countr_zero(std::max(size_of(problem.keys), carried)));
 }
 
+/// Of a tile: the caller's, or `usual`.
+std::size_t items_of(const PlanOverrides& fixed, std::size_t group, std::size_t usual) {
+  return fixed.tile_cols != 0 ? at_least_1(fixed.tile_cols / group) : usual;
+}
+
 }  // namespace
 
 std::size_t carried_bytes(const SortProblem& problem) {
@@ -83,7 +88,7 @@ std::optional<TileSizes> sort_tile_ahead(const Device& device, const SortProblem
     return std::nullopt;
   TileSizes sizes;
   sizes.group = fixed.work_items != 0 ? fixed.work_items : wanted.group;
-  sizes.items = wanted.items;
+  sizes.items = items_of(fixed, sizes.group, wanted.items);
   sizes.radix_bits = policy.radix_bits;
   sizes.ahead = true;
   set_teams(device, sizes);
@@ -105,7 +110,7 @@ std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& p
   TileSizes sizes;
   sizes.group = fixed.work_items != 0 ? fixed.work_items : wanted.group;
   if (sizes.group > most) sizes.group = std::bit_floor(most);
-  sizes.items = wanted.items;
+  sizes.items = items_of(fixed, sizes.group, wanted.items);
   sizes.radix_bits = four_bits ? 4 : policy.radix_bits;
   if (four_bits) {
     sizes.items = std::min(sizes.items, policy.four_bits.items);
@@ -129,6 +134,13 @@ std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& p
       return std::nullopt;
     }
   }
+}
+
+void spread_tiles(const Device& device, std::size_t size, TileSizes& sizes) {
+  const SortPolicy& policy = sort_policy(device);
+  const std::size_t wanted = policy.tiles_a_unit * device.compute_units;
+  while (sizes.items > policy.least_items && divide_up(size, sizes.tile()) < wanted)
+    sizes.items = std::max(policy.least_items, sizes.items / 2);
 }
 
 void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& launch) {

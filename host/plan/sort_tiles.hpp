@@ -54,6 +54,9 @@ std::optional<TileSizes> sort_tile_ahead(const Device& device, const SortProblem
 std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& problem,
                                       const PlanOverrides& fixed, bool four_bits = false);
 
+/// Makes tiles smaller where they are fewer than the device keeps busy.
+void spread_tiles(const Device& device, std::size_t size, TileSizes& sizes);
+
 void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& launch);
 
 }  // namespace smem::plan

@@ -28,7 +28,7 @@ class ScratchPool {
   /// A buffer of kZeroedBytes that are all zero, for counters. The command that uses it must leave it so.
   cl::Buffer take_zeroed();
   void give_back_zeroed(cl::Buffer buffer, cl::Event used_until);
-  static constexpr std::size_t kZeroedBytes = 4096;
+  static constexpr std::size_t kZeroedBytes = 16384;
 
   /// Statuses that were zero at first, and have been written by launches with lower epochs.
   struct Statuses {

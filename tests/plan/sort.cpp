@@ -30,7 +30,13 @@ TEST_CASE("sort: the plan is the whole call") {
   SortProblem problem = sort_of(Scalar::uint32, std::size_t{1} << 27);
   smem::Plan plan = smem::plan_sort(hopper, problem);
   CHECK(plan.variant == "onesweep");
-  CHECK(plan.before.size() == 2);
+  // One launch counts and schedules, where groups can publish to each other.
+  CHECK(plan.before.size() == 1);
+  CHECK(plan.counters);
+  CHECK(plan.scratch.back().zeroed_bytes == 0);
+  const smem::Plan apart = smem::plan_sort(test::target("gfx90a"), problem, {.variant = "onesweep"});
+  CHECK(apart.before.size() == 2);
+  CHECK(apart.scratch.back().zeroed_bytes == apart.scratch.back().bytes);
   CHECK(plan.repeats == 4);
   CHECK(test::contains(plan.reason, "4 passes of 8 bits"));
   CHECK(test::contains(plan.reason, "decoupled look-back"));
@@ -78,9 +84,22 @@ TEST_CASE("sort: the plan is the whole call") {
   plan = smem::plan_sort(device, sort_of(Scalar::float64, std::size_t{1} << 20));
   CHECK(plan.variant == "three_launches");
   CHECK(plan.rounds == 8);
-  CHECK(plan.alternatives.size() == 4);
+  CHECK(plan.alternatives.size() == 5);
   for (const smem::Alternative& other : plan.alternatives)
     CHECK_FALSE(other.why_not.empty());
+  // Few keys: smaller tiles, so that more of the device is busy; or the caller's.
+  const SortProblem few = sort_of(Scalar::uint32, std::size_t{1} << 16);
+  CHECK(smem::plan_sort(hopper, few).number("parts") > 16);
+  CHECK(smem::plan_sort(hopper, few, {.variant = "onesweep", .tile_cols = 384 * 7}).tile_cols == 384 * 7);
+  CHECK(test::contains(test::failure_of([&] {
+                         smem::plan_sort(hopper, few, {.variant = "onesweep", .tile_cols = 384 * 7 + 1});
+                       }).got,
+                       "a multiple of the group's work-items"));
+  // A pass for the tiles, and one for each bit of their number.
+  const smem::Plan merge = smem::plan_sort(hopper, few, {.variant = "merge"});
+  CHECK(merge.tile_cols == 256 * 17);
+  CHECK(merge.number("passes") == 5);
+  CHECK(merge.after.size() == 4);
   // Twice the passes, and counts of 16 digits instead of 256 of each tile.
   const smem::Plan four =
       smem::plan_sort(hopper, sort_of(Scalar::uint32, std::size_t{1} << 20), {.variant = "four_bits"});

@@ -1,0 +1,37 @@
+/// The tile of a merge in local memory: what fits a device.
+#pragma once
+
+#include "plan/merge_policy.hpp"
+#include "plan/sizes.hpp"
+
+#include <smem/device.hpp>
+#include <smem/options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+namespace smem::plan {
+
+struct MergeTile {
+  std::size_t group = 0, items = 0;
+  std::size_t size() const { return group * items; }
+};
+
+/// The policy's sizes, or smaller ones that fit: for elements of `bytes` bytes, with `beside` bytes more for
+/// each in local memory, and `words` for the kernel's own. Nothing where none do, or the caller's group does
+/// not. An odd number of items: work-items' parts begin in different banks.
+inline std::optional<MergeTile> merge_tile(const Device& device, const PlanOverrides& fixed,
+                                           std::size_t bytes, std::size_t beside, std::size_t words) {
+  const MergePolicy& policy = merge_policy(device);
+  std::size_t items = at_least_1(bytes > 4 ? policy.items * 4 / bytes : policy.items);
+  if (items % 2 == 0) --items;
+  for (;; items /= 2) {
+    const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group,
+                                        items * (bytes + beside), words);
+    if (group != 0 && (fixed.work_items == 0 || group == fixed.work_items)) return MergeTile{group, items};
+    if (items == 1) return std::nullopt;
+  }
+}
+
+}  // namespace smem::plan
