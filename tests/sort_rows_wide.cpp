@@ -313,3 +313,25 @@ TEST_CASE("large: top_k_rows of more than 2^32 elements") {
                  .variants = {"delegates", "radix_select", "cpu"},
                  .least = 2});
 }
+
+// A thread has more than one row, so that launches of few groups have any number of rows.
+TEST_CASE("large: where rows of several matrices begin, beyond 2^32 of them") {
+  const smem::Context context;
+  const std::vector<cl_ulong> rows{5, 3000000000, 4294967295, 4294967296, 4294967303, 9000000005};
+  constexpr cl_ulong kRows = 3000000000, kOffset = 7, kPitch = 11, kStride = 40000000000;
+  std::vector<cl_ulong> expected;
+  for (const cl_ulong row : rows)
+    expected.push_back(kOffset + row / kRows * kStride + row % kRows * kPitch);
+  for (const char* file : {"sort_rows/cpu.cl", "top_k/cpu.cl"}) {
+    CAPTURE(std::string(file));
+    const smem::Kernel kernel = context.build({.source = std::string("#include \"") + file + "\"\n" + R"(
+kernel void starts(global ulong* of, ulong rows, ulong offset, ulong pitch, ulong stride) {
+  of[get_global_id(0)] = row_start(of[get_global_id(0)], rows, offset, pitch, stride);
+}
+)",
+                                               .entry_point = "starts"});
+    const smem::Array<cl_ulong> of(context, rows);
+    kernel({{rows.size(), 1, 1}, {1, 1, 1}}, of, kRows, kOffset, kPitch, kStride);
+    CHECK(of.to_host() == expected);
+  }
+}
