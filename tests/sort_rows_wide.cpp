@@ -161,7 +161,7 @@ constexpr const char* kOffsets = "c[i] = (C)begin_at(i);";
 void sorts_segments(const WideSegments& s, bool most) {
   CAPTURE(most);
   const smem::Context context;
-  const auto room = test::wide_buffers(context, {s.size(), s.size(), 8 * s.offsets()}, s.size() / 2);
+  const auto room = test::wide_buffers(context, {s.size(), s.size(), 8 * s.offsets()}, s.size());
   if (!room) return;
   const cl::Buffer &keys = room->at(0), &out = room->at(1), &offsets = room->at(2);
   test::Loop loop = s.loop("ulong", most);
