@@ -1,6 +1,6 @@
 // Sorts whose counts have 64 bits: from 2^30 keys on. Keys are made and checked by the device.
 #include "support/environment.hpp"
-#include "support/large_buffer.hpp"
+#include "support/wide.hpp"
 
 #include <smem/smem.hpp>
 
@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,25 +111,13 @@ class Checker {
   smem::Kernel fill_, check_;
 };
 
-/// Buffers of so many bytes each, or nothing: a CPU would take minutes.
-std::optional<std::vector<cl::Buffer>> rooms(const smem::Context& context,
-                                             const std::vector<std::size_t>& bytes, std::size_t in_all) {
-  if (context.device().type != smem::DeviceType::gpu) return std::nullopt;
-  std::vector<cl::Buffer> buffers;
-  for (const std::size_t each : bytes) {
-    std::optional<cl::Buffer> buffer = test::large_buffer(context, each, in_all);
-    if (!buffer) return std::nullopt;
-    buffers.push_back(std::move(*buffer));
-  }
-  return buffers;
-}
-
-constexpr std::size_t kMany = (std::size_t{1} << 30) + (std::size_t{1} << 28) + 4099;
+/// More than 2^30.
+std::size_t many() { return test::wide_size(30, 0) + test::wide_size(28, 4099); }
 
 void sorts_pairs(const Shape& shape, std::string_view variant) {
   const smem::Context context;
   const std::size_t bytes = 4 * shape.size;
-  const auto room = rooms(context, {bytes, bytes, bytes, bytes}, 6 * bytes + bytes / 4);
+  const auto room = test::wide_buffers(context, {bytes, bytes, bytes, bytes}, 2 * bytes);
   if (!room) return;
   const cl::Buffer &keys = room->at(0), &values = room->at(1), &out = room->at(2), &out_values = room->at(3);
   const Checker checker(context, shape, true, true);
@@ -149,8 +136,8 @@ void sorts_pairs(const Shape& shape, std::string_view variant) {
 
 TEST_CASE("large: pairs of more than 2^30 keys, whose counts have 64 bits") {
   for (const Shape& shape :
-       {Shape{"uint", "uint", kMany, 0xffffffffU}, Shape{"uint", "uint", kMany, 0x80ff0003U},
-        Shape{"uint", "uint", kMany, 0xffffffffU, true}}) {
+       {Shape{"uint", "uint", many(), 0xffffffffU}, Shape{"uint", "uint", many(), 0x80ff0003U},
+        Shape{"uint", "uint", many(), 0xffffffffU, true}}) {
     for (const char* variant : {"onesweep", "three_launches"}) {
       CAPTURE(shape.mask);
       CAPTURE(shape.most);
@@ -162,12 +149,12 @@ TEST_CASE("large: pairs of more than 2^30 keys, whose counts have 64 bits") {
 
 TEST_CASE("large: more than 2^30 pairs where no tile publishes in time") {
   const test::Variable clamp("SMEM_CLAMP", "poll_limit=0");
-  sorts_pairs({"uint", "uint", kMany, 0xffffffffU}, "onesweep");
-  sorts_pairs({"uint", "uint", kMany, 0xffffffffU, true}, "onesweep");
+  sorts_pairs({"uint", "uint", many(), 0xffffffffU}, "onesweep");
+  sorts_pairs({"uint", "uint", many(), 0xffffffffU, true}, "onesweep");
 }
 
 TEST_CASE("large: more than 2^32 keys in two passes") {
-  const std::size_t size = (std::size_t{1} << 32) + (std::size_t{1} << 29) + 4099;
+  const std::size_t size = test::wide_size(32, 0) + test::wide_size(29, 4099);
   for (const Shape& shape : {Shape{"ushort", "uint", size, 0xffff}, Shape{"ushort", "uint", size, 0},
                              Shape{"ushort", "uint", size, 0xffff, true}}) {
     for (const char* variant : {"onesweep", "three_launches"}) {
@@ -175,7 +162,7 @@ TEST_CASE("large: more than 2^32 keys in two passes") {
       CAPTURE(shape.most);
       CAPTURE(variant);
       const smem::Context context;
-      const auto room = rooms(context, {2 * size, 2 * size}, 7 * size);
+      const auto room = test::wide_buffers(context, {2 * size, 2 * size}, 3 * size);
       if (!room) return;
       const Checker checker(context, shape, true, false);
       checker.fill(room->at(0), room->at(0));
@@ -189,9 +176,9 @@ TEST_CASE("large: more than 2^32 keys in two passes") {
 }
 
 TEST_CASE("large: places of 64 bits of more than 2^31 keys") {
-  const std::size_t size = (std::size_t{1} << 31) + 4099;
+  const std::size_t size = test::wide_size(31, 4099);
   const smem::Context context;
-  const auto room = rooms(context, {size, 8 * size}, 10 * size);
+  const auto room = test::wide_buffers(context, {size, 8 * size}, size);
   if (!room) return;
   const Shape shape{"uchar", "ulong", size, 0xc3};
   const Checker keys(context, shape, true, false), places(context, shape, false, true);

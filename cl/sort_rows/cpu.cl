@@ -4,6 +4,7 @@
 // Launch: one dimension, local size 1, any number of groups.
 //   spare, spare_values: `size` keys and values of each group; of places a second time as many keys after those of all groups.
 //   Of segments as many as the vectors have; of places `out` is temporary memory
+#define MANY_ROWS 1  // a thread has more than one
 #include "sort/keys.clh"
 #include "sort_rows/rows.clh"
 

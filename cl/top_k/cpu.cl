@@ -7,6 +7,7 @@
 // Launch: one dimension, local size 1. PHASE 0: `parts` groups for each row, of `piece` spans each. PHASE 1: any number of groups.
 //   images: at `from` the delegates of rows, or of groups (OWN_DELEGATES); at `to` 2 * k or k << SPAN_BITS images of a group,
 //   whatever is more. lists: 3 * k places of a group
+#define MANY_ROWS 1  // a thread has more than one
 #include "top_k/rows.clh"
 
 #ifndef PHASE
