@@ -40,7 +40,7 @@ struct SortPolicy {
   /// Of pairs whose values are copied ahead: in local memory they lie beside the keys. None: without.
   std::array<SortTile, 4> ahead{{{0, 0}, {0, 0}, {0, 0}, {0, 0}}};
   /// Tiles of few keys get fewer items, down to these, until there are so many tiles for each unit.
-  std::size_t least_items = 4, tiles_a_unit = 1;
+  std::size_t least_items = 8, tiles_a_unit = 1;
   std::size_t look_back = 4;          ///< statuses that are polled at once
   std::size_t match = 0;              ///< how NVIDIA's lanes find their peers (cl/nvidia/match_lanes.clh)
   std::size_t histogram_group = 256;  ///< work-items that count the digits of all passes
@@ -66,6 +66,9 @@ struct SortPolicy {
 // 17: 6.27, 5.14, 4.96; ahead 5.74 (5.20); of 8 bytes 8.09, 5.99 (6.34). Tiles below the best, because
 // registers of other types of keys are near the limit. As many tables of digits as banks, so that no two
 // lanes of a warp meet; 128 KiB for four digits. A network's 8192 keys and places take 48 KiB.
+// least_items, H100, calls in a queue, 384 work-items of 5, 7, 10, 14, 21: 2^16 uint32 0.047, 0.045, 0.042,
+// 0.053, 0.051; 2^18 0.049, 0.050, 0.051, 0.052, 0.056; 2^20 0.080, 0.072, 0.069, 0.068 and 0.068 (CUB 0.053,
+// 0.062, 0.082). histogram_keys, 2^20: 64, 16 of 1024 work-items 0.077, 0.072.
 //
 // intel: its compiler runs 32 work-items in the registers of one thread.
 //
@@ -81,6 +84,7 @@ inline constexpr SortPolicy kSortPolicies[] = {
      .doubles = {384, 20},
      .pairs = {{{384, 16}, {256, 16}, {384, 19}, {384, 15}}},
      .ahead = {{{0, 0}, {0, 0}, {384, 23}, {384, 18}}},
+     .least_items = 10,
      .look_back = 4,
      .histogram_group = 1024,
      .histogram_parts = 32,

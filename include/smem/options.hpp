@@ -25,6 +25,7 @@ struct CallOptions {
   /// Temporary memory of the caller, used instead of the context's. Only sort(), sort_pairs() and argsort()
   /// accept it. It has at least Plan::scratch_buffer_bytes() bytes, of any type, starts at a multiple of
   /// Plan::kScratchAlignment bytes in its buffer, and overlaps no other view. Its contents are overwritten.
+  /// Counters of 16 KiB remain the context's.
   std::optional<Vector> scratch = {};
   /// Whether the call returns an event. Without one a short call takes 2 us less on NVIDIA. The returned
   /// handle is then empty if the context's queue is in order; calls on other queues always return an event.
