@@ -54,6 +54,7 @@ TEST_CASE("conv2d: depthwise cells: packs of every width and type") {
       c.gaps_in_rows = turn % 6 == 1;
       c.gap = 16;
       c.how.activation = turn % 4 == 3 ? Activation::relu : Activation::none;
+      c.tile_cols = channels == 20 ? 4 : channels == 6 ? 2 : 0;
       c.to_sums = (type == half || type == bfloat16) && channels == 20;
       sweep.run(c);
       ++asked, ++turn;
@@ -108,7 +109,7 @@ TEST_CASE("conv2d: depthwise cells: tiles by hand") {
   test::Conv2dSweep sweep(context);
   std::size_t asked = 0;
   for (const std::size_t rows : {1, 4, 6, 100}) {
-    for (const std::size_t cols : {1, 2, 3, 8}) {
+    for (const std::size_t cols : {1, 3, 4, 8}) {
       Conv2dCase c = layer(Scalar::half, 2, 8, 13, 11, 3, 3, Conv2d::square(1, 1));
       c.tile_rows = rows, c.tile_cols = cols;
       sweep.run(c);

@@ -56,15 +56,15 @@ std::size_t group_packs_of(std::size_t packs, std::size_t most) {
   return 1;
 }
 
-/// The most results of a row that stay in registers with what they need, of the most channels; none: without
-/// a pack.
-CellTile results_of(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
+/// The most results of a row that stay in registers with what they need, of at most so many columns and of
+/// the most channels; none: without a pack.
+CellTile results_of(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed,
+                    std::size_t most_x) {
   const DepthwisePolicy& policy = policy_of(device).depthwise;
   CellTile best{.pack = 0};
   for (std::size_t pack = std::min(kMostPack, kVectorBytes / size_of(p.type)); pack > 0; pack /= 2) {
     if (!is_aligned(p, pack)) continue;
-    for (std::size_t each_x = fixed.tile_cols != 0 ? fixed.tile_cols : policy.cells_x; each_x > 0;
-         each_x /= 2) {
+    for (std::size_t each_x = fixed.tile_cols != 0 ? fixed.tile_cols : most_x; each_x > 0; each_x /= 2) {
       const bool fits =
           pack * each_x <= policy.cells_results && registers_of(p, pack, each_x) <= policy.cells_registers;
       if (fixed.tile_cols == 0 ? fits && fills(columns_of(p), each_x) : fits || pack == 1) {
@@ -77,9 +77,10 @@ CellTile results_of(const Device& device, const Conv2dProblem& p, const PlanOver
 }
 
 /// With its work-group, which has room for the weights of its channels; none: without a pack.
-CellTile tile_of(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
+CellTile tile_of(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed,
+                 std::size_t most_x) {
   const DepthwisePolicy& policy = policy_of(device).depthwise;
-  CellTile tile = results_of(device, p, fixed);
+  CellTile tile = results_of(device, p, fixed, most_x);
   const std::size_t number = size_of(sums_of(p.type)), room = local_room(device);
   const auto local = [&](std::size_t packs) {
     return size_product(p.taps() + 1, packs + 1, tile.pack * number);
@@ -98,21 +99,59 @@ CellTile tile_of(const Device& device, const Conv2dProblem& p, const PlanOverrid
   return tile;
 }
 
-/// Rows of a strip: as many strips as give each compute unit its work-items, but few whose halo is a large
-/// share of their steps.
-std::size_t strip_of(const Device& device, const Conv2dProblem& p, const CellTile& tile,
-                     const PlanOverrides& fixed) {
-  const std::size_t rows = rows_of(p);
-  if (fixed.tile_rows != 0) return std::min(fixed.tile_rows, rows);
+/// Work-groups that a compute unit has at once, as their registers allow.
+std::size_t resident_groups(const Device& device, const Conv2dProblem& p, const CellTile& tile) {
   const DepthwisePolicy& policy = policy_of(device).depthwise;
-  const double of_a_row = real(at_least_1(p.images), p.groups / tile.pack) *
-                          real(divide_up(columns_of(p), tile.each_x), p.dilation.x, p.dilation.y);
-  const double wanted = real(at_least_1(device.compute_units), policy.cells_items) / of_a_row;
-  const std::size_t halo = divide_up(p.window.height, p.stride.y) - 1;
-  const std::size_t most = divide_up(rows, std::max(policy.cells_least_rows, 2 * halo));
-  const std::size_t strips =
-      wanted < real(most) ? at_least_1(static_cast<std::size_t>(wanted + 0.5)) : at_least_1(most);
-  return divide_up(rows, strips);
+  const std::size_t all = device.unit.registers > 0 ? device.unit.registers : policy.cells_unit_registers;
+  const std::size_t own = registers_of(p, tile.pack, tile.each_x) + policy.cells_other_registers;
+  return at_least_1(all / (own * tile.group_packs * tile.group_blocks));
+}
+
+/// Steps of a strip beside its rows.
+std::size_t halo_of(const Conv2dProblem& p) { return divide_up(p.window.height, p.stride.y) - 1; }
+
+/// Work-groups of strips of so many rows.
+std::size_t groups_of(const Conv2dProblem& p, const CellTile& tile, std::size_t strip) {
+  const std::size_t classes = size_product(p.dilation.x, p.dilation.y);
+  const std::size_t blocks = size_product(at_least_1(p.images), divide_up(columns_of(p), tile.each_x),
+                                          divide_up(rows_of(p), strip), classes);
+  return size_product(divide_up(blocks, tile.group_blocks),
+                      divide_up(p.groups / tile.pack, tile.group_packs));
+}
+
+/// Rows of a strip: those with which all work-groups are done after the fewest steps, where a device runs as
+/// many groups at once as its registers allow. Short strips have more steps for their halo, long ones leave
+/// compute units idle in the last round.
+std::size_t strip_of(const Device& device, const Conv2dProblem& p, const CellTile& tile) {
+  const std::size_t rows = rows_of(p);
+  const std::size_t at_once = at_least_1(device.compute_units) * resident_groups(device, p, tile);
+  std::size_t best = rows;
+  double least = 0;
+  for (std::size_t strips = 1; strips <= rows; strips += 1 + strips / 32) {
+    const std::size_t strip = divide_up(rows, strips);
+    const double steps = real(divide_up(groups_of(p, tile, strip), at_once), strip + halo_of(p));
+    if (strips > 1 && steps >= least) continue;
+    best = strip;
+    least = steps;
+  }
+  return best;
+}
+
+/// With rows. Where strips that have a quarter of their steps for the halo are too few for the device,
+/// work-items have fewer columns.
+CellTile with_rows(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
+  const std::size_t strips = at_least_1(rows_of(p) / at_least_1(3 * halo_of(p)));
+  const std::size_t least_rows = divide_up(rows_of(p), strips);
+  CellTile tile = tile_of(device, p, fixed, policy_of(device).depthwise.cells_x);
+  const auto are_few = [&] {
+    const std::size_t at_once = at_least_1(device.compute_units) * resident_groups(device, p, tile);
+    return groups_of(p, tile, least_rows) * 4 < at_once * 3;
+  };
+  while (fixed.tile_cols == 0 && tile.pack > 0 && tile.each_x > 1 && are_few())
+    tile = tile_of(device, p, fixed, tile.each_x / 2);
+  if (tile.pack == 0) return tile;
+  tile.rows = fixed.tile_rows != 0 ? std::min(fixed.tile_rows, rows_of(p)) : strip_of(device, p, tile);
+  return tile;
 }
 
 /// Why registers cannot have the windows; empty: they can.
@@ -138,9 +177,8 @@ plan::Attempt plan::conv2d::depthwise_cells(const Device& device, const Conv2dPr
     refuse(device, kOperation, "tile_cols", formatted("at most {} columns", kMostFixedColumns),
            formatted("{}", fixed.tile_cols));
   }
-  CellTile tile = tile_of(device, p, fixed);
+  const CellTile tile = with_rows(device, p, fixed);
   if (tile.pack == 0) return "its weights and sums fit neither registers nor local memory";
-  tile.rows = strip_of(device, p, tile, fixed);
   const std::size_t across = size_product(divide_up(columns_of(p), tile.each_x), p.dilation.x);
   const std::size_t down = size_product(divide_up(rows_of(p), tile.rows), p.dilation.y);
   const std::size_t blocks = size_product(p.images, across, down);

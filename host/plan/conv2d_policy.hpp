@@ -78,12 +78,12 @@ struct DepthwisePolicy {
   /// Of interleaved channels without copies to planes: weights of a window and its stride, at most.
   std::size_t cells_taps = 49, cells_stride = 4;
   /// Columns of results of a work-item, and these times its channels, at most; registers for its weights,
-  /// sums and cells, beside which compilers take some 50.
-  std::size_t cells_x = 4, cells_results = 16, cells_registers = 110;
-  /// Work-items of a group, and packs of channels of it at most; work-items for each compute unit, which
-  /// decide how many strips of rows there are; rows of a strip, about the least.
-  std::size_t cells_group = 128, cells_packs = 32, cells_items = 1024, cells_least_rows = 4;
-  Evidence cells_evidence = {.what = "no measurement: strips by compute units, channels by registers"};
+  /// sums and cells, and for all else, as ptxas counts them for sm_90.
+  std::size_t cells_x = 4, cells_results = 16, cells_registers = 110, cells_other_registers = 45;
+  /// Work-items of a group, and packs of channels of it at most; registers of a compute unit of which that is
+  /// not known.
+  std::size_t cells_group = 128, cells_packs = 32, cells_unit_registers = 65536;
+  Evidence cells_evidence = {.what = "no measurement: channels and strips by the registers of compute units"};
 };
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
