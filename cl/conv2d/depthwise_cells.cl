@@ -1,25 +1,24 @@
-// Convolution of interleaved channels, each by a filter of its own (depthwise): as many groups as channels and filters. Each element is
-// read from global memory about once, and again from the cache by the neighbours of the work-item.
+// Convolution of interleaved channels, each by a filter of its own (depthwise): as many groups as channels and filters. Elements are read
+// from global memory about once, and again from the cache by neighbouring columns and strips.
 //
-// A work-item has PACK channels of EACH_X columns of EACH_Y rows of results in registers, and their weights. It loads rows of cells one
-// after the other, as far as its windows reach, and adds each to all results that see it. Neighbouring work-items have neighbouring
-// channels, then the next columns.
+// A work-item has PACK channels of EACH_X columns of a strip of rows, and their weights in registers. It slides down the strip: each step
+// loads the next STRIDE_Y rows of cells, adds those of the step before to the sums of all results that see them, and stores the results
+// that are complete. Neighbouring work-items have neighbouring channels, so loads are coalesced, then the next columns.
 //
-// Launch: three dimensions of work-items: blocks of results of an image, channels innermost; 1; images, with a grid-stride loop. No local
-// memory.
+// With a dilation, columns and rows of results are that far apart, so that their windows share cells.
+//
+// Launch: work-items of dimension 0 are packs of channels, of dimension 1 blocks: columns, then strips, then images, with a grid-stride
+// loop. tile_h: rows of a strip. Local memory: the weights and biases of the group's channels, (TAPS + 1) * (GROUP_0 + 1) packs.
 #ifndef PACK
-#define PACK 4  // channels of a work-item: 4 where all cells begin at multiples of 4 elements and have such numbers of channels, else 1
+#define PACK 8  // channels of a work-item: 1, 2, 4, 8; all cells begin at multiples of so many elements, and have such numbers of channels
 #endif
 #include "conv2d/arguments.clh"
 
 #ifndef GROUP_0
-#define GROUP_0 256  // work-group, by dimension
+#define GROUP_0 32  // work-group, by dimension
 #endif
 #ifndef GROUP_1
-#define GROUP_1 1
-#endif
-#ifndef GROUP_2
-#define GROUP_2 1
+#define GROUP_1 4
 #endif
 #ifndef WINDOW_W
 #define WINDOW_W 3
@@ -36,100 +35,201 @@
 #ifndef EACH_X
 #define EACH_X 2  // columns of a work-item's results
 #endif
-#ifndef EACH_Y
-#define EACH_Y 4  // rows
-#endif
-#define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)   // cells of a row that a work-item needs
-#define LINES ((EACH_Y - 1) * STRIDE_Y + WINDOW_H)  // rows
+#define TAPS (WINDOW_W * WINDOW_H)
+#define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)      // cells of a row that a work-item needs
+#define AGES ((WINDOW_H + STRIDE_Y - 1) / STRIDE_Y)    // rows of results that see the same rows of cells: steps until one is complete
+#define CHANNELS (GROUP_0 * PACK)                      // of a work-group
+#define FILTERS_PITCH (CHANNELS + PACK)                // from one weight of a filter to the next: fewer bank conflicts of writes
 
+#if ELEMENT_HALF
+#define BITS ushort
+#else
+#define BITS ELEMENT
+#endif
 #if PACK == 1
 typedef VALUE vector;
+typedef BITS cell;
 #else
-typedef JOIN(VALUE, 4) vector;
+typedef JOIN(VALUE, PACK) vector;
+typedef JOIN(BITS, PACK) cell;
 #endif
 
-static inline vector load_cell(global const ELEMENT* p) {
-#if PACK == 1
-  return load_value(p, 0);
-#elif WHOLE_SUMS
-  return convert_int4(*(global const char4*)p);
+#if ELEMENT_HALF && PACK > 1 && defined(__NV_CL_C_VERSION)
+#include "nvidia/half.clh"
+#endif
+
+static inline vector widened(cell c) {
+#if ELEMENT_HALF && PACK == 1
+  return vload_half(0, (const half*)&c);
+#elif ELEMENT_HALF && defined(__NV_CL_C_VERSION)
+#if PACK == 2
+  const uint w = as_uint(c);
+  return (float2)(half_of(w, 0), half_of(w, 1));
+#elif PACK == 4
+  const uint2 w = as_uint2(c);
+  return (float4)(half_of(w.s0, 0), half_of(w.s0, 1), half_of(w.s1, 0), half_of(w.s1, 1));
 #else
-  return load_pack(p, 0);
+  const uint4 w = as_uint4(c);
+  return (float8)(half_of(w.s0, 0), half_of(w.s0, 1), half_of(w.s1, 0), half_of(w.s1, 1), half_of(w.s2, 0), half_of(w.s2, 1),
+                  half_of(w.s3, 0), half_of(w.s3, 1));
+#endif
+#elif ELEMENT_HALF
+  return JOIN(vload_half, PACK)(0, (const half*)&c);
+#elif ELEMENT_BFLOAT16 && PACK == 1
+  return as_float((uint)c << 16);
+#elif ELEMENT_BFLOAT16
+  return JOIN(as_float, PACK)(JOIN(convert_uint, PACK)(c) << 16);
+#elif PACK == 1
+  return (VALUE)c;
+#else
+  return JOIN(JOIN(convert_, VALUE), PACK)(c);
 #endif
 }
 
+static inline void store_two(JOIN(VALUE, 2) v, global RESULT* p) {
+#if RESULT_HALF
+  store_halves2(v, p);
+#elif RESULT_BFLOAT16
+  *(global ushort2*)p = (ushort2)(bfloat16_bits(v.s0), bfloat16_bits(v.s1));
+#else
+  *(global JOIN(VALUE, 2)*)p = v;
+#endif
+}
+
+// Stores results, aligned to their bytes, or to 16.
 static inline void store_cell(vector v, global RESULT* p) {
 #if PACK == 1
   store_result(p, 0, activate(v));
-#else
+#elif PACK == 2
+  store_two((vector)(activate(v.s0), activate(v.s1)), p);
+#elif PACK == 4
   store_four((vector)(activate(v.s0), activate(v.s1), activate(v.s2), activate(v.s3)), p);
+#else
+  v = (vector)(activate(v.s0), activate(v.s1), activate(v.s2), activate(v.s3), activate(v.s4), activate(v.s5), activate(v.s6),
+               activate(v.s7));
+#if RESULT_HALF
+  store_halves8(v, p);
+#elif RESULT_BFLOAT16
+  *(global ushort8*)p = (ushort8)(bfloat16_bits(v.s0), bfloat16_bits(v.s1), bfloat16_bits(v.s2), bfloat16_bits(v.s3),
+                                  bfloat16_bits(v.s4), bfloat16_bits(v.s5), bfloat16_bits(v.s6), bfloat16_bits(v.s7));
+#else
+  store_four(v.lo, p);
+  store_four(v.hi, p + 4);
+#endif
 #endif
 }
 
-// Number i of each channel's filter, or of its bias.
-static inline vector load_filters(global const ELEMENT* filter, ulong apart, uint i) {
-#if PACK == 1
-  return load_value(filter, i);
-#else
-  return (vector)(load_value(filter, i), load_value(filter, apart + i), load_value(filter, 2 * apart + i),
-                  load_value(filter, 3 * apart + i));
-#endif
-}
-static inline vector load_biases(global const RESULT* bias, ulong i) {
-#if PACK == 1
-  return load_bias(bias, i);
-#else
-  return (vector)(load_bias(bias, i), load_bias(bias, i + 1), load_bias(bias, i + 2), load_bias(bias, i + 3));
-#endif
-}
+// What a work-item reads of an image.
+typedef struct {
+  global const ELEMENT* in;  // its channels of the image
+  ulong pitch, apart;        // from one row to the next, and from one column: a dilation apart
+  int left;                  // its first column, perhaps outside
+  uint dilation_x, dilation_y, in_w, in_h;
+} cell_grid;
 
-kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
-void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
-  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // known to the compiler
-  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane;
-  (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
-  const uint across = (out_w + EACH_X - 1) / EACH_X, down = (out_h + EACH_Y - 1) / EACH_Y, packs = groups / PACK;
-  const uint number = get_global_id(0), block = number / packs, k = (number - block * packs) * PACK;
-  if (block >= across * down) return;  // no barrier follows
-  const uint x = block % across * EACH_X, y = block / across * EACH_Y;
-  const int left = (int)(x * STRIDE_X) - (int)pad_left, top = (int)(y * STRIDE_Y) - (int)pad_top;
-  global const ELEMENT* filter = weights + weight_offset + k * weight_stride;
-  vector w[WINDOW_H * WINDOW_W], first = 0;
+// Loads the rows of cells from `top` on, `place` elements from the image's first cell; zeros outside.
+INLINED void load_rows(cell rows[STRIDE_Y][LINE], const cell_grid* g, int top, long place, bool is_wanted) {
 #pragma unroll
-  for (uint i = 0; i < WINDOW_H * WINDOW_W; ++i) w[i] = load_filters(filter, weight_stride, i);
-  if (with_bias) first = load_biases(bias, bias_offset + k);
-  for (ulong n = get_global_id(2); n < images; n += get_global_size(2)) {
-    global const ELEMENT* from = in + in_offset + n * in_stride + k;
-    vector sums[EACH_Y][EACH_X];
+  for (uint q = 0; q < STRIDE_Y; ++q) {
+    const bool is_there = is_wanted && (uint)(top + (int)(q * g->dilation_y)) < g->in_h;  // negative numbers are very large
 #pragma unroll
-    for (uint i = 0; i < EACH_Y; ++i)
-#pragma unroll
-      for (uint j = 0; j < EACH_X; ++j) sums[i][j] = first;
-#pragma unroll
-    for (uint i = 0; i < LINES; ++i) {
-      vector line[LINE];
-      const bool is_there = (uint)(top + (int)i) < in_h;  // negative numbers are very large as unsigned ones
-      const long row = (long)(top + (int)i) * (long)in_pitch;
-#pragma unroll
-      for (uint j = 0; j < LINE; ++j) {
-        line[j] = 0;
-        if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_cell(from + (row + (long)(left + (int)j) * (long)groups));
-      }
-#pragma unroll
-      for (uint r = 0; r < EACH_Y; ++r) {
-        if (i < r * STRIDE_Y || i >= r * STRIDE_Y + WINDOW_H) continue;
-#pragma unroll
-        for (uint s = 0; s < WINDOW_W; ++s)
-#pragma unroll
-          for (uint j = 0; j < EACH_X; ++j)
-            sums[r][j] = MULTIPLY_ADD(w[(i - r * STRIDE_Y) * WINDOW_W + s], line[j * STRIDE_X + s], sums[r][j]);
-      }
+    for (uint j = 0; j < LINE; ++j) {
+      rows[q][j] = 0;
+      if (is_there && (uint)(g->left + (int)(j * g->dilation_x)) < g->in_w)
+        rows[q][j] = *(global const cell*)(g->in + (place + (long)(q * g->pitch + j * g->apart)));
     }
-    global RESULT* to = out + out_offset + n * out_stride + k;
+  }
+}
+
+// Adds the products of rows and weights. Results of age a saw the first of STRIDE_Y rows a steps ago.
+INLINED void add_rows(vector sums[AGES][EACH_X], const cell rows[STRIDE_Y][LINE], const vector weights[TAPS]) {
 #pragma unroll
-    for (uint r = 0; r < EACH_Y; ++r)
+  for (uint q = 0; q < STRIDE_Y; ++q)
 #pragma unroll
-      for (uint j = 0; j < EACH_X; ++j)
-        if (y + r < out_h && x + j < out_w) store_cell(sums[r][j], to + ((ulong)(y + r) * out_pitch + (ulong)(x + j) * groups));
+    for (uint j = 0; j < LINE; ++j) {
+      const vector x = widened(rows[q][j]);
+#pragma unroll
+      for (uint a = 0; a < AGES; ++a)
+#pragma unroll
+        for (uint e = 0; e < EACH_X; ++e) {
+          const uint r = a * STRIDE_Y + q, s = j - e * STRIDE_X;  // a column left of the window is very large
+          if (r < WINDOW_H && s < WINDOW_W) sums[a][e] = MULTIPLY_ADD(weights[r * WINDOW_W + s], x, sums[a][e]);
+        }
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, 1)))
+void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
+  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y;  // known to the compiler
+  (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)depth;
+  local vector filters[(TAPS + 1) * (GROUP_0 + 1)];  // by weight, then by channel; the last row is of biases
+  const uint first = get_group_id(0) * CHANNELS, item = get_local_id(1) * GROUP_0 + get_local_id(0);
+  for (uint i = item; i < CHANNELS * TAPS; i += GROUP_0 * GROUP_1) {
+    const uint c = i / TAPS, tap = i - c * TAPS;
+    VALUE weight = 0;
+    if (first + c < groups) weight = load_value(weights, weight_offset + (first + c) * weight_stride + tap);
+    ((local VALUE*)filters)[tap * FILTERS_PITCH + c] = weight;
+  }
+  for (uint c = item; c < CHANNELS; c += GROUP_0 * GROUP_1) {
+    VALUE number = 0;
+    if (with_bias && first + c < groups) number = load_bias(bias, bias_offset + first + c);
+    ((local VALUE*)filters)[TAPS * FILTERS_PITCH + c] = number;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint lane = get_local_id(0), k = first + lane * PACK;
+  if (k >= groups) return;  // no barrier follows
+  vector w[TAPS];
+#pragma unroll
+  for (uint i = 0; i < TAPS; ++i) w[i] = filters[i * (GROUP_0 + 1) + lane];
+  const vector start = filters[TAPS * (GROUP_0 + 1) + lane];
+
+  const uint across = ((out_w + dilation_x - 1) / dilation_x + EACH_X - 1) / EACH_X * dilation_x;
+  const uint down = ((out_h + dilation_y - 1) / dilation_y + tile_h - 1) / tile_h * dilation_y;
+  const uint blocks = (uint)images * across * down;
+  for (uint block = get_global_id(1); block < blocks; block += get_global_size(1)) {
+    const uint strip = block / across, column = block - strip * across, n = strip / down, row = strip - n * down;
+    const uint column_class = column % dilation_x, row_class = row % dilation_y;
+    const uint x = (column - column_class) * EACH_X + column_class, y = (row - row_class) * tile_h + row_class;
+    if (x >= out_w || y >= out_h) continue;
+    cell_grid g;
+    g.in = in + in_offset + n * in_stride + k;
+    g.pitch = in_pitch * dilation_y, g.apart = (ulong)groups * dilation_x;
+    g.left = (int)(x * STRIDE_X) - (int)pad_left;
+    g.dilation_x = dilation_x, g.dilation_y = dilation_y, g.in_w = in_w, g.in_h = in_h;
+    global RESULT* to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+    int top = (int)(y * STRIDE_Y) - (int)pad_top;
+    long place = (long)top * (long)in_pitch + (long)g.left * (long)groups;
+    cell rows[STRIDE_Y][LINE];
+    load_rows(rows, &g, top, place, true);
+    vector sums[AGES][EACH_X];
+#pragma unroll
+    for (uint a = 0; a < AGES; ++a)
+#pragma unroll
+      for (uint e = 0; e < EACH_X; ++e) sums[a][e] = start;
+    const uint steps = min(tile_h, (out_h - y + dilation_y - 1) / dilation_y) + (AGES - 1);
+#pragma unroll 1
+    for (uint step = 0; step < steps; ++step) {
+      cell next[STRIDE_Y][LINE];
+      top += (int)(STRIDE_Y * dilation_y);
+      place += (long)(STRIDE_Y * g.pitch);
+      load_rows(next, &g, top, place, step + 1 < steps);
+      add_rows(sums, rows, w);
+      if (step + 1 >= AGES) {
+#pragma unroll
+        for (uint e = 0; e < EACH_X; ++e)
+          if (x + e * dilation_x < out_w) store_cell(sums[AGES - 1][e], to + (ulong)e * dilation_x * groups);
+        to += out_pitch * dilation_y;
+      }
+#pragma unroll
+      for (uint e = 0; e < EACH_X; ++e) {
+#pragma unroll
+        for (uint a = AGES - 1; a > 0; --a) sums[a][e] = sums[a - 1][e];
+        sums[0][e] = start;
+      }
+#pragma unroll
+      for (uint q = 0; q < STRIDE_Y; ++q)
+#pragma unroll
+        for (uint j = 0; j < LINE; ++j) rows[q][j] = next[q][j];
+    }
   }
 }

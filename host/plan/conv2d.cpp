@@ -114,6 +114,7 @@ const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const
   if (plan.variant == "mma" || plan.variant == "wgmma") return conv2d::nvidia::policy_of(device).evidence;
   if (plan.variant == "matrix_units") return gemm::units::policy_of(device).evidence;
   if (conv2d::is_winograd(plan.variant)) return conv2d::winograd_policy_of(device).evidence;
+  if (plan.entry_point == "conv2d_depthwise_cells") return conv2d::policy_of(device).depthwise.cells_evidence;
   return conv2d::policy_of(device).evidence;
 }
 
@@ -126,7 +127,7 @@ constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
                                            .why_not = why_not,
                                            .evidence = evidence,
                                            .one_work_item = "",
-                                           .with_tile = "wgmma"};
+                                           .with_tile = {"wgmma", "depthwise"}};
 
 }  // namespace
 

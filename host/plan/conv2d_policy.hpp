@@ -74,10 +74,16 @@ struct CpuPolicy {
 struct DepthwisePolicy {
   std::size_t each_x = 4, each_y = 4;
   std::size_t each_y_of_wide = 2;  ///< of doubles, and with GELU
-  /// Of interleaved channels without copies to planes: weights of a window, at most; columns and rows of
-  /// results of a work-item, and its channels; cells that it loads at most for several rows.
-  std::size_t cells_taps = 9, cells_x = 2, cells_y = 4, channels = 4, most_cells = 25;
   std::size_t most_taps = 25, most_stride = 2;
+  /// Of interleaved channels without copies to planes: weights of a window and its stride, at most.
+  std::size_t cells_taps = 49, cells_stride = 4;
+  /// Columns of results of a work-item, and these times its channels, at most; registers for its weights,
+  /// sums and cells, and for all else, as ptxas counts them for sm_90.
+  std::size_t cells_x = 4, cells_results = 16, cells_registers = 110, cells_other_registers = 45;
+  /// Work-items of a group, and packs of channels of it at most; registers of a compute unit of which that is
+  /// not known.
+  std::size_t cells_group = 128, cells_packs = 32, cells_unit_registers = 65536;
+  Evidence cells_evidence = {.what = "no measurement: channels and strips by the registers of compute units"};
 };
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
@@ -124,10 +130,6 @@ struct Policy {
 // 0.54; 512 x 14^2, 3 x 3 0.58, 0.63; 32 x 448^2, 3 x 3 4.5, 12.6 (OpenCV's dnn 7.1). A call takes 0.25 of
 // these.
 //
-// depthwise.cells_taps: H100, 64 images, channels last, ms of half, bfloat16 and int8 by planes and by cells:
-// 32 x 112^2, 3 x 3 0.209, 0.215, 0.240 and 0.149, 0.119, 0.085; 256 x 14^2, 5 x 5 0.066, 0.069, 0.060 and
-// 0.107, 0.083, 0.067.
-//
 // direct.each_x_of_gelu: of 32 results with GELU ptxas spills some for sm_75. direct.results of Intel: its
 // compiler runs 32 work-items in the registers of one thread, and keeps more results in memory.
 inline constexpr Policy kPolicies[] = {
@@ -138,10 +140,7 @@ inline constexpr Policy kPolicies[] = {
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"}},
-    {.when = {.family = "nvidia"},
-     .evidence = kWithoutSpills,
-     .direct = {.each_x_of_gelu = 2},
-     .depthwise = {.most_cells = 16}},
+    {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
      .direct = {.each_k = 4, .each_x_of_wide = 1, .results = 8},

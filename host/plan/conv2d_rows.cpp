@@ -123,45 +123,4 @@ plan::Attempt plan::conv2d::depthwise(const Device& device, const Conv2dProblem&
   return plan;
 }
 
-plan::Attempt plan::conv2d::depthwise_cells(const Device& device, const Conv2dProblem& p) {
-  if (std::string reason = no_depthwise(device, p); !reason.empty()) return reason;
-  const DepthwisePolicy& policy = policy_of(device).depthwise;
-  const bool wide = p.type == Scalar::float64;
-  if (p.taps() > policy.cells_taps)
-    return formatted("windows of more than {} weights take longer than copies to planes", policy.cells_taps);
-  std::size_t pack = wide ? 1 : policy.channels;
-  if (p.groups % pack != 0 || p.in_alignment < pack * size_of(p.type) ||
-      p.out_alignment < pack * size_of(p.out))
-    pack = 1;
-  const std::size_t each_x = policy.cells_x;
-  const auto cells = [&](std::size_t rows) {
-    return ((rows - 1) * p.stride.y + p.window.height) * ((each_x - 1) * p.stride.x + p.window.width);
-  };
-  std::size_t each_y = wide || p.activation == Activation::gelu ? policy.each_y_of_wide : policy.cells_y;
-  each_y = std::min(each_y, std::bit_ceil(at_least_1(p.out_height)));
-  while (each_y > 1 && cells(each_y) > policy.most_cells)
-    each_y /= 2;
-  const std::size_t blocks =
-      size_product(divide_up(p.out_width, each_x), divide_up(p.out_height, each_y), p.groups / pack);
-  if (blocks > kMost32) return "results that 32 bits do not count";
-  Plan plan = base_plan(p, "depthwise", "conv2d/depthwise_cells.cl", "conv2d_depthwise_cells", pack);
-  predict(p, plan);
-  set_grid(plan, device, policy_of(device).group, {at_least_1(blocks), 1, at_least_1(p.images)});
-  define_group(plan);
-  define(plan, {{"WINDOW_W", p.window.width},
-                {"WINDOW_H", p.window.height},
-                {"STRIDE_X", p.stride.x},
-                {"STRIDE_Y", p.stride.y},
-                {"EACH_X", each_x},
-                {"EACH_Y", each_y}});
-  plan.tile_rows = each_y;
-  plan.tile_cols = each_x;
-  plan.vector_width = pack;
-  plan.items_per_work_item = each_x * each_y * pack;
-  plan.reason = formatted(
-      "a channel and a filter a group, side by side: {} channels of {} x {} results a work-item in registers",
-      pack, each_x, each_y);
-  return plan;
-}
-
 }  // namespace smem

@@ -382,7 +382,12 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "gemm") return by_gemm(device, p);
   if (is_winograd(variant)) return winograd(device, p, variant);
   if (variant == "depthwise" && p.in_interleaved && p.out_interleaved) {
-    if (Attempt cells = depthwise_cells(device, p); cells.plan) return cells;
+    if (Attempt cells = depthwise_cells(device, p, fixed); cells.plan) return cells;
+  }
+  if (variant == "depthwise" && fixed.tile_rows + fixed.tile_cols > 0) {
+    refuse(device, kOperation, fixed.tile_rows > 0 ? "tile_rows" : "tile_cols",
+           "none: \"depthwise\" has strips of interleaved channels that fit registers",
+           formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
   }
   const Conv2dProblem planes = as_planes(p);
   Attempt made = variant == "direct"      ? direct(device, planes)

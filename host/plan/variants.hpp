@@ -8,6 +8,8 @@
 #include <smem/device.hpp>
 #include <smem/plan.hpp>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -48,7 +50,8 @@ struct Operation {
   /// What chose the numbers of a plan; null: its variants say so themselves.
   const Evidence& (*evidence)(const Device& device, const Problem& problem, const Plan& plan);
   const char* one_work_item;  ///< why the variant for CPUs has groups of one; null: groups may be smaller
-  std::string_view with_tile = {};  ///< how variants begin whose tile may be fixed by hand; empty: none
+  /// How variants begin whose tile may be fixed by hand; empty: none.
+  std::array<std::string_view, 2> with_tile = {};
 };
 
 /// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed,
@@ -75,7 +78,7 @@ class Task {
   virtual std::string why_not(const Device& device, std::string_view variant, const Plan& chosen) const = 0;
   virtual const Evidence* evidence(const Device& device, const Plan& plan) const = 0;
   virtual const char* one_work_item() const = 0;
-  virtual std::string_view with_tile() const = 0;
+  virtual bool takes_tile(std::string_view variant) const = 0;
 };
 
 template <class Problem>
@@ -100,7 +103,11 @@ class TaskOf final : public Task {
     return does_.evidence != nullptr ? &does_.evidence(device, problem_, plan) : nullptr;
   }
   const char* one_work_item() const override { return does_.one_work_item; }
-  std::string_view with_tile() const override { return does_.with_tile; }
+  bool takes_tile(std::string_view variant) const override {
+    return std::ranges::any_of(does_.with_tile, [&](std::string_view begin) {
+      return !begin.empty() && variant.starts_with(begin);
+    });
+  }
 
  private:
   const Operation<Problem>& does_;

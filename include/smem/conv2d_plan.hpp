@@ -92,9 +92,10 @@ struct Conv2dProblem {
 /// 1 x 1 without stride and padding, on planes without gaps, there are no columns. Rounds are slices. Where a
 /// variant needs another layout than a grid has, launches before and after it ("pack") copy the grid to and
 /// from temporary memory.
-/// Overrides: `variant`; of "wgmma" `tile_rows` and `tile_cols`, results and filters. \throws Error when the
-/// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
-/// or another field was fixed; it names the field.
+/// Overrides: `variant`; `tile_rows` and `tile_cols`, of "wgmma" results and filters, of "depthwise" with
+/// interleaved channels rows of a strip and columns of a work-item. \throws Error when the problem or the
+/// device does not allow it, the variant is unknown or cannot run this problem on this device, or another
+/// field was fixed; it names the field.
 SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
 

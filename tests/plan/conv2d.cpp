@@ -42,13 +42,15 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
       winograd.winograd = smem::Winograd::f4x4;
       Conv2dProblem cells = winograd;
       cells.in_interleaved = cells.weights_interleaved = cells.out_interleaved = true;
+      Conv2dProblem depthwise = layer(4, 40, 28, 40, 5, 40);
+      depthwise.in_interleaved = depthwise.out_interleaved = true;
       Conv2dProblem of_bytes = layer(8, 48, 14, 36, 3), of_bfloat16 = cells;
       of_bytes.type = smem::Scalar::int8, of_bytes.out = smem::Scalar::int32;
       of_bfloat16.type = smem::Scalar::bfloat16, of_bfloat16.winograd = smem::Winograd::none;
       for (const Conv2dProblem& problem :
            {of_bytes, of_bfloat16, layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
             layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3), winograd,
-            cells}) {
+            cells, depthwise}) {
         for (const std::string_view variant :
              {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4",
               "mma", "wgmma", "matrix_units"}) {
@@ -116,6 +118,51 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(cpu, layer(1, 64, 56, 64, 3)).variant == "cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3, 32)).entry_point == "conv2d_depthwise_cpu");
   CHECK(smem::plan_conv2d(cpu, layer(1, 32, 112, 32, 3)).entry_point != "conv2d_depthwise_cpu");
+}
+
+TEST_CASE("plan of conv2d: strips of interleaved channels, a filter for each") {
+  const auto cells = [](Conv2dProblem p, smem::Scalar type = smem::Scalar::half) {
+    p.type = type, p.out = type == smem::Scalar::int8 ? smem::Scalar::int32 : type;
+    p.in_interleaved = p.out_interleaved = true;
+    return p;
+  };
+  const smem::Device h200 = target("sm_90");
+  const Conv2dProblem large = cells(layer(64, 32, 112, 32, 3, 32));
+  const smem::Plan plan = smem::plan_conv2d(h200, large);
+  CHECK(plan.entry_point == "conv2d_depthwise_cells");
+  CHECK(plan.before.empty());
+  CHECK(plan.evidence.starts_with("no measurement"));
+  CHECK(plan.number("tile_h") == plan.tile_rows);
+  // No column or row twice, and none left out.
+  CHECK(plan.global[0] * plan.vector_width == 32);
+  CHECK(plan.global[1] >= 64 * (112 / plan.tile_cols) * ((112 + plan.tile_rows - 1) / plan.tile_rows));
+  // A layer that fills the device has long strips; of one image they are shorter.
+  CHECK(plan.tile_rows >= 8);
+  const smem::Plan one = smem::plan_conv2d(h200, cells(layer(1, 32, 112, 32, 3, 32)));
+  CHECK(one.tile_rows < plan.tile_rows);
+  const smem::Plan many = smem::plan_conv2d(h200, cells(layer(4096, 32, 112, 32, 3, 32)));
+  CHECK(many.tile_rows > plan.tile_rows);
+  // Packs that cells allow; larger windows have fewer channels in registers, and the largest none.
+  CHECK(smem::plan_conv2d(h200, cells(layer(8, 30, 56, 30, 3, 30))).vector_width == 2);
+  CHECK(smem::plan_conv2d(h200, cells(layer(8, 31, 56, 31, 3, 31))).vector_width == 1);
+  Conv2dProblem loose = large;
+  loose.in_alignment = 4;
+  CHECK(smem::plan_conv2d(h200, loose).vector_width == 2);
+  CHECK(smem::plan_conv2d(h200, cells(layer(64, 256, 14, 256, 5, 256))).vector_width < plan.vector_width);
+  CHECK(smem::plan_conv2d(h200, cells(layer(64, 256, 14, 256, 7, 256))).entry_point == plan.entry_point);
+  CHECK(smem::plan_conv2d(h200, cells(layer(64, 256, 14, 256, 9, 256))).entry_point != plan.entry_point);
+  // Rows and columns by hand, and where there are none.
+  const smem::Plan fixed =
+      smem::plan_conv2d(h200, large, {.variant = "depthwise", .tile_rows = 28, .tile_cols = 2});
+  CHECK(fixed.tile_rows == 28);
+  CHECK(fixed.tile_cols == 2);
+  const auto refused = [&](const Conv2dProblem& p, const smem::PlanOverrides& by_hand) {
+    return failure_of([&] { smem::plan_conv2d(h200, p, by_hand); }).argument;
+  };
+  CHECK(refused(large, {.variant = "depthwise", .tile_cols = 9}) == "tile_cols");
+  CHECK(refused(large, {.variant = "direct", .tile_rows = 4}) == "tile_rows");
+  CHECK(refused(layer(64, 32, 112, 32, 3, 32), {.variant = "depthwise", .tile_rows = 4}) == "tile_rows");
+  CHECK(refused(layer(64, 32, 112, 32, 3, 32), {.variant = "depthwise", .tile_cols = 4}) == "tile_cols");
 }
 
 TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each vendor's") {

@@ -18,10 +18,12 @@ struct Conv2dCase {
   smem::Conv2d how = {};  ///< whose bias is made by the run
   bool bias = false;
   bool gaps = false, gaps_in_rows = false;  ///< after planes and images; and after rows, too
+  std::size_t gap = 1;                      ///< elements that gaps and offsets are multiples of
   /// Channels of a cell follow each other; of gaps, images and rows have them.
   bool in_interleaved = false, weights_interleaved = false, out_interleaved = false;
   std::string variant = {};
-  bool to_sums = false;  ///< results of half and bfloat16 are float
+  bool to_sums = false;                      ///< results of half and bfloat16 are float
+  std::size_t tile_rows = 0, tile_cols = 0;  ///< fixed; 0: the plan's
 
   smem::Scalar out() const {
     return to_sums && type != smem::Scalar::int8 ? smem::Scalar::float32 : usual_result(type);
@@ -32,23 +34,23 @@ struct Conv2dCase {
     return fmt::format(
         "conv2d {} to {} of {} x {} x {} x {} with {} filters of {} x {}, stride {} {}, dilation {} {}, "
         "padding {} "
-        "{} {} {}, {} groups{}, {}{}{}{}{}{}, Winograd's {}, variant \"{}\"; SMEM_SEED={}",
+        "{} {} {}, {} groups{}, {}{}{}{}{}{}, Winograd's {}, variant \"{}\", tile {} x {}; SMEM_SEED={}",
         name_of(type), name_of(out()), images, in_channels, height, width, out_channels, window_h, window_w,
         how.stride.y, how.stride.x, how.dilation.y, how.dilation.x, p.left, p.top, p.right, p.bottom,
         how.groups, bias ? ", bias" : "", smem::name_of(how.activation), gaps ? ", gaps" : "",
         gaps_in_rows ? " also after rows" : "", in_interleaved ? ", interleaved input" : "",
         weights_interleaved ? ", interleaved filters" : "", out_interleaved ? ", interleaved output" : "",
-        smem::name_of(how.winograd), variant, seed());
+        smem::name_of(how.winograd), variant, tile_rows, tile_cols, seed());
   }
   void interleave() { in_interleaved = weights_interleaved = out_interleaved = true; }
   smem::GridLayout layout(const smem::GridSize& size, std::size_t batch, std::size_t more,
                           std::size_t interleaved) const {
     smem::GridLayout layout{.channels = interleaved, .batch = batch};
     if (!gaps) return layout;
-    layout.offset = 3 + more;
-    layout.pitch = size.width * interleaved + (gaps_in_rows ? 5 + more : 0);
-    layout.plane = size.height * layout.pitch + 2;
-    layout.batch_stride = size.depth * layout.plane + 9;
+    layout.offset = (3 + more) * gap;
+    layout.pitch = size.width * interleaved + (gaps_in_rows ? (5 + more) * gap : 0);
+    layout.plane = size.height * layout.pitch + 2 * gap;
+    layout.batch_stride = size.depth * layout.plane + 9 * gap;
     return layout;
   }
 };
@@ -148,7 +150,10 @@ inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
   out.grid.buffer = out_array.buffer()();
   if (c.bias) c.how.bias = smem::Vector(bias_array.buffer()(), c.out(), c.out_channels, bias.grid.offset);
   try {
-    if (smem::conv2d(context, in.grid, weights.grid, out.grid, c.how, {.variant = c.variant})() == nullptr)
+    const smem::PlanOverrides fixed{.tile_rows = c.tile_rows, .tile_cols = c.tile_cols};
+    if (smem::conv2d(context, in.grid, weights.grid, out.grid, c.how,
+                     {.variant = c.variant,
+                      .overrides = c.tile_rows + c.tile_cols > 0 ? &fixed : nullptr})() == nullptr)
       return {false, "the call returned no event"};
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant")

@@ -1,0 +1,121 @@
+// Depthwise convolutions of interleaved channels, without copies to planes: every width of packs, type,
+// window, stride and dilation against plain loops.
+#include <smem/smem.hpp>
+
+#include "support/conv2ds.hpp"
+#include "support/failure.hpp"
+#include "support/reduce_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <string>
+
+using smem::Activation;
+using smem::Conv2d;
+using smem::Scalar;
+using test::Conv2dCase;
+
+namespace {
+
+/// A layer of `channels`, a filter for each.
+Conv2dCase layer(Scalar type, std::size_t images, std::size_t channels, std::size_t width, std::size_t height,
+                 std::size_t window_w, std::size_t window_h, const Conv2d& how) {
+  Conv2dCase c{type, images, channels, width, height, channels, window_w, window_h, how};
+  c.how.groups = channels;
+  c.variant = "depthwise";
+  c.interleave();
+  return c;
+}
+
+Conv2d padded(std::size_t stride_x, std::size_t stride_y, const smem::Padding& padding) {
+  return {.stride = {stride_x, stride_y}, .padding = padding};
+}
+
+bool runs_here(const smem::Device& device) {
+  return device.vendor != smem::Vendor::intel || device.type != smem::DeviceType::gpu;
+}
+
+}  // namespace
+
+TEST_CASE("conv2d: depthwise cells: packs of every width and type") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0, turn = 0;
+  using enum Scalar;
+  for (const Scalar type : {half, bfloat16, int8, float32, float64}) {
+    if (type == float64 && !context.device().fp64) continue;
+    // Packs of 8, 4, 2 and 1 channels where the type and the registers have them; several groups of packs,
+    // the last of which has some beyond the last channel.
+    for (const std::size_t channels : {8, 20, 6, 7, 272}) {
+      Conv2dCase c = layer(type, 2, channels, channels == 272 ? 3 : 13, 9, 3, 3, Conv2d::square(1, 1));
+      c.bias = turn % 2 == 0;
+      c.gaps = turn % 3 == 1;
+      c.gaps_in_rows = turn % 6 == 1;
+      c.gap = 16;
+      c.how.activation = turn % 4 == 3 ? Activation::relu : Activation::none;
+      c.tile_cols = channels == 20 ? 4 : channels == 6 ? 2 : 0;
+      c.to_sums = (type == half || type == bfloat16) && channels == 20;
+      sweep.run(c);
+      ++asked, ++turn;
+    }
+    // Cells at places where packs do not begin.
+    Conv2dCase loose = layer(type, 2, 8, 5, 6, 3, 3, Conv2d::square(1, 1));
+    loose.gaps = loose.gaps_in_rows = true;
+    sweep.run(loose);
+    ++asked;
+  }
+  CHECK(sweep.ran() == (runs_here(context.device()) ? asked : 0));
+}
+
+TEST_CASE("conv2d: depthwise cells: windows, strides, dilations and paddings") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Conv2dCase c, Activation activation = Activation::none) {
+    c.bias = asked % 2 == 0;
+    c.how.activation = activation;
+    sweep.run(c);
+    ++asked;
+  };
+  using enum Scalar;
+  run(layer(half, 2, 16, 14, 14, 5, 5, Conv2d::square(1, 2)));
+  run(layer(half, 1, 8, 11, 17, 7, 7, Conv2d::square(1, 3)));
+  run(layer(half, 3, 8, 9, 10, 1, 1, Conv2d::square(1)), Activation::gelu);
+  run(layer(bfloat16, 2, 12, 10, 9, 4, 2, padded(1, 1, {2, 0, 1, 1})), Activation::gelu);
+  run(layer(half, 2, 16, 15, 14, 3, 3, Conv2d::square(2, 1)));
+  run(layer(int8, 2, 16, 21, 20, 5, 5, Conv2d::square(2, 2)), Activation::relu);
+  run(layer(half, 1, 24, 19, 23, 3, 5, padded(1, 2, {1, 2, 1, 2})));
+  run(layer(float32, 1, 4, 23, 22, 2, 3, padded(3, 4, {1, 0, 0, 1})));
+  run(layer(half, 1, 8, 13, 12, 1, 2, padded(3, 3, {0, 0, 0, 0})));  // cells and rows between windows
+  // Windows that see nothing of the plane; planes of one cell, of one row, of one column.
+  run(layer(half, 2, 8, 2, 3, 3, 3, padded(1, 2, {9, 7, 8, 12})));
+  run(layer(half, 3, 8, 1, 1, 3, 3, Conv2d::square(1, 1)));
+  run(layer(half, 1, 8, 33, 1, 3, 3, Conv2d::square(1, 1)));
+  run(layer(half, 1, 8, 1, 33, 3, 3, Conv2d::square(1, 1)));
+  // Dilations of the plane's size and of more, those that divide it, and with strides.
+  for (const smem::Dilation dilation : {smem::Dilation{2, 3}, {5, 1}, {1, 40}, {3, 2}}) {
+    Conv2dCase c = layer(half, 2, 8, 17, 22, 3, 3, padded(1, 1, {dilation.x, dilation.y, 4, dilation.y}));
+    c.how.dilation = dilation;
+    run(c);
+    c.how.stride = {2, 2};
+    run(c);
+  }
+  CHECK(sweep.ran() == (runs_here(context.device()) ? asked : 0));
+}
+
+TEST_CASE("conv2d: depthwise cells: tiles by hand") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  for (const std::size_t rows : {1, 4, 6, 100}) {
+    for (const std::size_t cols : {1, 3, 4, 8}) {
+      Conv2dCase c = layer(Scalar::half, 2, 8, 13, 11, 3, 3, Conv2d::square(1, 1));
+      c.tile_rows = rows, c.tile_cols = cols;
+      sweep.run(c);
+      ++asked;
+    }
+  }
+  if (!runs_here(context.device())) return;
+  CHECK(sweep.ran() == asked);
+}
