@@ -60,7 +60,7 @@ static inline void look_back(look_back_state* s, volatile global status* column,
   }
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_onesweep(SORT_ARGUMENTS) {
   local ulong area[AREA_WORDS];
   local number bases[RADIX], sums[2 * RADIX];
@@ -71,8 +71,8 @@ void sort_onesweep(SORT_ARGUMENTS) {
   const uint way = ROUTES[pass], odd = way & IS_ODD;
   const int is_active = (way & IS_ACTIVE) != 0;
   global const KEY* source = SOURCE_KEYS(way);
-#if WARPS
-  if (!is_active) return;  // all groups; other than warps go through an empty tile, as PoCL 3.1 wants no barriers in branches
+#if WARPS || BALLOTS
+  if (!is_active) return;  // all groups; other teams go through an empty tile, as PoCL 3.1 wants no barriers in branches
 #endif
 #if ORDERED_START
   const uint tile = get_group_id(0);

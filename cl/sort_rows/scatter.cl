@@ -4,7 +4,7 @@
 #include "sort/tile.clh"
 #include "sort_rows/tables.clh"
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_rows_scatter(SORT_ROWS_ARGUMENTS) {
   local ulong area[AREA_WORDS];
   local number bases[RADIX], sums[2 * RADIX];

@@ -34,8 +34,10 @@ void print_details(const Device& d) {
   line("compute units", fmt::format("{} at {} MHz", d.compute_units, d.clock_mhz));
   line("work-group", fmt::format("at most {} work-items, {} x {} x {} by dimension", d.max_work_group,
                                  d.max_work_items[0], d.max_work_items[1], d.max_work_items[2]));
-  line("sub-group", fmt::format("{} work-items; sub-group functions: {}", d.sub_group_width,
-                                d.sub_groups ? d.sub_group_language : "no"));
+  line("sub-group",
+       fmt::format("{} work-items; sub-group functions: {}; ballots: {}", d.sub_group_width,
+                   d.sub_groups ? d.sub_group_language : "no",
+                   d.ballot_width != 0 ? fmt::format("of {} work-items", d.ballot_width) : "no"));
   line(
       "local memory",
       fmt::format("{} usable, {} reported; {}", bytes_text(d.local_bytes), bytes_text(d.local_bytes_reported),

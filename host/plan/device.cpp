@@ -1,5 +1,6 @@
 // Facts about devices as values: their names, and smaller devices made of larger ones.
 #include "formatted.hpp"
+#include "plan/ballots.hpp"
 #include "plan/matrix_unit.hpp"
 #include "plan/sizes.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <limits>
 #include <string>
@@ -37,7 +39,7 @@ namespace {
        .expected =
            "entries like local=32K, cache=1M, allocation=64M, work_group=64, sub_group=16, compute_units=4, "
            "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0, "
-           "prefetch_builtin=0, matrix_unit=wmma or broken=gemm/async",
+           "prefetch_builtin=0, ballots=0, matrix_unit=wmma or broken=gemm/async",
        .got = formatted("\"{}\"", entry)});
 }
 
@@ -115,7 +117,7 @@ Device clamp(Device device, std::string_view text) {
       device.*flag->second = device.*flag->second && value != 0;
       continue;
     }
-    if (value == 0 && key != "local" && key != "poll_limit") refuse_clamp(entry);
+    if (value == 0 && key != "local" && key != "poll_limit" && key != "ballots") refuse_clamp(entry);
     if (key == "local") {
       device.local_bytes = std::min(device.local_bytes, value);
       device.local_bytes_reported = std::min(device.local_bytes_reported, value);
@@ -127,6 +129,10 @@ Device clamp(Device device, std::string_view text) {
       // Plans for a width that the device has not: its own functions for sub-groups are then of no use.
       device.sub_groups = device.sub_groups && device.sub_group_width == value;
       device.sub_group_width = value;
+    } else if (key == "ballots") {
+      // Of a size that the device was not tried with, too, to test it.
+      if (value > plan::kMostBallotLanes || std::popcount(value) > 1) refuse_clamp(entry);
+      if (device.ballot_width != 0) device.ballot_width = value;
     } else if (key == "vector") {
       // Plans of CPUs for vectors that the device has not, too: compilers make several of what it has.
       if (value != 16 && value != 32 && value != 64) refuse_clamp(entry);

@@ -65,6 +65,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("fp16", d.fp16, kNone);
   visit("int64_atomics", d.int64_atomics, kNone);
   visit("sub_groups", d.sub_groups, kNone);
+  visit("ballot_width", d.ballot_width, Range{0, 128});
   visit("packed_vectors", d.packed_vectors, kNone);
   visit("prefetch_builtin", d.prefetch_builtin, kNone);
   visit("long_loops", d.long_loops, kNone);

@@ -137,6 +137,7 @@ std::optional<Plan> merge_sort(const Device& device, const SortProblem& problem,
 /// How kernels find the keys of a digit before a key in its tile.
 std::string ranks_text(const TileSizes& sizes) {
   if (sizes.warps) return "ranks by the lanes of a warp that match";
+  if (sizes.ballots) return formatted("ranks by ballots of sub-groups of {}", sizes.lanes);
   return formatted("ranks by matches of {} work-items in local memory", sizes.lanes);
 }
 
@@ -151,7 +152,7 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   const SortPasses passes = passes_of(problem, sizes->radix_bits);
   Plan plan = base_plan(problem, four_bits ? "four_bits" : "three_launches", "sort/scatter.cl",
                         "sort_scatter", passes);
-  define_tile(problem, *sizes, plan);
+  define_tile(device, problem, *sizes, plan);
   plan.global = {tiles * sizes->group, 1, 1};
   plan.rounds = passes.count;
   plan.numbers.emplace_back("parts", tiles);
@@ -270,7 +271,7 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
   if (sweep.tiles > plan::kMaxTiles || sweep.passes.count > kMostPasses) return std::nullopt;
   sweep.schedules = sweep.access != 0 && !plan::is_wide(problem) && sweep.bins() < kMostCounters;
   Plan plan = base_plan(problem, "onesweep", "sort/onesweep.cl", "sort_onesweep", sweep.passes);
-  define_tile(problem, *sizes, plan);
+  define_tile(device, problem, *sizes, plan);
   plan.global = {sweep.tiles * sizes->group, 1, 1};
   plan.repeats = sweep.passes.count;
   plan.numbers.emplace_back("parts", sweep.tiles);

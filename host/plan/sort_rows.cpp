@@ -171,8 +171,8 @@ Attempt tile(const Device& device, const SortRowsProblem& p, const PlanOverrides
   const SortPasses passes = passes_of({.end_bit = p.end_bit - p.begin_bit}, sizes.radix_bits);
   Plan plan;
   static_cast<Launch&>(plan) = base_launch(p, "tile", "sort_rows/tile.cl", "sort_rows_tile", true);
-  define_tile(row, sizes, plan);
-  define_sub_group(device, plan);
+  define_tile(device, row, sizes, plan);
+  if (!sizes.ballots) define_sub_group(device, plan);
   set_groups(plan, sizes.group, sorted_rows(p));
   plan.local_bytes = tile_local_bytes(row, sizes, carried);
   plan.numbers = {{"passes", passes.count}, {"digit_bits", passes.bits}};
@@ -205,7 +205,7 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
   const bool places = p.payload == SortPayload::places;
   Plan plan;
   static_cast<Launch&>(plan) = base_launch(p, "radix", "sort_rows/scatter.cl", "sort_rows_scatter", true);
-  define_tile(row, *sizes, plan);
+  define_tile(device, row, *sizes, plan);
   set_groups(plan, sizes->group, groups);
   plan.rounds = passes.count;
   share_pass(parts, sizes->tile(), passes, plan);

@@ -1,6 +1,7 @@
 // Tiles of sorts in local memory: what fits a device.
 #include "plan/sort_tiles.hpp"
 
+#include "plan/ballots.hpp"
 #include "plan/sizes.hpp"
 #include "plan/sort_policy.hpp"
 
@@ -17,7 +18,8 @@ bool carries_values(const SortProblem& problem) {
 }
 
 std::size_t area_bytes(const SortProblem& problem, const TileSizes& sizes, std::size_t carried) {
-  const std::size_t counters = sizes.group / sizes.lanes * sizes.radix() * (sizes.warps ? 4 : 12);
+  const std::size_t counters =
+      sizes.group / sizes.lanes * sizes.radix() * (sizes.warps || sizes.ballots ? 4 : 12);
   if (sizes.ahead) {
     const std::size_t keys = round_up(std::max(counters, sizes.tile() * size_of(problem.keys)), 8);
     return round_up(keys + sizes.tile() * (carried + 2), 8);
@@ -73,9 +75,12 @@ std::size_t tile_local_bytes(const SortProblem& problem, const TileSizes& sizes,
 void set_teams(const Device& device, TileSizes& sizes) {
   sizes.warps =
       is_nvidia_gpu(device) && sizes.group % 32 == 0 && sizes.group >= sizes.radix() && sizes.radix_bits >= 5;
+  const std::size_t width = ballot_width(device);
+  const auto are_whole = [&] { return width != 0 && sizes.group % width == 0; };
   // Teams of lanes need not run together; only where there are fewer work-items are they smaller.
-  if (!sizes.warps && sizes.group % 32 != 0) sizes.group = std::bit_floor(sizes.group);
-  sizes.lanes = std::min<std::size_t>(sizes.group, 32);
+  if (!sizes.warps && !are_whole() && sizes.group % 32 != 0) sizes.group = std::bit_floor(sizes.group);
+  sizes.ballots = !sizes.warps && are_whole();
+  sizes.lanes = sizes.ballots ? width : std::min<std::size_t>(sizes.group, 32);
 }
 
 std::optional<TileSizes> sort_tile_ahead(const Device& device, const SortProblem& problem,
@@ -143,7 +148,7 @@ void spread_tiles(const Device& device, std::size_t size, TileSizes& sizes) {
     sizes.items = std::max(policy.least_items, sizes.items / 2);
 }
 
-void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& launch) {
+void define_tile(const Device& device, const SortProblem& problem, const TileSizes& sizes, Launch& launch) {
   launch.work_group = {sizes.group, 1, 1};
   launch.items_per_work_item = sizes.items;
   launch.tile_cols = sizes.tile();
@@ -153,6 +158,11 @@ void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& lau
   define(launch, "ITEMS", sizes.items);
   define(launch, "LANES", sizes.lanes);
   if (sizes.warps) define(launch, "WARPS", 1);
+  if (sizes.ballots) {
+    define(launch, "BALLOTS", 1);
+    define(launch, "INTEL_SUB_GROUP", sizes.lanes);
+    launch.language = device.sub_group_language;
+  }
   if (sizes.ahead) define(launch, "AHEAD", 1);
 }
 

@@ -34,7 +34,8 @@ void define_keys(Launch& launch, const SortProblem& problem, bool moves);
 struct TileSizes {
   std::size_t group = 0, items = 0, lanes = 0, radix_bits = 0;
   bool warps = false;
-  bool ahead = false;  ///< values are copied into local memory while keys are ranked
+  bool ballots = false;  ///< teams are sub-groups, which rank by ballots
+  bool ahead = false;    ///< values are copied into local memory while keys are ranked
   std::size_t tile() const { return group * items; }
   std::size_t radix() const { return std::size_t{1} << radix_bits; }
 };
@@ -42,7 +43,7 @@ struct TileSizes {
 /// Of the kernels of such tiles, where `carried` bytes pass through local memory with a key.
 std::size_t tile_local_bytes(const SortProblem& problem, const TileSizes& sizes, std::size_t carried);
 
-/// How a group's work-items rank keys: in warps, or in teams of lanes.
+/// How a group's work-items rank keys: in warps, in sub-groups that take ballots, or in teams of lanes.
 void set_teams(const Device& device, TileSizes& sizes);
 
 /// The policy's sizes for values that are copied ahead; nothing where it has none, or the device cannot.
@@ -57,6 +58,6 @@ std::optional<TileSizes> sort_tile_of(const Device& device, const SortProblem& p
 /// Makes tiles smaller where they are fewer than the device keeps busy.
 void spread_tiles(const Device& device, std::size_t size, TileSizes& sizes);
 
-void define_tile(const SortProblem& problem, const TileSizes& sizes, Launch& launch);
+void define_tile(const Device& device, const SortProblem& problem, const TileSizes& sizes, Launch& launch);
 
 }  // namespace smem::plan

@@ -1,10 +1,12 @@
 #include "runtime/devices.hpp"
 #include "formatted.hpp"
+#include "plan/ballots.hpp"
 #include "plan/driver_faults.hpp"
 #include "plan/facts.hpp"
 #include "plan/matrix_unit.hpp"
 #include "plan/sizes.hpp"
 
+#include "runtime/ballots.hpp"
 #include "runtime/driver_faults.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/failures.hpp"
@@ -90,27 +92,32 @@ void add_amd_facts(cl_device_id id, Device& device) {
   device.local_banks = device_value<cl_uint>(id, kAmdLocalMemBanks, 32);
 }
 
-/// Work-items of the narrowest sub-group; 0: unknown.
-std::size_t least_intel_sub_group(cl_device_id id) {
+/// The sizes of sub-groups that a kernel can require; none: unknown.
+std::vector<std::size_t> required_sub_group_sizes(cl_device_id id) {
   std::array<std::size_t, 8> widths{};
   std::size_t bytes = 0;
-  if (clGetDeviceInfo(id, kIntelSubGroupSizes, sizeof widths, widths.data(), &bytes) != CL_SUCCESS ||
-      bytes == 0)
-    return 0;
-  return *std::min_element(widths.begin(), widths.begin() + bytes / sizeof(std::size_t));
+  if (clGetDeviceInfo(id, kIntelSubGroupSizes, sizeof widths, widths.data(), &bytes) != CL_SUCCESS) return {};
+  return {widths.begin(), widths.begin() + std::min(bytes, sizeof widths) / sizeof(std::size_t)};
+}
+
+/// Work-items of the narrowest sub-group; 0: unknown.
+std::size_t least_intel_sub_group(cl_device_id id) {
+  const std::vector<std::size_t> widths = required_sub_group_sizes(id);
+  return widths.empty() ? 0 : *std::min_element(widths.begin(), widths.end());
 }
 
 void add_intel_facts(cl_device_id id, Device& device) {
   // The widest sub-group is what the compiler chooses for a kernel without register pressure.
-  std::array<std::size_t, 8> widths{};
-  std::size_t bytes = 0;
-  if (clGetDeviceInfo(id, kIntelSubGroupSizes, sizeof widths, widths.data(), &bytes) == CL_SUCCESS &&
-      bytes > 0) {
-    device.sub_group_width = *std::max_element(widths.begin(), widths.begin() + bytes / sizeof(std::size_t));
-  } else {
-    device.sub_group_width = 16;
-  }
+  const std::vector<std::size_t> widths = required_sub_group_sizes(id);
+  device.sub_group_width = widths.empty() ? 16 : *std::max_element(widths.begin(), widths.end());
   device.local_banks = 16;  // 4 bytes wide: Intel oneAPI GPU optimization guide, "Shared Local Memory"
+}
+
+/// Device::ballot_width.
+std::size_t ballot_width_of(cl_device_id id, const std::string& extensions, const Device& device) {
+  std::vector<std::size_t> sizes;
+  if (has_word(extensions, "cl_intel_required_subgroup_size")) sizes = required_sub_group_sizes(id);
+  return usable_ballot_width(id, device, plan::expected_ballot_width(device, extensions, sizes));
 }
 
 /// Names with versions of an OpenCL 3.0 device, e.g. of its compiler's features; none from older ones.
@@ -265,6 +272,7 @@ Device facts_of(cl_device_id id) {
   const bool has_dpas = has_word(extensions, "cl_intel_subgroup_matrix_multiply_accumulate");
   device.matrix_unit = usable_matrix_unit(
       id, device, plan::expected_matrix_unit(device, has_dpas ? least_intel_sub_group(id) : 0));
+  device.ballot_width = ballot_width_of(id, extensions, device);
   device.unit = unit_limits(device);
   device.broken = plan::known_faults(device);
   return with_failures(clamp(plan::within_ranges(std::move(device)), environment("SMEM_CLAMP")));

@@ -2,15 +2,11 @@
 #include "formatted.hpp"
 #include "plan/matrix_unit.hpp"
 
-#include "runtime/disk_cache.hpp"
-#include "runtime/programs.hpp"
-#include "runtime/sources.hpp"
+#include "runtime/trial.hpp"
 
-#include <array>
 #include <bit>
 #include <cstdint>
-#include <map>
-#include <mutex>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,39 +59,16 @@ Launch trial_of(const Device& device, const plan::UnitShape& shape, Scalar type)
 bool multiplies(cl_device_id id, const Device& device, Scalar type, std::size_t rows) {
   const plan::UnitShape shape = plan::shape_of(device.matrix_unit, type, rows);
   if (shape.lanes == 0 || shape.lanes > device.max_work_group) return false;
-  // All of its own, so that a failure leaves nothing behind.
-  cl_int status = CL_SUCCESS;
-  const cl::Context context(clCreateContext(nullptr, 1, &id, nullptr, nullptr, &status));
-  if (status != CL_SUCCESS) return false;
-  const cl::CommandQueue queue(clCreateCommandQueue(context(), id, 0, &status));
-  if (status != CL_SUCCESS) return false;
-  const std::string text = kernel_source("unit_trial.cl");
-  const char* source = text.c_str();
-  const cl::Program program(clCreateProgramWithSource(context(), 1, &source, nullptr, &status));
-  if (status != CL_SUCCESS) return false;
-  const std::string options = "-cl-std=CL1.2 " + trial_of(device, shape, type).build_options();
-  if (clBuildProgram(program(), 1, &id, options.c_str(), nullptr, nullptr) != CL_SUCCESS) return false;
-  const cl::Kernel kernel(clCreateKernel(program(), "unit_trial", &status));
-  if (status != CL_SUCCESS) return false;
-
-  auto a = rows_of(shape.m, shape.k, type, number_of_a), b = rows_of(shape.n, shape.k, type, number_of_b);
   std::vector<std::uint32_t> sums(shape.m * shape.n, 0);
-  const std::size_t sum_bytes = sums.size() * sizeof sums[0];
-  const auto buffer = [&](std::size_t bytes, void* content) {
-    return cl::Buffer(
-        clCreateBuffer(context(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, content, &status));
-  };
-  const std::array<cl::Buffer, 3> buffers{buffer(a.size(), a.data()), buffer(b.size(), b.data()),
-                                          buffer(sum_bytes, sums.data())};
-  for (cl_uint i = 0; i < buffers.size(); ++i) {
-    const cl_mem memory = buffers[i]();
-    if (memory == nullptr || clSetKernelArg(kernel(), i, sizeof memory, &memory) != CL_SUCCESS) return false;
-  }
-  if (clEnqueueNDRangeKernel(queue(), kernel(), 1, nullptr, &shape.lanes, &shape.lanes, 0, nullptr,
-                             nullptr) != CL_SUCCESS ||
-      clEnqueueReadBuffer(queue(), buffers[2](), CL_TRUE, 0, sum_bytes, sums.data(), 0, nullptr, nullptr) !=
-          CL_SUCCESS)
-    return false;
+  std::vector<std::vector<unsigned char>> contents{
+      rows_of(shape.m, shape.k, type, number_of_a), rows_of(shape.n, shape.k, type, number_of_b),
+      std::vector<unsigned char>(sums.size() * sizeof sums[0], 0)};
+  const Trial trial{.file = "unit_trial.cl",
+                    .entry_point = "unit_trial",
+                    .options = "-cl-std=CL1.2 " + trial_of(device, shape, type).build_options(),
+                    .work_items = shape.lanes};
+  if (!run_trial(id, trial, contents)) return false;
+  std::memcpy(sums.data(), contents[2].data(), contents[2].size());
   for (std::size_t i = 0; i < shape.m; ++i) {
     for (std::size_t j = 0; j < shape.n; ++j) {
       int sum = 1;
@@ -111,20 +84,10 @@ bool multiplies(cl_device_id id, const Device& device, Scalar type, std::size_t 
 
 MatrixUnit usable_matrix_unit(cl_device_id id, Device device, MatrixUnit expected) {
   if (expected == MatrixUnit::none) return expected;
-  static std::mutex mutex;
-  static std::map<std::string, bool> known;  // also where the disk cache is off
-  const std::scoped_lock lock(mutex);
-  const std::string key = device_key(device) + formatted("fact=matrix_unit {}\n", name_of(expected));
-  if (const auto found = known.find(key); found != known.end())
-    return found->second ? expected : MatrixUnit::none;
-  const DiskCache disk = DiskCache::from_environment();
-  const std::vector<unsigned char> yes{'y', 'e', 's'}, no{'n', 'o'};
-  const DiskCache::Lookup entry = disk.load(key);
-  bool works = entry.outcome == DiskCache::Outcome::found && entry.content == yes;
-  if (!works && !(entry.outcome == DiskCache::Outcome::found && entry.content == no)) {
+  const auto multiplies_all = [&] {
     device.matrix_unit = expected;
     device.emulated_unit = false;
-    works = true;
+    bool works = true;
     for (const auto& [type, rows] : {std::pair{Scalar::half, 0},
                                      {Scalar::bfloat16, 0},
                                      {Scalar::int8, 0},
@@ -132,9 +95,9 @@ MatrixUnit usable_matrix_unit(cl_device_id id, Device device, MatrixUnit expecte
                                      {Scalar::bfloat16, 16},
                                      {Scalar::int8, 16}})
       works = works && multiplies(id, device, type, static_cast<std::size_t>(rows));
-    if (disk.enabled()) disk.store(key, works ? yes : no);
-  }
-  known.emplace(key, works);
+    return works;
+  };
+  const bool works = kept_answer(device, formatted("matrix_unit {}", name_of(expected)), multiplies_all);
   return works ? expected : MatrixUnit::none;
 }
 

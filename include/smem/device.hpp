@@ -98,6 +98,10 @@ struct Device {
   bool int64_atomics = false;                ///< cl_khr_int64_base_atomics
   bool sub_groups = false;                   ///< sub-group functions of OpenCL C
   std::string sub_group_language = "CL2.0";  ///< OpenCL C that has them, as -cl-std= takes it
+  /// Work-items of a sub-group by whose ballots kernels rank keys; 0: none. When a device that should have
+  /// ballots, of sub-groups whose size is known (cl_khr_subgroup_ballot), is first opened, it ranks a few
+  /// keys by them. If its compiler refuses that, or a rank is wrong: 0.
+  std::size_t ballot_width = 0;
   /// OpenCL C for kernels that wait for their own copies (PoCL from 4.0 on: CL3.0).
   std::string event_language = "CL1.2";
   /// Whether vector loads work at the alignment of a single element (rusticl: no).
@@ -154,11 +158,11 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 /// M), `cache=BYTES`, `allocation=BYTES` (of one buffer that plans ask for), `work_group=N`, `fp64=0`,
 /// `forward_progress=0`, `ordered_start=0`, `retargeting=0`, `prefetch_builtin=0`, `poll_limit=N`,
 /// `compute_units=N`, `sub_group=N` (plans for sub-groups of N, without sub-group functions if the width
-/// differs), and `broken=OPERATION/VARIANT` or with `/TYPE` behind it, which adds to Device::broken.
-/// `matrix_unit=NAME` emulates that unit, unless the device has it, and `matrix_unit=none` removes it.
-/// `vector=16`, 32 or 64: a CPU's plans are for vectors of so many bytes. The
-/// environment variable SMEM_CLAMP applies such a list to every device that smem opens. \throws Error naming
-/// the entry that is not understood.
+/// differs), `ballots=N` (of sub-groups of N, on a device that has ballots; 0: without), and
+/// `broken=OPERATION/VARIANT` or with `/TYPE` behind it, which adds to Device::broken. `matrix_unit=NAME`
+/// emulates that unit, unless the device has it, and `matrix_unit=none` removes it. `vector=16`, 32 or 64: a
+/// CPU's plans are for vectors of so many bytes. The environment variable SMEM_CLAMP applies such a list to
+/// every device that smem opens. \throws Error naming the entry that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

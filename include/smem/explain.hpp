@@ -73,7 +73,7 @@ SMEM_API std::string to_json(const Device& device);
 /// The facts in a text of at most 1 MiB that to_json() made. Numbers are whole, in ranges that hold every
 /// device and for which every plan is made at once:
 /// - compute_units, max_work_group, max_work_items, cache_line_bytes: 1 to 65536
-/// - sub_group_width: 1 to 128; local_banks: 1 to 256; local_bank_bytes: 1 to 64
+/// - sub_group_width: 1 to 128; ballot_width: 0 to 128; local_banks: 1 to 256; local_bank_bytes: 1 to 64
 /// - local_bytes, local_bytes_reported, unit.local_bytes: 0 to 2^32; cache_bytes: 0 to 2^40
 /// - global_bytes, max_allocation: 0 to 2^48
 /// - vector_bytes: 0 to 1024; clock_mhz: 0 to 1000000; timer_ns: 0 to 1000000000

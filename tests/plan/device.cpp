@@ -1,6 +1,7 @@
 // Device facts as values: clamps and names.
 #include <smem/device.hpp>
 
+#include "plan/ballots.hpp"
 #include "plan/matrix_unit.hpp"
 #include "support/failure.hpp"
 #include "support/targets.hpp"
@@ -132,4 +133,40 @@ TEST_CASE("device: names of types and vendors") {
   CHECK(smem::name_of(smem::MatrixUnit::none) == "none");
   CHECK(smem::name_of(smem::MatrixUnit::mfma_cdna3) == "mfma_cdna3");
   CHECK(smem::name_of(smem::MatrixUnit::dpas16) == "dpas16");
+}
+
+TEST_CASE("clamp: ballots of sub-groups of another size, or none") {
+  const smem::Device with = test::target("pvc"), without = test::target("gfx90a");
+  CHECK(with.ballot_width == 16);
+  CHECK(smem::clamp(with, "ballots=0").ballot_width == 0);
+  CHECK(smem::clamp(with, "ballots=64").ballot_width == 64);
+  CHECK(smem::clamp(without, "ballots=16").ballot_width == 0);
+  for (const char* wrong : {"ballots=24", "ballots=128", "ballots=", "ballots=x"})
+    CHECK(test::failure_of([&] { smem::clamp(with, wrong); }).argument == "SMEM_CLAMP");
+}
+
+TEST_CASE("device: of which sub-groups a platform should have ballots") {
+  using smem::plan::expected_ballot_width;
+  const std::string ballots = "cl_khr_subgroups cl_khr_subgroup_ballot cl_khr_fp64";
+  smem::Device arc = test::targets::gpu("Arc", smem::Vendor::intel, 32, 1024, 65536);
+  CHECK(expected_ballot_width(arc, ballots, {8, 16, 32}) == 0);  // no language has them
+  arc.sub_groups = true;
+  CHECK(expected_ballot_width(arc, ballots, {8, 16, 32}) == 16);
+  CHECK(expected_ballot_width(arc, ballots, {16, 32}) == 16);
+  CHECK(expected_ballot_width(arc, ballots, {64, 32}) == 32);
+  CHECK(expected_ballot_width(arc, ballots, {4, 8}) == 8);
+  CHECK(expected_ballot_width(arc, ballots, {1, 128}) == 0);
+  CHECK(expected_ballot_width(arc, ballots, {}) == 0);  // of an unknown size
+  CHECK(expected_ballot_width(arc, "cl_khr_subgroups cl_khr_subgroup_ballot_of_others", {16}) == 0);
+  smem::Device amd = test::targets::gpu("gfx90a", smem::Vendor::amd, 64, 1024, 65536);
+  amd.sub_groups = true;
+  CHECK(expected_ballot_width(amd, "cl_khr_subgroups", {}) == 0);
+  CHECK(expected_ballot_width(amd, ballots, {}) == 64);
+  CHECK(expected_ballot_width(amd, ballots, {32, 64}) == 32);
+  smem::Device nvidia = test::target("sm_90"), pocl = test::target("cpu");
+  nvidia.sub_groups = pocl.sub_groups = true;
+  CHECK(expected_ballot_width(nvidia, ballots, {32}) == 0);
+  CHECK(expected_ballot_width(pocl, ballots, {16}) == 16);
+  pocl.platform = "Portable Computing Language";
+  CHECK(expected_ballot_width(pocl, ballots, {16}) == 0);
 }

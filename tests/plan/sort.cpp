@@ -1,5 +1,7 @@
 // Plans of sorts for devices that are not here: launches, passes, tiles and scratch memory.
+#include <smem/explain.hpp>
 #include <smem/sort_plan.hpp>
+#include <smem/sort_rows_plan.hpp>
 
 #include "support/failure.hpp"
 #include "support/targets.hpp"
@@ -107,4 +109,88 @@ TEST_CASE("sort: the plan is the whole call") {
   CHECK(four.number("digit_bits") == 4);
   CHECK(four.tile_cols == 256 * 8);
   CHECK(four.scratch.back().bytes == (four.number("parts") + 1) * 16 * sizeof(std::uint32_t));
+}
+
+TEST_CASE("sort: ranks by ballots where a device has them, in sub-groups of its size") {
+  const SortProblem problem = sort_of(Scalar::uint32, std::size_t{1} << 24);
+  const auto has = [](const smem::Launch& launch, const char* option) {
+    return test::contains(launch.build_options() + " ", std::string(option) + " ");
+  };
+  const auto matches_of_32 = [&](const smem::Device& device) {
+    const smem::Plan plan = smem::plan_sort(device, problem);
+    return test::contains(plan.reason, "ranks by matches of 32 work-items in local memory") &&
+           !test::contains(plan.build_options(), "BALLOTS") && plan.language == "CL1.2";
+  };
+  // From a facts file, too.
+  const smem::Device pvc = smem::device_from_json(smem::to_json(test::target("pvc")));
+  CHECK(pvc.ballot_width == 16);
+  for (const char* variant : {"three_launches", "four_bits", "onesweep"}) {
+    CAPTURE(variant);
+    const smem::Plan plan = smem::plan_sort(pvc, problem, {.variant = variant});
+    CHECK(test::contains(plan.reason, "ranks by ballots of sub-groups of 16"));
+    CHECK(test::contains(smem::explain(plan, pvc), "sub-groups of 16"));
+    for (const char* option : {"-DBALLOTS=1", "-DLANES=16", "-DINTEL_SUB_GROUP=16", "-cl-std=CL2.0"})
+      CHECK(has(plan, option));
+    for (const smem::Launch& before : plan.before)
+      CHECK_FALSE(has(before, "-DBALLOTS=1"));
+  }
+  // Half the counters that sub-groups of 8 have; without words to match in.
+  const auto local_bytes = [&](const char* limits) {
+    return smem::plan_sort(smem::clamp(pvc, limits), problem).local_bytes;
+  };
+  CHECK(local_bytes("ballots=8") - local_bytes("ballots=16") == std::size_t{16} * 256 * 4);
+  CHECK(local_bytes("ballots=0") - local_bytes("ballots=32") >= std::size_t{8} * 256 * 8);
+  CHECK(matches_of_32(smem::clamp(pvc, "ballots=0")));
+  // Masks have 64 bits. Sizes that no mask has, and kernels without sub-group functions, take no ballots.
+  CHECK(test::contains(smem::plan_sort(smem::clamp(pvc, "ballots=64"), problem).reason, "sub-groups of 64"));
+  smem::Device device = pvc;
+  for (const std::size_t lanes : {1, 24, 128}) {
+    device.ballot_width = lanes;
+    CHECK(matches_of_32(device));
+  }
+  device = pvc;
+  device.sub_groups = false;
+  CHECK(matches_of_32(device));
+  // Sub-groups are whole: a group is rounded where its own number of work-items has a rest.
+  smem::Plan plan = smem::plan_sort(pvc, problem, {.variant = "three_launches", .work_items = 48});
+  CHECK(plan.work_group[0] == 48);
+  CHECK(has(plan, "-DBALLOTS=1"));
+  plan = smem::plan_sort(pvc, problem, {.variant = "three_launches", .work_items = 40});
+  CHECK(plan.work_group[0] == 32);
+  CHECK(has(plan, "-DBALLOTS=1"));
+  plan = smem::plan_sort(pvc, problem, {.variant = "three_launches", .work_items = 8});
+  CHECK(plan.work_group[0] == 8);
+  CHECK_FALSE(has(plan, "-DBALLOTS=1"));
+
+  // AMD's have none, unless the platform has the extension; NVIDIA's warps have their own instructions.
+  CHECK(matches_of_32(test::target("gfx90a")));
+  smem::Device amd = test::target("gfx90a");
+  amd.sub_groups = true;
+  amd.ballot_width = 64;
+  CHECK(test::contains(smem::plan_sort(amd, problem).reason, "ranks by ballots of sub-groups of 64"));
+  smem::Device nvidia = test::target("sm_90");
+  const std::string without = smem::explain_json(smem::plan_sort(nvidia, problem), nvidia);
+  nvidia.sub_groups = true;
+  nvidia.ballot_width = 32;
+  CHECK(smem::explain_json(smem::plan_sort(nvidia, problem), nvidia) == without);
+}
+
+TEST_CASE("sort_rows: a row in local memory is ranked by ballots, in sub-groups of one size") {
+  smem::SortRowsProblem problem;
+  problem.keys = Scalar::uint32;
+  problem.rows = 100;
+  problem.cols = 1000;
+  problem.end_bit = 32;
+  for (const char* variant : {"tile", "radix"}) {
+    CAPTURE(variant);
+    smem::Device pvc = test::target("pvc");
+    pvc.ballot_width = 32;
+    const std::string options = smem::plan_sort_rows(pvc, problem, {.variant = variant}).build_options();
+    CHECK(test::contains(options, "-DBALLOTS=1"));
+    CHECK(test::contains(options, "-DINTEL_SUB_GROUP=32"));
+    CHECK_FALSE(test::contains(options, "-DINTEL_SUB_GROUP=16"));
+    CHECK_FALSE(test::contains(
+        smem::plan_sort_rows(test::target("gfx90a"), problem, {.variant = variant}).build_options(),
+        "BALLOTS"));
+  }
 }

@@ -49,6 +49,13 @@ inline smem::Device without_fp64(smem::Device device) {
   return device;
 }
 
+/// As Intel's drivers report them for GPUs.
+inline smem::Device with_ballots(smem::Device device) {
+  device.sub_groups = true;
+  device.ballot_width = 16;
+  return device;
+}
+
 inline smem::Device with_unit(smem::MatrixUnit unit, smem::Device device) {
   device.matrix_unit = unit;
   return device;
@@ -92,6 +99,7 @@ inline std::vector<smem::Device> all_targets() {
   using targets::gpu;
   using targets::kKiB;
   using targets::nvidia;
+  using targets::with_ballots;
   using targets::with_unit;
   using targets::without_fp64;
   using enum smem::MatrixUnit;
@@ -105,9 +113,9 @@ inline std::vector<smem::Device> all_targets() {
           gpu("gfx1030", kAmd, 32, 1024, 64 * kKiB),
           with_unit(wmma, gpu("gfx1100", kAmd, 32, 1024, 64 * kKiB)),
           with_unit(wmma_rdna4, gpu("gfx1201", kAmd, 32, 1024, 64 * kKiB)),
-          without_fp64(gpu("tgllp", kIntel, 16, 512, 64 * kKiB)),
-          with_unit(dpas8, without_fp64(gpu("dg2-g10", kIntel, 16, 1024, 64 * kKiB))),
-          with_unit(dpas16, gpu("pvc", kIntel, 32, 1024, 128 * kKiB)),
+          with_ballots(without_fp64(gpu("tgllp", kIntel, 16, 512, 64 * kKiB))),
+          with_unit(dpas8, with_ballots(without_fp64(gpu("dg2-g10", kIntel, 16, 1024, 64 * kKiB)))),
+          with_unit(dpas16, with_ballots(gpu("pvc", kIntel, 32, 1024, 128 * kKiB))),
           targets::cpu()};
 }
 
