@@ -159,6 +159,7 @@ TEST_CASE("plan of reduce: an error says why a variant does not run") {
 
 TEST_CASE("plan of reduce: sub-group functions and shuffles only where they are") {
   smem::Device intel = target("pvc");
+  intel.sub_groups = false;
   const smem::ReduceProblem problem = vector_of(1 << 20);
   CHECK(test::failure_of([&] { smem::plan_reduce(intel, problem, {.variant = "sub_group"}); }).argument ==
         "variant");

@@ -151,16 +151,13 @@ TEST_CASE("sort: ranks by ballots where a device has them, in sub-groups of its 
   device = pvc;
   device.sub_groups = false;
   CHECK(matches_of_32(device));
-  // Sub-groups are whole: a group is rounded where its own number of work-items has a rest.
-  smem::Plan plan = smem::plan_sort(pvc, problem, {.variant = "three_launches", .work_items = 48});
-  CHECK(plan.work_group[0] == 48);
-  CHECK(has(plan, "-DBALLOTS=1"));
-  plan = smem::plan_sort(pvc, problem, {.variant = "three_launches", .work_items = 40});
-  CHECK(plan.work_group[0] == 32);
-  CHECK(has(plan, "-DBALLOTS=1"));
-  plan = smem::plan_sort(pvc, problem, {.variant = "three_launches", .work_items = 8});
-  CHECK(plan.work_group[0] == 8);
-  CHECK_FALSE(has(plan, "-DBALLOTS=1"));
+  // Sub-groups are whole: smaller groups match in local memory.
+  for (const std::size_t group : {8, 16, 32}) {
+    const smem::Plan plan = smem::plan_sort(pvc, problem, {.variant = "three_launches", .work_items = group});
+    CHECK(plan.work_group[0] == group);
+    CHECK(has(plan, "-DBALLOTS=1") == (group >= 16));
+    CHECK(has(plan, "-DLANES=8") == (group == 8));
+  }
 
   // AMD's have none, unless the platform has the extension; NVIDIA's warps have their own instructions.
   CHECK(matches_of_32(test::target("gfx90a")));
