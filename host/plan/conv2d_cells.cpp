@@ -145,7 +145,7 @@ CellTile with_rows(const Device& device, const Conv2dProblem& p, const PlanOverr
   CellTile tile = tile_of(device, p, fixed, policy_of(device).depthwise.cells_x);
   const auto are_few = [&] {
     const std::size_t at_once = at_least_1(device.compute_units) * resident_groups(device, p, tile);
-    return groups_of(p, tile, least_rows) * 4 < at_once * 3;
+    return groups_of(p, tile, least_rows) * 2 < at_once;
   };
   while (fixed.tile_cols == 0 && tile.pack > 0 && tile.each_x > 1 && are_few())
     tile = tile_of(device, p, fixed, tile.each_x / 2);
