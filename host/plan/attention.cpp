@@ -388,7 +388,7 @@ constexpr Operation<AttentionProblem> kAttentionOperation{
     .why_not = why_not,
     .evidence = evidence,
     .one_work_item = "a thread has a tile",
-    .with_tile = "split"};
+    .with_tile = {"split"}};
 
 void require_tokens(const char* argument, std::size_t tokens) {
   if (tokens <= kMostTokens) return;

@@ -126,7 +126,7 @@ constexpr Operation<Conv2dProblem> kConv2d{.what = "convolution",
                                            .why_not = why_not,
                                            .evidence = evidence,
                                            .one_work_item = "",
-                                           .with_tile = "wgmma"};
+                                           .with_tile = {"wgmma"}};
 
 }  // namespace
 

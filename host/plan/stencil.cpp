@@ -53,7 +53,7 @@ constexpr Operation<StencilProblem> kStencil{.what = "stencil",
                                              .why_not = why_not,
                                              .evidence = nullptr,
                                              .one_work_item = "a thread has lines of its own",
-                                             .with_tile = "planes"};
+                                             .with_tile = {"planes"}};
 
 }  // namespace
 

@@ -34,8 +34,9 @@ Plan plan_sound(const std::shared_ptr<const Task>& task, const Device& device,
   const char* name = task->name();
   const auto names = task->variants();
   PlanOverrides without_tile = overrides;
-  if (!task->with_tile().empty() && overrides.variant.starts_with(task->with_tile()))
-    without_tile.tile_rows = without_tile.tile_cols = 0;
+  for (const std::string_view tiled : task->with_tile())
+    if (!tiled.empty() && overrides.variant.starts_with(tiled))
+      without_tile.tile_rows = without_tile.tile_cols = 0;
   require_choice(name, without_tile, names);
   require_work_items(name, device, overrides);
   const auto order = overrides.variant.empty() ? task->preference(device, overrides)

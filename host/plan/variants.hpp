@@ -8,6 +8,7 @@
 #include <smem/device.hpp>
 #include <smem/plan.hpp>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,9 @@ struct Attempt {
   std::optional<Plan> plan;
   std::string why_not;
 };
+
+/// How the names of variants begin whose tile may be fixed by hand; empty ones: none.
+using TiledVariants = std::array<std::string_view, 2>;
 
 /// What an operation is to plans: its variants, and the order in which they are tried.
 template <class Problem>
@@ -48,7 +52,7 @@ struct Operation {
   /// What chose the numbers of a plan; null: its variants say so themselves.
   const Evidence& (*evidence)(const Device& device, const Problem& problem, const Plan& plan);
   const char* one_work_item;  ///< why the variant for CPUs has groups of one; null: groups may be smaller
-  std::string_view with_tile = {};  ///< how variants begin whose tile may be fixed by hand; empty: none
+  TiledVariants with_tile = {};
 };
 
 /// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed,
@@ -75,7 +79,7 @@ class Task {
   virtual std::string why_not(const Device& device, std::string_view variant, const Plan& chosen) const = 0;
   virtual const Evidence* evidence(const Device& device, const Plan& plan) const = 0;
   virtual const char* one_work_item() const = 0;
-  virtual std::string_view with_tile() const = 0;
+  virtual TiledVariants with_tile() const = 0;
 };
 
 template <class Problem>
@@ -100,7 +104,7 @@ class TaskOf final : public Task {
     return does_.evidence != nullptr ? &does_.evidence(device, problem_, plan) : nullptr;
   }
   const char* one_work_item() const override { return does_.one_work_item; }
-  std::string_view with_tile() const override { return does_.with_tile; }
+  TiledVariants with_tile() const override { return does_.with_tile; }
 
  private:
   const Operation<Problem>& does_;
