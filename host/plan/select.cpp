@@ -26,8 +26,10 @@ bool selects_in_registers(const Device& device) { return is_nvidia_gpu(device); 
 /// Whether a work-item keeps bytes four to a word (cl/select/packed.clh).
 bool keeps_words(const Device& device, const SelectProblem& problem) {
   const bool only_copies = !is_partition(problem.op) && problem.op != SelectOp::run_length_encode;
-  return selects_in_registers(device) && only_copies && size_of(problem.in) == 1 &&
-         problem.in_alignment >= select_policy(device).pack_bytes;
+  const std::size_t pack = select_policy(device).pack_bytes;
+  const bool aligned =
+      problem.in_alignment >= pack && (!is_flagged(problem.op) || problem.flags_alignment >= pack);
+  return selects_in_registers(device) && only_copies && size_of(problem.in) == 1 && aligned;
 }
 
 /// Whether tiles publish to each other after a launch that has counted all that is selected.
@@ -40,7 +42,7 @@ std::size_t group_of(const Device& device, const SelectProblem& problem, const P
                      std::string_view variant) {
   if (fixed.work_items != 0) return fixed.work_items;
   const SelectPolicy& policy = select_policy(device);
-  if (is_partition_in_order(problem.op) && variant != "look_back") return policy.group_of_partitions;
+  if (is_partition(problem.op) && variant != "look_back") return policy.group_of_partitions;
   if (problem.op == SelectOp::run_length_encode) return policy.group_of_runs;
   if (keeps_words(device, problem)) return policy.group_of_packed;
   const bool large = problem.op == SelectOp::copy_flagged && device.local_bytes >= policy.flagged_local_bytes;
@@ -60,7 +62,8 @@ std::size_t items_of(const Device& device, const SelectProblem& problem, const P
   const bool small_runs = problem.op == SelectOp::run_length_encode && size_of(problem.in) <= 4;
   const std::size_t large = small_runs ? policy.large_run_bytes : policy.large_item_bytes;
   const std::size_t room = device.local_bytes >= policy.large_local_bytes ? large : policy.item_bytes;
-  const std::size_t most = keeps_words(device, problem) ? policy.packed_items
+  const bool few_registers = !is_flagged(problem.op) && !is_wide(problem);
+  const std::size_t most = keeps_words(device, problem) && few_registers ? policy.packed_items
                            : in_registers && problem.in_alignment < policy.pack_bytes
                                ? policy.most_single_items
                                : policy.most_items;
