@@ -179,9 +179,14 @@ TEST_CASE("clamped: selections on smaller devices") {
     const test::Variable clamp("SMEM_CLAMP", limits);
     const smem::Context context;
     test::SelectSweep sweep(context);
-    for (const char* variant : {"count_then_place", "look_back"}) {
+    const std::pair<const char*, smem::SelectOp> calls[] = {
+        {"count_then_place", smem::SelectOp::run_length_encode},
+        {"look_back", smem::SelectOp::run_length_encode},
+        {"look_back", smem::SelectOp::partition},
+        {"look_back", smem::SelectOp::partition_reversed}};
+    for (const auto& [variant, op] : calls) {
       test::SelectCase c;
-      c.op = smem::SelectOp::run_length_encode;
+      c.op = op;
       c.in = smem::Scalar::uint32;
       c.variant = variant;
       if (variant == std::string("look_back") && !context.device().forward_progress) continue;
@@ -192,7 +197,7 @@ TEST_CASE("clamped: selections on smaller devices") {
                   .local_bytes <= context.device().local_bytes);
       }
     }
-    CHECK(sweep.ran() == (context.device().forward_progress ? 6 : 3));
+    CHECK(sweep.ran() == (context.device().forward_progress ? 12 : 3));
   }
 }
 

@@ -143,10 +143,10 @@ TEST_CASE("fallback: selections where nobody polls, and where they poll once") {
     test::SelectSweep sweep(context);
     for (const std::string& variant : single_pass(context.device())) {
       CAPTURE(variant);
-      for (const SelectOp op : {SelectOp::copy_if, SelectOp::copy_flagged, SelectOp::unique,
-                                SelectOp::run_length_encode, SelectOp::partition}) {
+      for (const SelectOp op :
+           {SelectOp::copy_if, SelectOp::copy_flagged, SelectOp::unique, SelectOp::run_length_encode,
+            SelectOp::partition, SelectOp::partition_reversed}) {
         if (limit != std::string("poll_limit=0") && op != SelectOp::run_length_encode) continue;
-        if (op == SelectOp::partition && variant == "look_back") continue;  // it takes two launches
         test::SelectCase c;
         c.op = op;
         c.variant = variant;

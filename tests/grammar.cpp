@@ -119,6 +119,16 @@ namespace {
   CALL(smem::partition_flagged(c, v, v, w, out, {}))                                           \
   CALL(smem::partition_flagged(c, v, v, out))                                                  \
   CALL(smem::partition_flagged(c, v, v, out, {}))                                              \
+  CALL(smem::partition_reversed(c, v, out, w, text))                                           \
+  CALL(smem::partition_reversed(c, v, out, w, text, {}))                                       \
+  CALL(smem::partition_reversed(c, v, w, out, text, {}))                                       \
+  CALL(smem::partition_reversed(c, v, out, text))                                              \
+  CALL(smem::partition_reversed(c, v, out, text, {}))                                          \
+  CALL(smem::partition_flagged_reversed(c, v, v, out, w))                                      \
+  CALL(smem::partition_flagged_reversed(c, v, v, out, w, {}))                                  \
+  CALL(smem::partition_flagged_reversed(c, v, v, w, out, {}))                                  \
+  CALL(smem::partition_flagged_reversed(c, v, v, out))                                         \
+  CALL(smem::partition_flagged_reversed(c, v, v, out, {}))                                     \
   CALL(smem::unique(c, v, out, w))                                                             \
   CALL(smem::unique(c, v, out, w, {}))                                                         \
   CALL(smem::unique(c, v, w, out, {}))                                                         \

@@ -1,9 +1,11 @@
-// Selection in two launches, the first one: what the elements of each part select.
+// Selection in two launches, the first one: what the elements of each part select; or TOTAL: what all of them do.
 //
 // Work-items read packs of neighbours all over a part and combine their counts once in local memory. Flags are counted as elements
 // (OF_FLAGS), by the predicate x != 0.
 //
 // Launch: one dimension, GROUP work-items a group, a group for each part; the state of part p goes to place p of the scratch.
+// TOTAL: any number of groups. They go over the elements together from the end to the beginning, where the next launch begins:
+// what it reads first is in the cache.
 // Local memory: GROUP states.
 #include "select/operation.clh"
 #include "common/work_group.clh"
@@ -17,6 +19,9 @@
 #ifndef OF_FLAGS
 #define OF_FLAGS 0  // 1: the elements are those of `flags`, whose type is ELEMENT
 #endif
+#ifndef TOTAL
+#define TOTAL 0  // 1: all that is selected is added to a word of the scratch, which is zero before; sizes of 32 bits
+#endif
 #define STEP (GROUP * ITEMS)
 
 DEFINE_TEAM_REDUCE(team_join, state, join)
@@ -27,15 +32,25 @@ void select_count(SELECT_ARGUMENTS) {
   (void)in, (void)in_offset, (void)flags_offset, (void)parts, (void)out, (void)out_offset, (void)lengths,
       (void)lengths_offset, (void)wide_lengths, (void)count, (void)count_offset, (void)wide_count;
   const uint item = get_local_id(0);
+#if TOTAL
+  const ulong part = get_group_id(0), steps = size / STEP, end = part == 0 ? size : 0;
+  (void)piece;
+#else
   const ulong part = get_group_id(0), begin = part * piece, end = min(begin + piece, size);
+#endif
 #if OF_FLAGS
   global const ELEMENT* row = (global const ELEMENT*)flags + flags_offset;
 #else
   global const ELEMENT* row = in + in_offset;
 #endif
   number selected = 0, last = 0;
+#if TOTAL
+  for (ulong s = part; s < steps; s += get_num_groups(0)) {
+    const ulong first = (steps - 1 - s) * STEP;
+#else
   ulong first = begin;
   for (; first + STEP <= end; first += STEP) {
+#endif
     pack p[ITEMS / PACK];
 #pragma unroll
     for (uint u = 0; u < ITEMS / PACK; ++u) p[u].all = load_pack(row, first + (u * GROUP + item) * PACK);
@@ -52,6 +67,9 @@ void select_count(SELECT_ARGUMENTS) {
       }
     }
   }
+#if TOTAL
+  const ulong first = steps * STEP;
+#endif
   for (ulong i = first + item; i < end; i += GROUP) {
     const uint takes = selects(row[i], RULE == 2 && i > 0 ? row[i - 1] : 0, flags, i) | begins_all(i);
     selected += takes;
@@ -59,5 +77,9 @@ void select_count(SELECT_ARGUMENTS) {
   }
   state all = state_with(selected, last);
   team_join(&all, local_states, item, GROUP);
+#if TOTAL
+  if (item == 0) atomic_add((volatile global uint*)scratch + TOTAL_WORD, (uint)count_of(all));
+#else
   if (item == 0) ((global state*)scratch)[part] = all;
+#endif
 }

@@ -5,7 +5,7 @@
 // selects, looks back for what is selected before it (scan/walk_back.clh), and then places the piece, which is still in its
 // cache: memory is read once. A thread whose predecessor is kept from going on counts that piece itself (decoupled fallback,
 // scan/states.clh). PHASES 0 and 1 do the same in two launches, for devices on which that would happen often, and for
-// partitions, whose others go behind all that is selected.
+// partitions in order, whose others go behind all that is selected.
 //
 // Placing has no branch: each element is written behind those taken so far, and stays there if it is selected. That is done in
 // a small array, so that nothing is written that is not a result.
@@ -62,9 +62,9 @@ __attribute__((noinline)) state count_piece(global const ELEMENT* in, global con
   return state_with(selected, last);
 }
 
-// Writes elements [begin, end), `before` having been selected before them, and `total` in all; returns the state at the end.
+// Writes elements [begin, end) of `size`, `before` having been selected before them, and `total` in all; returns the state at the end.
 __attribute__((noinline)) state place_piece(global const ELEMENT* in, global const FLAG* flags, ulong begin, ulong end,
-                                            state before, number total, global ELEMENT* out, global uint* lengths,
+                                            ulong size, state before, number total, global ELEMENT* out, global uint* lengths,
                                             ulong lengths_offset, uint wide_lengths) {
   ELEMENT taken[CHUNK];
 #if OUTPUT == 1
@@ -88,7 +88,7 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
       const ELEMENT x = in[first + e];
       taken[rank] = x;
 #if OUTPUT == 1
-      others[e - rank] = x;
+      others[REVERSED ? CHUNK - 1 - (e - rank) : e - rank] = x;
 #elif OUTPUT == 2
       places[rank] = (ushort)e;
 #endif
@@ -106,8 +106,10 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
     for (uint r = 0; r < rank; ++r) to[r] = taken[r];
     number last = 0;
 #if OUTPUT == 1
-    to = out + total + (first - count_of(before));
-    for (uint r = 0; r < here - rank; ++r) to[r] = others[r];
+    const ulong earlier = first - count_of(before);
+    const uint others_here = here - rank;
+    to = out + (REVERSED ? size - earlier - others_here : total + earlier);
+    for (uint r = 0; r < others_here; ++r) to[r] = others[(REVERSED ? CHUNK - others_here : 0) + r];
 #elif OUTPUT == 2
     // A run ends where the next one begins.
     last = last_of(before);
@@ -119,7 +121,7 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
 #endif
     before = join(before, state_with(rank, last));
   }
-  (void)total, (void)lengths, (void)lengths_offset, (void)wide_lengths;
+  (void)size, (void)total, (void)lengths, (void)lengths_offset, (void)wide_lengths;
   return before;
 }
 
@@ -128,7 +130,7 @@ void select_cpu(SELECT_ARGUMENTS) {
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;
   number total = 0;
-#if PHASE == 1 && OUTPUT == 1
+#if PHASE == 1 && OUTPUT == 1 && !REVERSED
   for (ulong p = 0; p < parts; ++p) total += count_of(((global const state*)scratch)[p]);
 #endif
 #if PHASE == 2
@@ -162,7 +164,7 @@ void select_cpu(SELECT_ARGUMENTS) {
       }
     }
 #endif
-    before = place_piece(row, row_flags, begin, end, before, total, out + out_offset, lengths, lengths_offset, wide_lengths);
+    before = place_piece(row, row_flags, begin, end, size, before, total, out + out_offset, lengths, lengths_offset, wide_lengths);
     if (part == parts - 1) store_end(before, size, count, count_offset, wide_count, lengths, lengths_offset, wide_lengths);
 #endif
   }

@@ -7,6 +7,9 @@
 // counter (dynamic tile index). Where a predecessor does not publish in time, the group counts that tile in the owner's place and
 // looks back again. Where GROUP work-items have less than TILE elements at once, a tile is read twice.
 //
+// A partition in order has a launch before (select/count.cl), which counts what is selected in all: the others go behind it.
+// In reverse order the others go from the end of the output to its middle, and nothing needs be counted before.
+//
 // Launch: one dimension, GROUP work-items a group, a group for each of `parts` tiles of `piece` = TILE elements. Local memory:
 // see select/tile.clh; and a few words. Scratch: entries of all tiles, then of all blocks (scan/states.clh).
 #include "select/tile.clh"
@@ -58,22 +61,23 @@ void select_look_back(SELECT_ARGUMENTS) {
   const uint job = take_tile(scratch, taken, item);  // the plan sees to it that tiles can be counted in 32 bits
   const statuses states = statuses_of(scratch, epoch);
   const ulong begin = (ulong)job * TILE;
+  const number total = OUTPUT == 1 && !REVERSED ? ((global const uint*)scratch)[TOTAL_WORD] : 0;
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;
 
   // What the tile selects.
-  ELEMENT x[ITEMS];
-  uint chosen, ranks[RUNS];
+  held x[HELD];
+  uint chosen[CHOICES], ranks[RUNS];
   state own = no_state();
 #if STEPS > 1
   for (ulong first = begin; first < begin + TILE; first += STEP) {
     state all;
-    rank_tile(x, &chosen, ranks, &all, tile, local_states, marks, row, row_flags, first, size, item);
+    rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
     own = join(own, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
-  rank_tile(x, &chosen, ranks, &own, tile, local_states, marks, row, row_flags, begin, size, item);
+  rank_tile(x, chosen, ranks, &own, tile, selectors, local_states, marks, row, row_flags, begin, size, item);
 #endif
 
   // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
@@ -88,7 +92,7 @@ void select_look_back(SELECT_ARGUMENTS) {
     }
   }
 #if STEPS == 1
-  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, places, begin, size, item);
+  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, begin, size, item);
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -104,17 +108,17 @@ void select_look_back(SELECT_ARGUMENTS) {
 #if STEPS > 1
   for (ulong first = begin; first < begin + TILE; first += STEP) {
     state all;
-    rank_tile(x, &chosen, ranks, &all, tile, local_states, marks, row, row_flags, first, size, item);
-    compact_tile(x, chosen, ranks, (uint)count_of(all), tile, places, first, size, item);
+    rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
+    compact_tile(x, chosen, ranks, (uint)count_of(all), tile, selectors, places, first, size, item);
     barrier(CLK_LOCAL_MEM_FENCE);
     write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before,
-               (uint)count_of(all), 0, item);
+               (uint)count_of(all), total, item);
     before = join(before, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
   write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before,
-             (uint)count_of(own), 0, item);
+             (uint)count_of(own), total, item);
 #endif
   if (job == parts - 1 && item == 0)
     store_end(join(found[0], own), size, count, count_offset, wide_count, lengths, lengths_offset, wide_lengths);

@@ -1,13 +1,14 @@
 // Selection in two launches, the second one; or in one, where there is one part and the selected elements go nowhere else.
 //
 // A group has a part. It first joins the aggregates of all parts before it, which the first launch left in the scratch
-// (select/count.cl), and for a partition those of all parts: rejected elements go behind all selected ones. Then it takes the part's
+// (select/count.cl), and for a partition in order those of all parts: the others go behind all selected elements. Then it takes the part's
 // tiles in their order, and adds their aggregates to the prefix.
 //
 // Launch: one dimension, GROUP work-items a group, a group for each part. Local memory: see select/tile.clh,
 // with GROUP states.
 #define LOCAL_STATES GROUP  // a state of each work-item
 #include "select/tile.clh"
+#define COUNTS_ALL (OUTPUT == 1 && !REVERSED)  // where the others go is known when all are counted
 #include "common/sub_group.clh"
 
 DEFINE_TEAM_REDUCE(team_join, state, join)
@@ -21,24 +22,24 @@ void select_parts(SELECT_ARGUMENTS) {
   global const FLAG* row_flags = flags + flags_offset;
 
   global const state* aggregates = (global const state*)scratch;
-  const ulong first_part = OUTPUT == 1 || parts > 1 ? 0 : parts;  // one part alone was not counted
+  const ulong first_part = COUNTS_ALL || parts > 1 ? 0 : parts;  // one part alone was not counted
   state before = no_state(), every = no_state();
-  for (ulong p = first_part + item; p < (OUTPUT == 1 ? parts : part); p += GROUP) {
+  for (ulong p = first_part + item; p < (COUNTS_ALL ? parts : part); p += GROUP) {
     if (p < part) before = join(before, aggregates[p]);
     every = join(every, aggregates[p]);
   }
   team_join(&before, local_states, item, GROUP);
-#if OUTPUT == 1
+#if COUNTS_ALL
   team_join(&every, local_states, item, GROUP);
 #endif
 
   for (ulong first = begin; first < end; first += STEP) {
-    ELEMENT x[ITEMS];
-    uint chosen, ranks[RUNS];
+    held x[HELD];
+    uint chosen[CHOICES], ranks[RUNS];
     state all;
-    rank_tile(x, &chosen, ranks, &all, tile, local_states, marks, row, row_flags, first, size, item);
+    rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
     const uint selected = (uint)count_of(all);
-    compact_tile(x, chosen, ranks, selected, tile, places, first, size, item);
+    compact_tile(x, chosen, ranks, selected, tile, selectors, places, first, size, item);
     barrier(CLK_LOCAL_MEM_FENCE);
     write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, selected,
                count_of(every), item);

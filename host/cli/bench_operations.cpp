@@ -28,17 +28,20 @@ struct OperationOptions : BenchOptions {
   std::uint64_t seed = 0;
   WordValues words;
   std::string tile;
+  std::size_t work_items = 0;
   std::vector<std::string> variants;
 };
 
-/// A variant, and the tile that was asked for: among all variants, where it has that choice.
+/// A variant, and the tile and work-items that were asked for: among all variants, where it has that choice.
 PlanOverrides fixed_for(const Case& c, const Device& device, const std::string& variant,
                         const OperationOptions& options) {
-  PlanOverrides fixed{.variant = variant};
-  if (options.tile.empty()) return fixed;
-  const Shape tile = *parse_shape(options.tile);
-  fixed.tile_rows = tile.rows;
-  fixed.tile_cols = tile.cols;
+  PlanOverrides fixed{.variant = variant, .work_items = options.work_items};
+  if (options.tile.empty() && options.work_items == 0) return fixed;
+  if (!options.tile.empty()) {
+    const Shape tile = *parse_shape(options.tile);
+    fixed.tile_rows = tile.rows;
+    fixed.tile_cols = tile.cols;
+  }
   if (!options.all_variants) return fixed;
   try {
     c.plan(device, fixed);
@@ -159,6 +162,8 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
   const std::vector<CLI::Option*> words = add_words(command, operation.words, options->words);
   command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
       ->check(shape_validator());
+  command->add_option("--work-items", options->work_items, "Fix the work-items of a work-group")
+      ->check(count_validator());
   add_device_option(command, options->device);
   for (CLI::Option* const list : add_list_flags(command, options->lists))
     for (CLI::Option* const word : words)
@@ -179,7 +184,7 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
     random = add_shape_options(command, operation, *options);
     for (CLI::Option* const word : words)
       random->excludes(word);
-    for (const char* const other : {"--tile", "--all-variants", "--goals", "--goals-small"}) {
+    for (const char* const other : {"--tile", "--work-items", "--all-variants", "--goals", "--goals-small"}) {
       random->excludes(command->get_option(other));
       command->get_option("--model")->excludes(command->get_option(other));
     }

@@ -1,4 +1,4 @@
-// select, described: copy_if, copy_flagged, partition, partition_flagged, unique and run_length_encode.
+// select, described: copy_if, copy_flagged, the partitions, unique and run_length_encode.
 #include "operations/matrices.hpp"
 #include "operations/operation.hpp"
 
@@ -12,8 +12,16 @@ namespace smem::operations {
 
 namespace {
 
-bool is_flagged(SelectOp op) { return op == SelectOp::copy_flagged || op == SelectOp::partition_flagged; }
-bool is_partition(SelectOp op) { return op == SelectOp::partition || op == SelectOp::partition_flagged; }
+bool is_flagged(SelectOp op) {
+  return op == SelectOp::copy_flagged || op == SelectOp::partition_flagged ||
+         op == SelectOp::partition_flagged_reversed;
+}
+bool is_reversed(SelectOp op) {
+  return op == SelectOp::partition_reversed || op == SelectOp::partition_flagged_reversed;
+}
+bool is_partition(SelectOp op) {
+  return op == SelectOp::partition || op == SelectOp::partition_flagged || is_reversed(op);
+}
 bool has_runs(SelectOp op) { return op == SelectOp::unique || op == SelectOp::run_length_encode; }
 
 /// Elements of 0 to 99, flags of 0 and 1; of runs zeros among other numbers.
@@ -57,7 +65,7 @@ void select_plainly(const SelectProblem& p, double per_cent, const HostArrays& a
     arrays.out[1].set(count - 1, static_cast<double>(run));
   arrays.out.back().set(0, static_cast<double>(count));
   for (std::size_t i = 0; i < others.size(); ++i)
-    copy_element(in, others[i], arrays.out[0], count + i, bytes);
+    copy_element(in, others[i], arrays.out[0], is_reversed(p.op) ? p.size - 1 - i : count + i, bytes);
 }
 
 cl::Event call_select(const Context& context, const SelectProblem& p, const CallArrays& a,
@@ -72,6 +80,10 @@ cl::Event call_select(const Context& context, const SelectProblem& p, const Call
       return partition(context, in, out, count, p.predicate, options);
     case SelectOp::partition_flagged:
       return partition_flagged(context, in, a.in[1].vector(), out, count, options);
+    case SelectOp::partition_reversed:
+      return partition_reversed(context, in, out, count, p.predicate, options);
+    case SelectOp::partition_flagged_reversed:
+      return partition_flagged_reversed(context, in, a.in[1].vector(), out, count, options);
     case SelectOp::unique:
       return unique(context, in, out, count, options);
     default:
@@ -86,8 +98,7 @@ Case read_select(const Words& words) {
   problem.op = words.enumerator<SelectOp>("op");
   problem.in = words.scalar("type");
   problem.size = words.number("size");
-  if (problem.op == SelectOp::copy_if || problem.op == SelectOp::partition)
-    problem.predicate = formatted("x < {}", per_cent);
+  if (!is_flagged(problem.op) && !has_runs(problem.op)) problem.predicate = formatted("x < {}", per_cent);
   Case made =
       case_of(formatted("{} {}, {} {} %", problem.size, name_of(problem.in), name_of(problem.op), per_cent),
               problem, plan_select);
@@ -128,7 +139,8 @@ Operation select_operation() {
       // the copy bandwidth, by the bytes that must be moved.
       .samples = {.edges = {"1", "1009", "300007", "70001 uchar --per-cent 99",
                             "70001 half --op copy_flagged", "70001 int --op partition --per-cent 7",
-                            "70001 ushort --op partition_flagged", "70001 --op unique",
+                            "70001 ushort --op partition_flagged", "70001 --op partition_reversed",
+                            "70001 uchar --op partition_flagged_reversed --per-cent 10", "70001 --op unique",
                             "70001 ulong --op run_length_encode --per-cent 5"},
                   .small = {"65536", "4194304", "4194304 --op copy_flagged", "4194304 --op partition",
                             "4194304 --op run_length_encode --per-cent 5"},
@@ -138,7 +150,8 @@ Operation select_operation() {
                             "16777216 --op run_length_encode --per-cent 5"},
                   .large = {goal("268435456", 0.63), "268435456 --per-cent 1", "268435456 --per-cent 99",
                             "268435456 uint8", "268435456 --op copy_flagged", "268435456 --op partition",
-                            "268435456 --op unique", "268435456 int --op unique --per-cent 5",
+                            "268435456 --op partition_reversed", "268435456 --op unique",
+                            "268435456 int --op unique --per-cent 5",
                             "268435456 --op run_length_encode --per-cent 5"},
                   .weak = {"1000", "30000", "1000000", "5000000", goal("268435456 uint8", 0.60),
                            goal("268435456 --op partition", 0.66),
@@ -146,6 +159,7 @@ Operation select_operation() {
       .programs = {{"268435456 --per-cent 1"},
                    {"268435456 --op copy_flagged"},
                    {"268435456 --op partition --per-cent 1"},
+                   {"268435456 --op partition_reversed"},
                    {"268435456 --op unique"},
                    {"268435456 --op run_length_encode"},
                    {"268435456 int8 --op unique"},

@@ -153,6 +153,17 @@ cl::Event partition_flagged(const Context& context, const ConstVector& in, const
                           options);
 }
 
+cl::Event partition_reversed(const Context& context, const ConstVector& in, const Vector& out,
+                             const Vector& count, const std::string& predicate, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::partition_reversed, predicate),
+                          {in, {}, {}, out, count}, options);
+}
+cl::Event partition_flagged_reversed(const Context& context, const ConstVector& in, const ConstVector& flags,
+                                     const Vector& out, const Vector& count, const CallOptions& options) {
+  return check_and_launch(context, problem_of(SelectOp::partition_flagged_reversed),
+                          {in, flags, {}, out, count}, options);
+}
+
 cl::Event unique(const Context& context, const ConstVector& in, const Vector& out, const Vector& count,
                  const CallOptions& options) {
   return check_and_launch(context, problem_of(SelectOp::unique), {in, {}, {}, out, count}, options);
@@ -182,6 +193,19 @@ std::size_t partition_flagged(const Context& context, const ConstVector& in, con
                               const Vector& out, const CallOptions& options) {
   return counted(context, SelectOp::partition_flagged, [&](const Vector& count) {
     return partition_flagged(context, in, flags, out, count, options);
+  });
+}
+std::size_t partition_reversed(const Context& context, const ConstVector& in, const Vector& out,
+                               const std::string& predicate, const CallOptions& options) {
+  return counted(context, SelectOp::partition_reversed, [&](const Vector& count) {
+    return partition_reversed(context, in, out, count, predicate, options);
+  });
+}
+std::size_t partition_flagged_reversed(const Context& context, const ConstVector& in,
+                                       const ConstVector& flags, const Vector& out,
+                                       const CallOptions& options) {
+  return counted(context, SelectOp::partition_flagged_reversed, [&](const Vector& count) {
+    return partition_flagged_reversed(context, in, flags, out, count, options);
   });
 }
 std::size_t unique(const Context& context, const ConstVector& in, const Vector& out,

@@ -20,22 +20,40 @@ namespace {
 
 using namespace plan;
 
+/// Whether warps read tiles into their registers (cl/nvidia/select_tile.clh).
+bool selects_in_registers(const Device& device) { return is_nvidia_gpu(device); }
+
+/// Whether a work-item keeps bytes four to a word (cl/select/packed.clh).
+bool keeps_words(const Device& device, const SelectProblem& problem) {
+  const bool only_copies = !is_partition(problem.op) && problem.op != SelectOp::run_length_encode;
+  const std::size_t pack = select_policy(device).pack_bytes;
+  const bool aligned =
+      problem.in_alignment >= pack && (!is_flagged(problem.op) || problem.flags_alignment >= pack);
+  return selects_in_registers(device) && only_copies && size_of(problem.in) == 1 && aligned;
+}
+
+/// Whether tiles publish to each other after a launch that has counted all that is selected.
+bool counts_all_first(const SelectProblem& problem, std::string_view variant) {
+  return variant == "look_back" && is_partition_in_order(problem.op);
+}
+
 /// Work-items of a group, unless they are fixed by hand or do not fit.
-std::size_t group_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed) {
+std::size_t group_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant) {
   if (fixed.work_items != 0) return fixed.work_items;
   const SelectPolicy& policy = select_policy(device);
-  if (is_partition(problem.op)) return policy.group_of_partitions;
+  if (is_partition(problem.op) && variant != "look_back") return policy.group_of_partitions;
   if (problem.op == SelectOp::run_length_encode) return policy.group_of_runs;
+  if (keeps_words(device, problem)) return policy.group_of_packed;
   const bool large = problem.op == SelectOp::copy_flagged && device.local_bytes >= policy.flagged_local_bytes;
   if (large) return policy.group_of_flagged;
   return problem.size <= policy.short_vector ? std::min(policy.group, policy.short_group) : policy.group;
 }
 
-/// Whether warps read tiles into their registers (cl/nvidia/select_tile.clh).
-bool selects_in_registers(const Device& device) { return is_nvidia_gpu(device); }
-
 /// Elements that a work-item has in registers.
-std::size_t items_of(const Device& device, const SelectProblem& problem) {
+std::size_t items_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
+                     std::string_view variant) {
+  if (fixed.tile_cols != 0) return at_least_1(fixed.tile_cols / group_of(device, problem, fixed, variant));
   const SelectPolicy& policy = select_policy(device);
   const bool in_registers = selects_in_registers(device);
   // Of warps the lengths of runs take two bytes more an element.
@@ -44,9 +62,24 @@ std::size_t items_of(const Device& device, const SelectProblem& problem) {
   const bool small_runs = problem.op == SelectOp::run_length_encode && size_of(problem.in) <= 4;
   const std::size_t large = small_runs ? policy.large_run_bytes : policy.large_item_bytes;
   const std::size_t room = device.local_bytes >= policy.large_local_bytes ? large : policy.item_bytes;
-  const std::size_t most =
-      in_registers && problem.in_alignment < policy.pack_bytes ? policy.most_single_items : policy.most_items;
+  const bool few_registers = !is_flagged(problem.op) && !is_wide(problem);
+  const std::size_t most = keeps_words(device, problem) && few_registers ? policy.packed_items
+                           : in_registers && problem.in_alignment < policy.pack_bytes
+                               ? policy.most_single_items
+                               : policy.most_items;
   return std::min(std::bit_floor(room / each), most);
+}
+
+/// Why a tile that was fixed by hand cannot be; empty where it can.
+std::string tile_fault(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed) {
+  if (fixed.tile_rows > 1) return "a tile has one row";
+  if (fixed.tile_cols == 0) return {};
+  const std::size_t items = items_of(device, problem, fixed, "look_back");
+  const std::size_t least = keeps_words(device, problem) ? 16 : 1;
+  const std::size_t most = keeps_words(device, problem) ? 128 : select_policy(device).most_items;
+  if (std::has_single_bit(fixed.tile_cols) && items >= least && items <= most) return {};
+  return formatted("a tile has a power of two of elements, {} to {} for each of {} work-items", least, most,
+                   group_of(device, problem, fixed, "look_back"));
 }
 
 /// Bytes of what a part selects, as kernels lay it out: a count, and for runs the place of the last one.
@@ -56,9 +89,9 @@ std::size_t state_bytes(const SelectProblem& problem) {
 
 /// Whether tiles can publish all that others need to know, in the same launch.
 bool selects_in_one_pass(const Device& device, const SelectProblem& problem) {
-  // Where a partition's others begin is known at the end. A count and a place of 64 bits each are more than
-  // tiles can publish at once.
-  return can_look_back(device) && !is_partition(problem.op) &&
+  // Where the others of a partition in order begin is known at the end. A count and a place of 64 bits each
+  // are more than tiles can publish at once.
+  return can_look_back(device) && !is_partition_in_order(problem.op) &&
          !(problem.op == SelectOp::run_length_encode && is_wide(problem));
 }
 
@@ -69,7 +102,8 @@ Parts parts_of(const Device& device, const SelectProblem& problem, const PlanOve
   const SelectPolicy& policy = select_policy(device);
   const SelectThreads& threads = policy.threads;
   // Of work-groups of group_of() work-items; smaller groups need several steps for it.
-  const std::size_t tile = group_of(device, problem, fixed) * items_of(device, problem);
+  const std::size_t tile =
+      group_of(device, problem, fixed, variant) * items_of(device, problem, fixed, variant);
   Parts parts;
   if (variant == "cpu") {
     const std::size_t piece = threads.piece_bytes / size_of(problem.in);
@@ -88,14 +122,18 @@ Parts parts_of(const Device& device, const SelectProblem& problem, const PlanOve
     const std::size_t most = std::min(length / (policy.tiles_of_parts * tile), policy.most_parts);
     parts.cut(length, std::min(wanted, most), tile);
   }
-  parts.two_launches = !parts.single_pass && (parts.parts > 1 || is_partition(problem.op));
+  parts.two_launches = counts_all_first(problem, variant) ||
+                       (!parts.single_pass && (parts.parts > 1 || is_partition_in_order(problem.op)));
   return parts;
 }
 
 std::vector<std::string_view> preference(const Device& device, const SelectProblem& problem,
                                          const PlanOverrides& fixed) {
   if (runs_cpu_variant(device)) return {"cpu"};
-  if (!prefers_look_back(device) || !selects_in_one_pass(device, problem)) return {"count_then_place"};
+  if (!prefers_look_back(device)) return {"count_then_place"};
+  if (is_partition_in_order(problem.op) && problem.size >= select_policy(device).look_back_partitions)
+    return {"look_back", "count_then_place"};
+  if (!selects_in_one_pass(device, problem)) return {"count_then_place"};
   // What is one part needs no counters.
   const bool is_one = parts_of(device, problem, fixed, "count_then_place").parts == 1;
   return {is_one ? "count_then_place" : "look_back"};
@@ -110,6 +148,7 @@ Plan base_plan(const SelectProblem& problem, std::string_view variant, const cha
                 {"OUTPUT", is_partition(problem.op)                    ? 1
                            : problem.op == SelectOp::run_length_encode ? 2
                                                                        : 0}});
+  if (is_partition_reversed(problem.op)) define(plan, "REVERSED", 1);
   const std::size_t bytes = size_of(problem.in);
   define(plan, "ELEMENT_BYTES", bytes);
   define_types(plan, {{"ELEMENT", bits_of(problem.in)}});
@@ -156,9 +195,9 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
               Plan& plan) {
   const SelectPolicy& policy = select_policy(device);
   const std::size_t bytes = size_of(problem.in), state = state_bytes(problem);
-  const std::size_t items = items_of(device, problem);
+  std::size_t items = items_of(device, problem, fixed, plan.variant);
   const std::size_t places = problem.op == SelectOp::run_length_encode ? 2 * items : 0;
-  const std::size_t wanted = group_of(device, problem, fixed);
+  const std::size_t wanted = group_of(device, problem, fixed, plan.variant);
   constexpr std::size_t kWords = 64;  // of the kernel's own, with their alignment
   if (selects_in_registers(device)) {
     // A warp has a state in local memory, and in the second of two launches each work-item.
@@ -166,16 +205,20 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
     const std::size_t group = group_for(device, wanted, each, kWords);
     if (group != 0 && group % 32 == 0) {
       const std::size_t run = std::min(policy.pack_bytes / bytes, items);
+      constexpr std::size_t kSelectors = 64;  // bytes
+      if (keeps_words(device, problem)) define(plan, "PACKED", 1);
       define_tile(group, items, run_pack(policy.pack_bytes, problem.in, problem.in_alignment, run), plan);
       define(plan, {{"RUN", run}, {"REGISTERS", 1}});
       if (is_flagged(problem.op))
         define(plan, "FLAG_PACK", run_pack(policy.pack_bytes, problem.flags, problem.flags_alignment, run));
-      plan.local_bytes = group * (items * bytes + places) + (all_meet ? group : group / 32) * state + kWords;
+      plan.local_bytes = group * (items * bytes + places) + (all_meet ? group : group / 32) * state + kWords +
+                         (keeps_words(device, problem) ? kSelectors : 0);
       plan.prediction.local_bytes = 2 * plan.prediction.bytes_written;
       plan.tile_cols = group * items;
       return true;
     }
   }
+  items = std::min(items, policy.most_items);
   const std::size_t marks = is_flagged(problem.op) ? items : 0;
   const std::size_t padded = device.local_is_cache ? items : items + 1;
   const std::size_t group = group_for(device, wanted, padded * bytes + marks + places + state, kWords);
@@ -195,23 +238,32 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
   return true;
 }
 
+/// Whether statuses of earlier launches stay. The count of all, which stands among them, begins at zero.
+bool tells_launches_apart(const Device& device, const SelectProblem& problem, const Parts& parts) {
+  return has_epochs(device, parts.parts) && !counts_all_first(problem, "look_back");
+}
+
 Attempt look_back(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
                   const Parts& parts) {
-  if (is_partition(problem.op))
-    return "a partition writes the others behind all selected elements, whose count comes last";
   if (!can_look_back(device)) return kCannotPublish;
-  if (!selects_in_one_pass(device, problem))
+  if (std::string fault = tile_fault(device, problem, fixed); !fault.empty()) return fault;
+  if (counts_all_first(problem, "look_back")) {
+    if (is_wide(problem)) return "the first launch counts in 32 bits";
+  } else if (!selects_in_one_pass(device, problem)) {
     return "tiles cannot publish counts and places of 64 bits at once";
+  }
   if (parts.parts > kMaxTiles) return "its tiles are more than a launch can have";
   Plan plan = base_plan(problem, "look_back", "select/look_back.cl", "select_look_back");
   if (!set_tile(device, problem, fixed, false, plan)) return no_tile_fits(device);
   define(plan, "TILE", parts.piece);
   define_publishing(device, plan);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
-  if (has_epochs(device, parts.parts)) define(plan, "EPOCHS", 1);
+  if (tells_launches_apart(device, problem, parts)) define(plan, "EPOCHS", 1);
   plan.global = {parts.parts * plan.work_group[0], 1, 1};
   plan.tile_cols = parts.piece;
-  plan.reason = "single pass: each tile publishes its count and looks back over the tiles before it";
+  plan.reason = counts_all_first(problem, "look_back")
+                    ? "the first launch counts all; then each tile looks back over the tiles before it"
+                    : "single pass: each tile publishes its count and looks back over the tiles before it";
   return plan;
 }
 
@@ -257,27 +309,35 @@ std::optional<Launch> first(const Device& device, const SelectProblem& problem, 
       counted.predicate = "x != 0";
       counted.in = bits_of(problem.flags);
       counted.in_alignment = problem.flags_alignment;
-    } else if (problem.op == SelectOp::partition) {
+    } else if (is_by_predicate(problem.op)) {
       counted.op = SelectOp::copy_if;
     }
     launch = base_plan(counted, plan.variant, "select/count.cl", "select_count");
     launch.operation = plan.operation;
     if (is_flagged(problem.op)) define(launch, "OF_FLAGS", 1);
-    const std::size_t bytes = size_of(counted.in), state = state_bytes(counted);
-    const std::size_t group = group_for(device, group_of(device, problem, fixed), state);
-    if (group == 0) return std::nullopt;
+    const bool all = counts_all_first(problem, plan.variant);
+    if (all) define(launch, "TOTAL", 1);
     const SelectPolicy& policy = select_policy(device);
+    const std::size_t bytes = size_of(counted.in), state = state_bytes(counted);
+    const std::size_t wanted = all ? policy.group_of_total : group_of(device, problem, fixed, plan.variant);
+    const std::size_t group = group_for(device, wanted, state);
+    if (group == 0) return std::nullopt;
     const std::size_t items = at_least_1(policy.count_bytes / bytes);
     define_tile(group, items, run_pack(policy.pack_bytes, counted.in, counted.in_alignment, items), launch);
-    launch.global = {parts * group, 1, 1};
+    const std::size_t groups = all ? std::min(policy.total_groups_a_unit * device.compute_units,
+                                              divide_up(at_least_1(problem.size), group * items))
+                                   : parts;
+    launch.global = {groups * group, 1, 1};
     launch.tile_cols = group * items;
     launch.local_bytes = group * state;
   }
   launch.variant = "first";
   launch.numbers = plan.numbers;
-  launch.prediction.bytes_written = real(plan.scratch_bytes);
+  launch.prediction.bytes_written = counts_all_first(problem, plan.variant) ? 0 : real(plan.scratch_bytes);
   launch.prediction.local_bytes = 0;
-  launch.reason = formatted("counts what each of {} part(s) selects", parts);
+  launch.reason = counts_all_first(problem, plan.variant)
+                      ? std::string("counts all that is selected")
+                      : formatted("counts what each of {} part(s) selects", parts);
   return launch;
 }
 
@@ -288,20 +348,26 @@ Attempt plan_variant(const Device& device, const SelectProblem& problem, const P
                     : variant == "look_back" ? look_back(device, problem, fixed, parts)
                                              : count_then_place(device, problem, fixed, parts);
   return joined_parts(std::move(attempt), device, parts, 1, state_bytes(problem),
-                      variant == "look_back" && has_epochs(device, parts.parts),
+                      variant == "look_back" && tells_launches_apart(device, problem, parts),
                       [&](const Plan& plan) { return first(device, problem, fixed, plan); });
 }
 
-std::string why_not(const Device& device, const SelectProblem& /*problem*/, std::string_view variant,
+std::string why_not(const Device& device, const SelectProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "look_back" && !prefers_look_back(device))
     return "without forward progress work-groups wait for others, and then count the same elements again";
+  if (is_partition_in_order(problem.op)) {
+    return variant == "look_back" ? "takes one more launch to clear the statuses of tiles"
+                                  : "a part's tiles follow one another";
+  }
   return variant == "look_back" ? "one part needs no look-back" : "reads every element twice";
 }
 
-const Evidence& evidence(const Device& device, const SelectProblem& problem, const Plan& /*plan*/) {
+const Evidence& evidence(const Device& device, const SelectProblem& problem, const Plan& plan) {
   const SelectPolicy& policy = select_policy(device);
+  if (is_partition_reversed(problem.op) || keeps_words(device, problem)) return policy.others;
+  if (counts_all_first(problem, plan.variant)) return policy.others;
   return is_partition(problem.op) ? policy.partitions : policy.copies;
 }
 
@@ -313,7 +379,8 @@ constexpr Operation<SelectProblem> kSelect{.what = "selection",
                                            .attempt = plan_variant,
                                            .why_not = why_not,
                                            .evidence = evidence,
-                                           .one_work_item = "a thread has a piece"};
+                                           .one_work_item = "a thread has a piece",
+                                           .with_tile = "look_back"};
 
 }  // namespace
 

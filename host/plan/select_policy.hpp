@@ -23,26 +23,33 @@ struct SelectPolicy {
   When when;
   Evidence copies = kFromFacts;  ///< copies of selected elements
   Evidence partitions = kFromFacts;
-  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
+  Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};  ///< all else
   std::size_t group = 256;        ///< work-items of copy_if and unique
   std::size_t short_group = 256;  ///< the same of at most so many elements:
   std::size_t short_vector = std::size_t{1} << 23;
   std::size_t group_of_flagged = 256;  ///< of copy_flagged, where local memory has flagged_local_bytes
   std::size_t group_of_partitions = 256;
-  std::size_t group_of_runs = 256;  ///< of run_length_encode
+  std::size_t group_of_runs = 256;    ///< of run_length_encode
+  std::size_t group_of_packed = 256;  ///< of bytes that are kept four to a word
   std::size_t flagged_local_bytes = 0;
   std::size_t item_bytes = 64;        ///< elements of a work-item
   std::size_t large_item_bytes = 64;  ///< the same where local memory has large_local_bytes
   std::size_t large_run_bytes = 64;   ///< the same of run_length_encode of at most 4 bytes, with places
   std::size_t large_local_bytes = 0;
-  std::size_t most_items = 32;         ///< bits of a word
-  std::size_t most_single_items = 32;  ///< of warps that read elements one by one
-  std::size_t count_bytes = 64;        ///< elements of a work-item that only counts
-  std::size_t pack_bytes = 16;         ///< the widest read of a work-item
-  std::size_t groups_a_unit = 8;       ///< that are wanted of two launches
-  std::size_t tiles_of_parts = 2;      ///< of a part, at least
-  std::size_t most_parts = 2048;       ///< all of which every part after them reads
-  SelectThreads threads;               ///< of CPUs
+  std::size_t most_items = 32;          ///< bits of a word
+  std::size_t most_single_items = 32;   ///< of warps that read elements one by one
+  std::size_t packed_items = 64;        ///< bytes of a work-item that are kept four to a word
+  std::size_t count_bytes = 64;         ///< elements of a work-item that only counts
+  std::size_t group_of_total = 256;     ///< of the launch that counts all that is selected
+  std::size_t total_groups_a_unit = 6;  ///< of that launch: they run at the same time
+  std::size_t pack_bytes = 16;          ///< the widest read of a work-item
+  /// Elements of a partition in order from which tiles look back, after a launch that counts all. No
+  /// measurement has chosen it.
+  std::size_t look_back_partitions = ~std::size_t{0};
+  std::size_t groups_a_unit = 8;   ///< that are wanted of two launches
+  std::size_t tiles_of_parts = 2;  ///< of a part, at least
+  std::size_t most_parts = 2048;   ///< all of which every part after them reads
+  SelectThreads threads;           ///< of CPUs
 };
 
 // nvidia: larger tiles make the chain from tile to tile shorter; multiprocessors hold 2048 work-items. On the

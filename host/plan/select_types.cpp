@@ -27,8 +27,14 @@ void check_select(const Device& device, const SelectProblem& problem) {
 namespace smem {
 
 std::string_view name_of(SelectOp op) {
-  static constexpr std::array<std::string_view, 6> kNames{
-      "copy_if", "copy_flagged", "partition", "partition_flagged", "unique", "run_length_encode"};
+  static constexpr std::array<std::string_view, 8> kNames{"copy_if",
+                                                          "copy_flagged",
+                                                          "partition",
+                                                          "partition_flagged",
+                                                          "partition_reversed",
+                                                          "partition_flagged_reversed",
+                                                          "unique",
+                                                          "run_length_encode"};
   return plan::name_among(kNames, op);
 }
 

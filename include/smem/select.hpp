@@ -43,13 +43,24 @@ SMEM_API cl::Event copy_flagged(const Context& context, const ConstVector& in, c
 
 /// Writes the elements for which `predicate` is not zero, in their order, then all others in theirs, and the
 /// number of the former to `count`. Each element is read twice, because the place of the others is known only
-/// when all are counted. All else as copy_if().
+/// when all are counted: partition_reversed() is faster. All else as copy_if().
 SMEM_API cl::Event partition(const Context& context, const ConstVector& in, const Vector& out,
                              const Vector& count, const std::string& predicate,
                              const CallOptions& options = {});
 /// As partition() and copy_flagged().
 SMEM_API cl::Event partition_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                      const Vector& out, const Vector& count, const CallOptions& options = {});
+
+/// As partition(), but the others are written in reverse order, the first one at the end of as many elements
+/// of `out` as `in` has. Single-pass variants read each element once. Reversed, the others are those of
+/// partition().
+SMEM_API cl::Event partition_reversed(const Context& context, const ConstVector& in, const Vector& out,
+                                      const Vector& count, const std::string& predicate,
+                                      const CallOptions& options = {});
+/// As partition_reversed() and copy_flagged().
+SMEM_API cl::Event partition_flagged_reversed(const Context& context, const ConstVector& in,
+                                              const ConstVector& flags, const Vector& out,
+                                              const Vector& count, const CallOptions& options = {});
 
 /// Writes the first element of each run of equal neighbours, and the number of runs to `count`. Elements
 /// compare as numbers: zeros of both signs are equal, and a NaN, which equals nothing, is a run by itself.
@@ -79,6 +90,13 @@ SMEM_API std::size_t partition(const Context& context, const ConstVector& in, co
 SMEM_API std::size_t partition_flagged(const Context& context, const ConstVector& in,
                                        const ConstVector& flags, const Vector& out,
                                        const CallOptions& options = {});
+/// As partition_reversed() above; waits for the device and returns the count.
+SMEM_API std::size_t partition_reversed(const Context& context, const ConstVector& in, const Vector& out,
+                                        const std::string& predicate, const CallOptions& options = {});
+/// As partition_flagged_reversed() above; waits for the device and returns the count.
+SMEM_API std::size_t partition_flagged_reversed(const Context& context, const ConstVector& in,
+                                                const ConstVector& flags, const Vector& out,
+                                                const CallOptions& options = {});
 /// As unique() above; waits for the device and returns the count.
 SMEM_API std::size_t unique(const Context& context, const ConstVector& in, const Vector& out,
                             const CallOptions& options = {});

@@ -15,7 +15,16 @@
 namespace smem {
 
 /// What is selected, and what is written; see select.hpp.
-enum class SelectOp { copy_if, copy_flagged, partition, partition_flagged, unique, run_length_encode };
+enum class SelectOp {
+  copy_if,
+  copy_flagged,
+  partition,
+  partition_flagged,
+  partition_reversed,
+  partition_flagged_reversed,
+  unique,
+  run_length_encode
+};
 
 /// "copy_if", ...: as the called function is named.
 SMEM_API std::string_view name_of(SelectOp op);
@@ -25,8 +34,8 @@ struct SelectProblem {
   SelectOp op = SelectOp::copy_if;  ///< what is selected
   Scalar in = Scalar::float32;      ///< of the elements
   std::size_t size = 0;             ///< elements
-  std::string predicate = {};       ///< of copy_if and partition: OpenCL C, of `x`
-  Scalar flags = Scalar::uint8;     ///< their type, of copy_flagged and partition_flagged
+  std::string predicate = {};       ///< of copy_if and the partitions without flags: OpenCL C, of `x`
+  Scalar flags = Scalar::uint8;     ///< their type, of the operations with flags
   /// The largest power of two, at most 16, that divides the byte address of the first element, and flag.
   std::size_t in_alignment = 16;
   std::size_t flags_alignment = 16;  ///< the same of the flags
@@ -44,11 +53,11 @@ struct SelectProblem {
 };
 
 /// The plan that the selections use on `device`. Where parts do not meet in one launch, another one before
-/// it, "first", counts what each selects. It predicts the bytes for half of the elements selected; a
-/// partition writes all. Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu".
-/// Nothing shrinks what was fixed by hand. \throws Error when the types do not fit the operation or the
-/// device, the variant is unknown or cannot run this problem on this device, or another field was fixed; it
-/// names the field.
+/// it, "first", counts what each selects, or what all do. It predicts the bytes for half of the elements
+/// selected; a partition writes all. Overrides: `variant`; `work_items`, a power of two, for all variants but
+/// "cpu"; and `tile_cols`, the elements of a work-group, a power of two, for "look_back". Nothing shrinks
+/// what was fixed by hand. \throws Error when the types do not fit the operation or the device, the variant
+/// is unknown or cannot run this problem on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_select(const Device& device, const SelectProblem& problem,
                           const PlanOverrides& overrides = {});
 

@@ -280,6 +280,8 @@ def vectors(m):
         ("inclusive sum of 2^28 float", f"scan {n}", lambda: m.cuda(f"scan:float:{n}")),
         ("copy_if of 2^28 float, half of them", f"select {n}", lambda: m.cuda(f"copy_if:float:{n}")),
         ("partition of 2^28 float", f"select {n} --op partition", lambda: m.cuda(f"partition:float:{n}")),
+        ("partition_reversed of 2^28 float, CUB's order", f"select {n} --op partition_reversed",
+         lambda: m.cuda(f"partition:float:{n}")),
         ("run_length_encode of 2^28 float, runs of 20", f"select {n} --op run_length_encode --per-cent 5",
          lambda: m.cuda(f"run_lengths:float:{n}:20")),
     ], "CUB")

@@ -90,6 +90,15 @@ TEST_CASE("plan of select: what each kind of device chooses") {
   CHECK(partition.variant == "count_then_place");
   CHECK(partition.prediction.bytes_written == 4.0 * static_cast<double>(size));
   CHECK(smem::plan_select(target("sm_90"), problem_for(SelectOp::partition, size)).before.size() == 1);
+  const smem::Plan reversed =
+      smem::plan_select(target("sm_90"), problem_for(SelectOp::partition_reversed, size));
+  CHECK(reversed.variant == "look_back");
+  CHECK(reversed.before.empty());
+  CHECK(reversed.prediction.bytes_written == 4.0 * static_cast<double>(size));
+  const smem::Plan counted =
+      smem::plan_select(target("sm_90"), problem_for(SelectOp::partition, size), {.variant = "look_back"});
+  CHECK(counted.before.size() == 1);
+  CHECK(counted.scratch[0].zeroed_bytes == counted.scratch[0].bytes);
   for (const char* name : {"gfx90a", "pvc"}) {
     CHECK(smem::plan_select(target(name), problem).variant == "count_then_place");
     CHECK(smem::plan_select(target(name), problem).before.size() == 1);
@@ -103,12 +112,38 @@ TEST_CASE("plan of select: what each kind of device chooses") {
   CHECK(smem::plan_select(target("sm_90"), problem_for(SelectOp::partition, 100)).before.size() == 1);
 }
 
+TEST_CASE("plan of select: bytes are kept four to a word, where whole packs are read") {
+  smem::SelectProblem bytes = problem_for(SelectOp::copy_if, std::size_t{1} << 28, Scalar::uint8);
+  const smem::Plan packed = smem::plan_select(target("sm_90"), bytes);
+  CHECK(has_define(packed, "PACKED"));
+  CHECK(packed.items_per_work_item == 64);
+  bytes.in_alignment = 1;
+  CHECK_FALSE(has_define(smem::plan_select(target("sm_90"), bytes), "PACKED"));
+  CHECK_FALSE(has_define(smem::plan_select(target("gfx90a"), bytes), "PACKED"));
+  // A work-item has a bit for each element where no warp reads them.
+  bytes.in_alignment = 16;
+  CHECK(smem::plan_select(smem::clamp(target("sm_90"), "work_group=16"), bytes).items_per_work_item <= 32);
+}
+
+TEST_CASE("plan of select: a tile of look_back can be fixed") {
+  const smem::SelectProblem problem = problem_for(SelectOp::copy_if, std::size_t{1} << 28);
+  const auto fixed = [&](std::size_t tile, std::size_t work_items) {
+    return smem::plan_select(target("sm_90"), problem,
+                             {.variant = "look_back", .tile_cols = tile, .work_items = work_items});
+  };
+  CHECK(fixed(4096, 256).items_per_work_item == 16);
+  CHECK(fixed(4096, 256).groups() == (std::size_t{1} << 28) / 4096);
+  for (const std::size_t tile : {std::size_t{100}, std::size_t{3 * 4096}, std::size_t{64 * 256}})
+    CHECK(test::failure_of([&] { fixed(tile, 256); }).argument == "variant");
+}
+
 TEST_CASE("plan of select: what cannot be published in one pass is not") {
   const smem::Device device = target("sm_90");
   const auto refusal = [&](const smem::Device& on, const smem::SelectProblem& problem) {
     return test::failure_of([&] { smem::plan_select(on, problem, {.variant = "look_back"}); });
   };
-  CHECK(refusal(device, problem_for(SelectOp::partition, 1000)).argument == "variant");
+  // The count of all, in 32 bits.
+  CHECK(refusal(device, problem_for(SelectOp::partition, std::size_t{1} << 32)).argument == "variant");
   // A count and a place of 64 bits each.
   const smem::SelectProblem runs = problem_for(SelectOp::run_length_encode, std::size_t{1} << 32);
   CHECK(refusal(device, runs).argument == "variant");

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,21 +19,31 @@
 
 namespace test {
 
-constexpr smem::SelectOp kSelectOps[] = {smem::SelectOp::copy_if,   smem::SelectOp::copy_flagged,
-                                         smem::SelectOp::partition, smem::SelectOp::partition_flagged,
-                                         smem::SelectOp::unique,    smem::SelectOp::run_length_encode};
+constexpr smem::SelectOp kSelectOps[] = {smem::SelectOp::copy_if,
+                                         smem::SelectOp::copy_flagged,
+                                         smem::SelectOp::partition,
+                                         smem::SelectOp::partition_flagged,
+                                         smem::SelectOp::unique,
+                                         smem::SelectOp::run_length_encode,
+                                         smem::SelectOp::partition_reversed,
+                                         smem::SelectOp::partition_flagged_reversed};
 
 inline bool is_flagged(smem::SelectOp op) {
-  return op == smem::SelectOp::copy_flagged || op == smem::SelectOp::partition_flagged;
+  return op == smem::SelectOp::copy_flagged || op == smem::SelectOp::partition_flagged ||
+         op == smem::SelectOp::partition_flagged_reversed;
+}
+inline bool is_reversed(smem::SelectOp op) {
+  return op == smem::SelectOp::partition_reversed || op == smem::SelectOp::partition_flagged_reversed;
 }
 inline bool is_partition(smem::SelectOp op) {
-  return op == smem::SelectOp::partition || op == smem::SelectOp::partition_flagged;
+  return op == smem::SelectOp::partition || op == smem::SelectOp::partition_flagged || is_reversed(op);
 }
 inline bool is_by_predicate(smem::SelectOp op) {
-  return op == smem::SelectOp::copy_if || op == smem::SelectOp::partition;
+  return op == smem::SelectOp::copy_if || op == smem::SelectOp::partition ||
+         op == smem::SelectOp::partition_reversed;
 }
 
-/// Of copy_if() and partition(), for numbers of all types.
+/// Of copy_if() and partitions, for numbers of all types.
 constexpr const char* kPredicate = "x > 2";
 
 struct SelectCase {
@@ -79,7 +90,7 @@ struct Selected {
 template <class T>
 Selected select_plainly(const SelectCase& c, const T* in, const std::vector<bool>& chosen) {
   Selected result;
-  std::vector<unsigned char> others;
+  std::vector<T> rejected;
   const auto append = [](std::vector<unsigned char>& to, const T& element) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(&element);
     to.insert(to.end(), bytes, bytes + sizeof element);
@@ -93,12 +104,20 @@ Selected select_plainly(const SelectCase& c, const T* in, const std::vector<bool
     } else {
       takes = i == 0 || in[i] != in[i - 1];
     }
-    append(takes ? result.out : others, in[i]);
+    if (takes) {
+      append(result.out, in[i]);
+    } else {
+      rejected.push_back(in[i]);
+    }
     result.count += takes ? 1 : 0;
     if (takes) result.lengths.push_back(0);
     if (!result.lengths.empty()) ++result.lengths.back();
   }
-  if (is_partition(c.op)) result.out.insert(result.out.end(), others.begin(), others.end());
+  if (is_partition(c.op)) {
+    if (is_reversed(c.op)) std::reverse(rejected.begin(), rejected.end());
+    for (const T& x : rejected)
+      append(result.out, x);
+  }
   return result;
 }
 
@@ -148,6 +167,10 @@ inline cl::Event launch_select(const smem::Context& context, const SelectCase& c
       return smem::partition(context, in, out, count, kPredicate, options);
     case smem::SelectOp::partition_flagged:
       return smem::partition_flagged(context, in, flags, out, count, options);
+    case smem::SelectOp::partition_reversed:
+      return smem::partition_reversed(context, in, out, count, kPredicate, options);
+    case smem::SelectOp::partition_flagged_reversed:
+      return smem::partition_flagged_reversed(context, in, flags, out, count, options);
     case smem::SelectOp::unique:
       return smem::unique(context, in, out, count, options);
     default:
@@ -281,7 +304,8 @@ inline void select_vectors(SelectSweep& sweep, SelectCase c) {
     c.size = size;
     c.per_mille = kPerMille[turn % 5];
     // Whole packs and single elements are two programs: some types have both.
-    const bool packs = c.in == smem::Scalar::float32 || c.in == smem::Scalar::uint16;
+    const bool packs =
+        c.in == smem::Scalar::float32 || c.in == smem::Scalar::uint16 || c.in == smem::Scalar::uint8;
     c.in_offset = packs && turn % 2 == 0 ? 0 : 1 + turn % 4;
     c.out_offset = turn % 3;
     c.room = turn % 2;
