@@ -380,7 +380,7 @@ constexpr Operation<SelectProblem> kSelect{.what = "selection",
                                            .why_not = why_not,
                                            .evidence = evidence,
                                            .one_work_item = "a thread has a piece",
-                                           .with_tile = "look_back"};
+                                           .with_tile = {"look_back"}};
 
 }  // namespace
 
