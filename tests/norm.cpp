@@ -333,31 +333,6 @@ TEST_CASE("norm: plans for devices that are not here") {
   };
   CHECK(group_of(1000) == 128);
   CHECK(group_of(4096) == 256);
-  // Weights that leave a row no room beside them in local memory, or that cannot be kept as rows begin.
-  const auto variant_with_weights = [](std::size_t cols, std::size_t row_alignment) {
-    return smem::plan_norm(
-               test::target("sm_90"),
-               {.weight = true, .bias = true, .rows = 4096, .cols = cols, .row_alignment = row_alignment})
-        .variant;
-  };
-  CHECK(variant_with_weights(50257, 4) == "cooperative");
-  CHECK(variant_with_weights(32768, 16) == "cooperative");
-  CHECK(variant_with_weights(16384, 16) == "ahead");
-  CHECK(variant_with_weights(1000, 16) == "shuffle");
-  // A warp has a row that its registers hold; or as many rows as the caller fixes.
-  smem::NormProblem of_warps{.weight = true, .bias = true, .rows = 8192, .cols = 1000};
-  const auto rows_of_group = [&](std::size_t rows, std::size_t items) {
-    return smem::plan_norm(test::target("sm_90"), of_warps,
-                           {.variant = "shuffle", .tile_rows = rows, .work_items = items})
-        .tile_rows;
-  };
-  CHECK(rows_of_group(0, 0) == 4);
-  CHECK(rows_of_group(2, 0) == 2);
-  CHECK(rows_of_group(2, 256) == 2);
-  CHECK_THROWS_AS(rows_of_group(3, 0), smem::Error);   // not a power of two of work-items
-  CHECK_THROWS_AS(rows_of_group(16, 0), smem::Error);  // more elements than registers hold
-  of_warps.residual = of_warps.sum = true;
-  CHECK(rows_of_group(0, 0) == 2);
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");

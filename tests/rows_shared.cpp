@@ -104,45 +104,6 @@ TEST_CASE("rows shared: parts that a group holds, of rows that are read and writ
   CHECK(one.scratch.empty());
 }
 
-TEST_CASE("rows shared: the rows of a team begin at the same place of a pack, so that weights do") {
-  const auto plan_of = [](const smem::NormProblem& p, std::size_t stages = 0, std::size_t tile_cols = 0) {
-    return smem::plan_norm(test::target("sm_90"), p,
-                           {.variant = "cooperative", .tile_rows = stages, .tile_cols = tile_cols});
-  };
-  const auto same_shift = [](const smem::Plan& plan) {
-    return std::any_of(plan.defines.begin(), plan.defines.end(),
-                       [](const auto& one) { return one.first == "SAME_SHIFT"; });
-  };
-  smem::NormProblem p{.weight = true, .bias = true, .rows = 4096, .cols = 50257};
-  for (const smem::Scalar type : {smem::Scalar::float32, smem::Scalar::half}) {
-    p.in = p.out = p.weights = type;
-    p.row_alignment = smem::size_of(type);
-    for (const std::size_t tile_cols : {0, 4000, 5000}) {
-      CAPTURE(tile_cols);
-      const smem::Plan plan = plan_of(p, 2, tile_cols);
-      CHECK(same_shift(plan));
-      CHECK(plan.groups() / plan.number("parts") % plan.vector_width == 0);
-    }
-  }
-  p.batch = 3;  // matrices begin anywhere
-  CHECK_FALSE(same_shift(plan_of(p)));
-  p.batch = 1;
-  p.rows = 3;  // each team has one row
-  CHECK(same_shift(plan_of(p)));
-  p.weight = p.bias = false;
-  CHECK_FALSE(same_shift(plan_of(p)));
-}
-
-TEST_CASE("rows shared: groups of norms run at once with the 128 registers that work-items take") {
-  const smem::Device device = test::target("sm_90");
-  for (const std::size_t items : {0, 128, 256, 512}) {
-    CAPTURE(items);
-    const smem::PlanOverrides fixed{.variant = "cooperative", .work_items = items};
-    const smem::Plan norm = smem::plan_norm(device, {.weight = true, .rows = 4096, .cols = 50257}, fixed);
-    CHECK(norm.number("groups_a_unit") * norm.work_group[0] * 128 <= device.unit.registers);
-  }
-}
-
 TEST_CASE("rows shared: by name, and refused where groups cannot share") {
   const auto refused = [](const smem::SoftmaxProblem& problem, const char* target, std::size_t tile_cols) {
     try {

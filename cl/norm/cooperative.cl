@@ -1,12 +1,9 @@
 // layer_norm and rms_norm of long rows, which groups share: see common/row_parts.clh. Mean and squares of a part are found at once, as its packs
 // arrive. A group has the weights of its part in local memory for all rows.
 //
-// The statistics of a row are polled a turn after the group has published its own: groups of a team may be a turn apart, and one barrier a turn is
-// enough.
-//
 // Launch: one dimension, GROUP work-items a group; teams of `parts` groups, as many as run at once, in a loop over the rows. Local memory: STAGES
-// times PACKS packs of ELEMENTs, for each vector of weights WEIGHT_PACKS packs of WEIGHTs, GROUP values, or with COPY_ASYNC 256, the statistics of
-// MOST_PARTS + 1 parts, and MOST_PARTS + 1 words. Global memory: `statuses`.
+// times PACKS packs of ELEMENTs, for each vector of weights WEIGHT_PACKS packs of WEIGHTs, GROUP values, or with COPY_ASYNC 32, and one more, and
+// MOST_PARTS + 1 words. Global memory: `statuses`.
 #include "norm/operation.clh"
 #include "norm/statistics.clh"
 
@@ -34,13 +31,13 @@ INLINED statistics merge_packs(statistics before, packed_vector* v, int i, int c
   return merge(before, more);
 }
 
-// The element of a part that differences are taken from; 0 of rms_norm and of parts without one.
-INLINED VALUE origin_of(global const ELEMENT* in, row_part p) { return OPERATION == OP_LAYER && p.cols > 0 ? load_value(in + p.at, 0) : 0; }
-
 // The statistics of the work-item's packs of a part: of a part that is kept, or else is read. One function for both, so that the compiler makes the
 // same bits of them; on NVIDIA not inlined, for its registers.
-COLD_FUNCTION statistics count_part(local const raw_pack* kept, int is_kept, global const ELEMENT* row, VALUE origin, int shift, int cols, int item) {
-  statistics mine = (statistics)(0, 0, 0, origin);
+COLD_FUNCTION statistics count_part(local const raw_pack* kept, int is_kept, global const ELEMENT* row, int shift, int cols, int item) {
+  statistics mine = 0;
+#if OPERATION == OP_LAYER
+  if (cols > 0) mine.w = load_value(row, 0);
+#endif
   ROLLED
   for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
     packed_vector v[AT_ONCE];
@@ -94,7 +91,6 @@ GROUP_FUNCTION void finish_row(local VALUE* finished, local const part_statistic
                                local VALUE* scratch, uint item) {
   const VALUE origin = of_parts[0].values[0];  // which means of parts are taken less
   statistics all = (statistics)(0, 0, 0, origin);
-  ROLLED
   for (uint p = item; p < parts; p += POLLERS) {
     const VALUE number = (VALUE)part_of_row(row, p, cols).cols;
     const VALUE mean = number > 0 ? (of_parts[p].values[0] - origin) + of_parts[p].values[1] : 0;
@@ -108,12 +104,12 @@ GROUP_FUNCTION void finish_row(local VALUE* finished, local const part_statistic
 }
 
 #if HAS_WEIGHT
-#define TIMES_WEIGHTS(i) *kept_weights(kept_weight, i, kept_first)
+#define TIMES_WEIGHTS(i) *kept_weights(kept_weight, i, part)
 #else
 #define TIMES_WEIGHTS(i)
 #endif
 #if HAS_BIAS
-#define PLUS_BIAS(i) +kept_weights(kept_bias, i, kept_first)
+#define PLUS_BIAS(i) +kept_weights(kept_bias, i, part)
 #else
 #define PLUS_BIAS(i)
 #endif
@@ -122,8 +118,8 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ulong* statuses) {
   USE_NORM_ARGUMENTS;
   local raw_pack kept[STAGES * PACKS] __attribute__((aligned(16)));
-  local VALUE scratches[COPY_ASYNC ? 2 * 128 : GROUP], finished_rows[2 * 3];  // of even and odd turns
-  local part_statistics of_parts[MOST_PARTS], own_part[1];
+  local VALUE scratch[COPY_ASYNC ? 128 : GROUP], finished[3];
+  local part_statistics of_parts[MOST_PARTS];
   local uint is_late[MOST_PARTS], late_turn[1];  // late_turn: the last one in which a part was late
 #if HAS_WEIGHT
   local weight_pack kept_weight[WEIGHT_PACKS] __attribute__((aligned(16)));
@@ -134,19 +130,16 @@ void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ul
   const uint item = get_local_id(0), part = get_group_id(0) % parts;
   const ulong all = rows * batch, teams = get_num_groups(0) / parts, team = get_group_id(0) / parts;
   const bool in_place = (global const void*)(in + in_offset) == (global const void*)(out + out_offset);
-  const int kept_first = first_weight(part, in_offset + team * in_pitch);
-  (void)kept_first;
   if (item == 0) late_turn[0] = 0;
   copy_first_rows(kept, in, team, teams, all, part, item, rows, cols, batch, in_offset, in_pitch, in_stride);
 #if HAS_WEIGHT
-  keep_weights(kept_weight, weight + weight_offset, kept_first, item, cols);
+  keep_weights(kept_weight, weight + weight_offset, part, item, cols);
 #endif
 #if HAS_BIAS
-  keep_weights(kept_bias, bias + bias_offset, kept_first, item, cols);
+  keep_weights(kept_bias, bias + bias_offset, part, item, cols);
 #endif
-  VALUE origin = origin_of(in, part_of(team, all, part, rows, cols, batch, in_offset, in_pitch, in_stride));
-  ulong row_before = 0;
   row_part before = {0, 0, 0};  // the part that is written, of the row before
+  VALUE mean = 0, left = 0, factor = 0;
   uint turn = 1, stage = 0;
   for (ulong r = team; r < all + teams; r += teams) {
     const bool is_row = r < all;
@@ -154,67 +147,61 @@ void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ul
     const row_part mine = part_of_row(row, part, is_row ? cols : 0);
     local raw_pack* const counted = kept + stage * PACKS;
     local raw_pack* const written = kept + (stage == 0 ? STAGES - 1 : stage - 1) * PACKS;
-    local VALUE* const finished = finished_rows + turn % 2 * 3;
-    local VALUE* const scratch = scratches + (COPY_ASYNC ? turn % 2 * 128 : 0);
     volatile global ulong* const status = statuses + r * ROW_STATUSES(parts);
-    volatile global ulong* const status_before = statuses + (turn > 1 ? r - teams : r) * ROW_STATUSES(parts);
-    if (turn > 1 && item < POLLERS) {
-      if (item == 0) of_parts[part] = own_part[0];
-      const int late = poll_parts(of_parts, is_late, late_turn, turn, status_before, part, parts, epoch, item);
-      FINISH_EARLY(late, finish_row(finished, of_parts, parts, row_before, cols, epsilon, scratch, item));
-    }
-    // Its own part, and then those of the row before that are late: one loop for both, so that the compiler makes the same bits of them.
+    // Its own part, and then those that are late: one loop for both, so that the compiler makes the same bits of them.
     int end = 0;
     for (int n = -1; n < end; ++n) {
       if (n >= 0 && !is_late[n]) continue;  // uniform in the group
-      const row_part p = n < 0 ? mine : part_of_row(row_before, n, cols);
-      if (n >= 0) origin = origin_of(in, p);
-      statistics found = count_part(counted, n < 0, in + p.at, origin, p.at % LINE, p.cols, item);
+      const row_part p = n < 0 ? mine : part_of_row(row, n, cols);
+      statistics found = count_part(counted, n < 0, in + p.at, p.at % LINE, p.cols, item);
       merge_items(&found, scratch, item);
       const part_statistics own = {{found.w, found.y, found.z}};
       if (n < 0) {
-        if (item == 0) own_part[0] = own;
+        if (item == 0) of_parts[part] = own;
         if (is_row && parts > 1 && item == 0) publish_part(status + part * WORDS, own, epoch);
-        if (in_place && item == 0) device_fence();  // before the row's first result, in the next turn
-        if (late_turn[0] == turn) end = (int)parts;
+        if (in_place && item == 0) device_fence();  // before the first result
+        // The results of the row before, and copies of a later one.
+        const row_part next = part_of(r + (STAGES - 1) * teams, all, part, rows, cols, batch, in_offset, in_pitch, in_stride);
+        const ulong to = before.first + row_place(turn > 1 ? r - teams : r, rows, batch, out_offset, out_pitch, out_stride);
+        const int apart = before.at % LINE, aligned = to % PACK == (ulong)apart % PACK;
+        ROLLED
+        for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+          UNROLLED
+          for (int k = 0; k < AT_ONCE; ++k) {
+            const int i = (first + k * GROUP) * PACK - apart;
+            if (i >= before.cols) continue;
+            const packed_vector x = (kept_pack(written, first + k * GROUP, apart, before.cols, 0) - mean - left) * factor;
+            store_row_pack(out + to, i, before.cols, aligned, x TIMES_WEIGHTS(before.first + i) PLUS_BIAS(before.first + i));
+          }
+          UNROLLED
+          for (int k = 0; k < AT_ONCE; ++k) copy_pack(written, first + k * GROUP, in + next.at, next.at % LINE, next.cols);
+          END_CHUNK();
+        }
+        if (item < POLLERS) {
+          const int late = poll_parts(of_parts, is_late, late_turn, turn, status, part, is_row ? parts : 0, epoch, item);
+          FINISH_EARLY(late, finish_row(finished, of_parts, parts, row, cols, epsilon, scratch, item));
+        }
       } else if (item == 0) {
         take_over();  // the elements were read before
         part_statistics theirs = own;
-        poll_part(status_before + n * WORDS, &theirs, epoch, 1);
+        poll_part(status + n * WORDS, &theirs, epoch, 1);
         of_parts[n] = theirs;
       }
-      if (!COPY_ASYNC || end > 0) barrier(CLK_LOCAL_MEM_FENCE);  // uniform in the group
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (n < 0 && late_turn[0] == turn) end = (int)parts;
     }
     if (!COPY_ASYNC || end > 0) {  // uniform in the group
-      if (!COPY_ASYNC || item < POLLERS) finish_row(finished, of_parts, turn > 1 ? parts : 0, row_before, cols, epsilon, scratch, item);
+      if (!COPY_ASYNC || item < POLLERS) finish_row(finished, of_parts, parts, row, cols, epsilon, scratch, item);
       barrier(CLK_LOCAL_MEM_FENCE);
     }
-    origin = origin_of(in, part_of(r + teams, all, part, rows, cols, batch, in_offset, in_pitch, in_stride));  // of the next turn
-    // The results of the row before, and copies of a later one.
-    const VALUE mean = finished[0], factor = finished[2], moved = finished[1] * factor;
-    if (turn > 1 && part == 0 && item == 0) {
-      if (flags & STORES_MEAN) means[means_offset + r - teams] = mean;
-      if (flags & STORES_FACTOR) factors[factors_offset + r - teams] = factor;
-    }
-    const row_part next = part_of(r + (STAGES - 1) * teams, all, part, rows, cols, batch, in_offset, in_pitch, in_stride);
-    const ulong to = before.first + row_place(turn > 1 ? r - teams : r, rows, batch, out_offset, out_pitch, out_stride);
-    const int apart = before.cols > 0 ? before.at % LINE : 0;  // a part without elements has no pack either
-    const int aligned = to % PACK == (ulong)apart % PACK;
-    ROLLED
-    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
-      UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const int i = (first + k * GROUP) * PACK - apart;
-        if (i >= before.cols) continue;
-        const packed_vector x = (kept_pack(written, first + k * GROUP, apart, before.cols, 0) - mean) * factor - moved;
-        store_row_pack(out + to, i, before.cols, aligned, x TIMES_WEIGHTS(before.first + i) PLUS_BIAS(before.first + i));
-      }
-      UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(written, first + k * GROUP, in + next.at, next.at % LINE, next.cols);
-      END_CHUNK();
+    mean = finished[0];
+    left = finished[1];
+    factor = finished[2];
+    if (is_row && part == 0 && item == 0) {
+      if (flags & STORES_MEAN) means[means_offset + r] = mean;
+      if (flags & STORES_FACTOR) factors[factors_offset + r] = factor;
     }
     before = mine;
-    row_before = row;
     stage = stage == STAGES - 1 ? 0 : stage + 1;
     ++turn;
   }

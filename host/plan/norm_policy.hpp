@@ -19,12 +19,8 @@ namespace smem::plan {
 //
 // Rows that are too long for the weights to stay beside them (4096 x 50257): an H200 made floats by "ahead"
 // in 0.738 ms, halves in 0.407. Those are the bytes of weights that each row reads again. Groups that share
-// rows keep the weights of their part ("cooperative"): of an earlier form, which rotated weights for each row
-// and of whose groups half ran at once, an H100 made floats in 0.791 ms instead of 0.911, halves in 0.510
-// instead of 0.436. See row_policy.hpp. The form of today: not measured.
-//
-// warp_bytes: not measured. Rows of 1000 halves in warps need no barriers, and 24 instead of 18 of them have
-// registers on a unit at once.
+// rows keep the weights of their part ("cooperative"): an H100 made floats in 0.791 ms instead of 0.911,
+// halves in 0.510 instead of 0.436, which stay with "ahead". See row_policy.hpp.
 //
 // nvidia: of rows with a residual and its sum, ptxas for sm_75 spills 36 bytes where 64 bytes hold elements.
 //
@@ -36,17 +32,12 @@ inline constexpr RowPolicy kNormPolicies[] = {
                   .what = "layer_norm of 16384 x 16384 half and float (ahead), against copy",
                   .share = "0.82 and 0.86"},
      .kept_group = 128,
-     .warp_bytes = 128,
      .ahead_packs = 2048,
      .ahead_element = 2,
      .ahead_wide_packs = 4096,
      .ahead_kept_packs = 512,
      .ahead_held = 64,
-     .shares_long_rows = true,
-     .cooperative_items = 256,
-     .cooperative_narrow_items = 256,
-     .cooperative_loose_packs = 2,
-     .cooperative_stages = 3},
+     .cooperative_items = 256},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
      .kept_bytes = 48},

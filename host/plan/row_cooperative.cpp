@@ -19,14 +19,12 @@ constexpr std::size_t kRowStatuses = std::size_t{1} << 16;
 /// How groups share rows: elements in packs, of which each part has `piece`.
 struct Shares {
   std::size_t parts = 0, teams = 0, piece = 0;
-  bool same_shift = false;  ///< whether all rows of a team begin at the same place of a pack
 };
 
 /// Shares of which a group holds at most `most` packs, in lines of `line` packs: those for which the last
-/// group ends first. `each`: packs in whose time a group passes from row to row. `multiple`: of which the
-/// number of teams is one, where there are as many: a team's rows are that number apart.
+/// group ends first. `each`: packs in whose time a group passes from row to row.
 Shares share_rows(std::size_t rows, std::size_t packs, std::size_t line, std::size_t most,
-                  std::size_t most_parts, std::size_t at_once, std::size_t each, std::size_t multiple) {
+                  std::size_t most_parts, std::size_t at_once, std::size_t each) {
   Shares best;
   double least = 0;
   for (std::size_t wanted = divide_up(packs, most); wanted <= most_parts; ++wanted) {
@@ -35,11 +33,9 @@ Shares share_rows(std::size_t rows, std::size_t packs, std::size_t line, std::si
     const std::size_t piece =
         std::min(round_up(round_up(even, at_least_1(std::bit_ceil(even) / 32)), line), most);
     const std::size_t parts = divide_up(packs, piece);
-    std::size_t teams = std::clamp<std::size_t>(at_once / parts, 1, at_least_1(rows));
-    if (teams > multiple && teams < rows) teams = teams / multiple * multiple;
-    const bool same_shift = teams % multiple == 0 || teams >= rows;
+    const std::size_t teams = std::clamp<std::size_t>(at_once / parts, 1, at_least_1(rows));
     const double time = real(divide_up(at_least_1(rows), teams)) * real(piece + each);
-    if (best.parts == 0 || time < least) best = {parts, teams, piece, same_shift}, least = time;
+    if (best.parts == 0 || time < least) best = {parts, teams, piece}, least = time;
     if (wanted >= at_once) break;
   }
   return best;
@@ -58,8 +54,7 @@ CooperativeGroup cooperative_group(const Device& device, const RowWork& w, std::
   const RowPolicy& policy = w.policy;
   const std::size_t pack_bytes = pack * size_of(w.in), bytes = value_bytes(w);
   // Doubles take twice the registers.
-  const std::size_t items_at_once =
-      policy.ahead_items * 64 / policy.cooperative_registers * sizeof(float) / bytes;
+  const std::size_t items_at_once = policy.ahead_items * sizeof(float) / bytes;
   CooperativeGroup group;
   const std::size_t items = size_of(w.in) == 2 ? policy.cooperative_narrow_items : policy.cooperative_items;
   group.items = group_for(device, group_wanted(fixed, std::min(items, items_at_once)), 2 * bytes);
@@ -73,13 +68,11 @@ CooperativeGroup cooperative_group(const Device& device, const RowWork& w, std::
                      ? std::clamp<std::size_t>(fixed.tile_rows, 2, device.local_bytes / pack_bytes + 2)
                      : policy.cooperative_stages;
   group.most_parts = std::min(policy.cooperative_parts, group.items);
-  // Statistics of warps in two turns, or of work-items; what finishes two rows; statistics of parts, and
-  // which are late.
-  const std::size_t merged = group.async ? 2 * 32 * w.part_values : group.items;
-  group.beside = round_up((merged + 8 + (group.most_parts + 1) * w.published_values) * bytes +
-                              (group.most_parts + 1) * sizeof(std::uint32_t) +
-                              (group.line + 1) * pack * w.weights_bytes + bytes,
-                          16);
+  // Statistics of warps or work-items, what finishes a row, statistics of parts, and which are late.
+  group.beside = round_up(
+      ((group.async ? 32 * w.part_values : group.items) + 4 + group.most_parts * w.published_values) * bytes +
+          (group.most_parts + 1) * sizeof(std::uint32_t) + (group.line + 1) * pack * w.weights_bytes + bytes,
+      16);
   group.each = group.stages * pack_bytes + pack * w.weights_bytes;
   constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
   for (group.a_unit = at_least_1(items_at_once / group.items);; group.a_unit /= 2) {
@@ -105,11 +98,8 @@ plan::Attempt plan::cooperative_rows(const Device& device, const RowWork& w, con
       return formatted("local memory holds parts of {} elements", group.most * row.pack);
     group.most = round_up(divide_up(fixed.tile_cols, row.pack), group.line);
   }
-  // Weights are then kept as the packs of all rows of a team need them. Matrices of a batch begin anywhere.
-  const bool may_shift = w.weights_bytes != 0 && !group.aligned && w.batch == 1;
-  const Shares shares =
-      share_rows(results_of(w), row.packs, group.line, group.most, group.most_parts,
-                 group.a_unit * device.compute_units, group.items, may_shift ? row.pack : 1);
+  const Shares shares = share_rows(results_of(w), row.packs, group.line, group.most, group.most_parts,
+                                   group.a_unit * device.compute_units, group.items);
   if (shares.parts == 0)
     return formatted("a row has more than {} parts of {} elements", group.most_parts, group.most * row.pack);
   Plan plan = base_plan(w, "cooperative", "cooperative", 1);
@@ -124,9 +114,7 @@ plan::Attempt plan::cooperative_rows(const Device& device, const RowWork& w, con
   // Of doubles, ptxas for sm_90 spills 132 bytes where two packs are under way.
   const std::size_t values =
       value_bytes(w) == sizeof(double) ? RowPolicy().cooperative_values : policy.cooperative_values;
-  const std::size_t at_once = group.aligned                      ? at_least_1(values / row.pack)
-                              : value_bytes(w) == sizeof(double) ? 1
-                                                                 : policy.cooperative_loose_packs;
+  const std::size_t at_once = group.aligned ? at_least_1(values / row.pack) : 1;
   define(plan, {{"GROUP", group.items},
                 {"PACKS", shares.piece},
                 {"PACK", row.pack},
@@ -138,7 +126,6 @@ plan::Attempt plan::cooperative_rows(const Device& device, const RowWork& w, con
                 {"POLL_LIMIT", std::min(device.poll_limit, look_back_policy(device).polls)}});
   if (w.batch == 1) define(plan, "ONE_MATRIX", 1);
   if (group.aligned) define(plan, "ALIGNED_ROWS", 1);
-  if (may_shift && shares.same_shift) define(plan, "SAME_SHIFT", 1);
   if (has_whole_packs(device, w, row.pack)) define(plan, "WHOLE_PACKS", 1);
   if (group.async) define(plan, "COPY_ASYNC", 1);
   if (shares.parts == 1) {

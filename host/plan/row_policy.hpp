@@ -16,7 +16,6 @@ struct RowPolicy {
   std::size_t pack_bytes = 16;    ///< the widest read of a work-item
   std::size_t packs = 4;          ///< that a work-item has under way
   std::size_t kept_bytes = 96;    ///< of its row that a work-item keeps in registers, at most
-  std::size_t warp_bytes = 0;     ///< the same where 32 work-items of "shuffle" have a row, without barriers
   std::size_t naive_group = 64;   ///< work-items of "naive"
   // Of "ahead", chosen for rows of at least `ahead_packs` packs; 0: never.
   std::size_t ahead_packs = 0;
@@ -31,13 +30,10 @@ struct RowPolicy {
   /// 0: those of a pack.
   std::size_t ahead_line = 0;
   std::size_t ahead_held = 0;  ///< bytes of its row that a work-item keeps in registers, at most
-  // Of "cooperative":
-  bool shares_long_rows = false;  ///< whether it is chosen where "ahead" reads weights again for each row
-  std::size_t cooperative_items = 1024;         ///< work-items
+  // Of "cooperative", by name only:
+  std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once
   std::size_t cooperative_narrow_items = 1024;  ///< the same of elements of two bytes
-  std::size_t cooperative_registers = 128;      ///< of a work-item: that bounds how many a unit has at once
   std::size_t cooperative_values = 8;           ///< as `ahead_values`
-  std::size_t cooperative_loose_packs = 1;      ///< of unaligned rows, that are waited for together
   std::size_t cooperative_stages = 2;           ///< rows that a group has at once
   std::size_t cooperative_parts = 128;          ///< of a row, at most
   std::size_t cooperative_line = 128;           ///< as `ahead_line`
@@ -58,17 +54,12 @@ struct RowPolicy {
 // ("shuffle" 0.39); of 4096 x 50257: 0.83 ("tiled" 0.60) and 0.80 (512 work-items; 1024: 0.70). 2048 halves:
 // no gain.
 //
-// cooperative: an H100 made softmax of 4096 x 50257 floats at 0.89 of copy in
-// two groups of 512 work-items a unit (four of 256: 0.86, one of 1024: 0.86; with three rows at once instead
-// of two: 0.81, 0.83, 0.73), "ahead" at 0.91; halves at 0.84 ("ahead" 0.89). An earlier form with three rows
-// at once took 4096 x 65536 floats to 0.74 ("online" 0.68), 1024 x 262144 to 0.69 (0.63), 256 x 1048576 to
-// 0.61 (0.63). layer_norm of 4096 x 50257 floats with weight and bias: 0.70 in four groups of 256 (two of
-// 512: 0.64, one of 1024: 0.58; three rows at once: 0.63, 0.66, 0.54), "ahead" 0.61; halves 0.54 ("ahead"
-// 0.64): those norms polled in the turn in which they published, rotated weights for each row, and of their
-// groups of 256 and 512 work-items half ran at once.
-//
-// cooperative_registers: ptxas for sm_90 gives norms in groups of 256 80 to 128 registers, softmax 46 to 59.
-// A group that does not run yet is waited for, and its parts are read by others.
+// cooperative: an H100 made softmax of 4096 x 50257 floats at 0.89 of copy in two groups of 512 work-items a
+// unit (four of 256: 0.86, one of 1024: 0.86; with three rows at once instead of two: 0.81, 0.83, 0.73),
+// "ahead" at 0.91; halves at 0.84 ("ahead" 0.89). An earlier form with three rows at once took 4096 x 65536
+// floats to 0.74 ("online" 0.68), 1024 x 262144 to 0.69 (0.63), 256 x 1048576 to 0.61 (0.63). layer_norm of
+// 4096 x 50257 floats with weight and bias: 0.70 in four groups of 256 (two of 512: 0.64, one of 1024: 0.58;
+// three rows at once: 0.63, 0.66, 0.54), "ahead" 0.61; halves 0.54 ("ahead" 0.64).
 //
 // ahead_held: an H100 made layer_norm of 16384 x 16384 halves at 0.90 of copy without and 0.91 with 64 bytes,
 // softmax of floats at 0.943 and 0.930; where weights are read again for each row (4096 x 50257 halves), 0.64

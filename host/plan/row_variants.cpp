@@ -63,9 +63,6 @@ Attempt tiled(const Device& device, const RowWork& w, std::size_t wanted) {
   return plan;
 }
 
-/// Bytes of a row that a work-item of 256 keeps in registers, at most.
-constexpr std::size_t kMostKeptBytes = 256;
-
 /// The work-items of a row, with what each of them keeps.
 struct Team {
   std::size_t items = 0, unroll = 0;
@@ -84,22 +81,7 @@ Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes,
   return team;
 }
 
-/// The same where a group has `rows` rows.
-Team team_of_rows(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes, std::size_t group,
-                  std::size_t rows) {
-  Team team{group / at_least_1(rows)};
-  if (!std::has_single_bit(team.items) || group % rows != 0) return {};
-  team.unroll = divide_up(packs, team.items);
-  // More than kept_bytes, for those who measure, in groups that have as many registers.
-  if (team.unroll * pack_bytes >
-      std::max(policy.kept_bytes, kMostKeptBytes * 256 / std::max<std::size_t>(group, 256)))
-    return {};
-  return team;
-}
-
-Attempt registers(const Device& device, const RowWork& w, std::string_view variant,
-                  const PlanOverrides& fixed) {
-  const std::size_t wanted = fixed.work_items;
+Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
   const bool shuffle = variant == "shuffle";
   if (shuffle && !is_nvidia_gpu(device)) return "needs NVIDIA's shuffle instructions";
   const RowPolicy& policy = w.policy;
@@ -109,17 +91,10 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
       group_for(device, group_wanted({.work_items = wanted}, policy.most_group), tree_bytes);
   const std::size_t usual = std::min(policy.kept_group, most);
   if (most == 0 || (shuffle && most % 32 != 0)) return no_tile_fits(device);
-  Team team = team_of(policy, packs, pack * bytes, usual, most);
-  const std::size_t of_warp = divide_up(packs, 32);
-  if (shuffle && team.items > 32 && !w.has_second_input && of_warp * pack * bytes <= policy.warp_bytes)
-    team = {32, of_warp};
-  if (shuffle && fixed.tile_rows != 0)
-    team = team_of_rows(policy, packs, pack * bytes, wanted != 0 ? most : usual, fixed.tile_rows);
+  const Team team = team_of(policy, packs, pack * bytes, usual, most);
   if (team.items == 0)
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, most);
   const std::size_t group = wanted != 0 ? most : std::max(usual, team.items);
-  if (shuffle && fixed.tile_cols != 0 && fixed.tile_cols < w.cols)
-    return formatted("work-items keep whole rows of {} elements", w.cols);
   Plan plan = base_plan(w, variant, "registers", 1);
   set_groups(plan, group, divide_up(results_of(w), group / team.items));
   plan.tile_rows = group / team.items;
@@ -214,13 +189,6 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   plan.reason = formatted("a row is copied to local memory while the row before is written; {} groups a unit",
                           best.a_unit);
   return plan;
-}
-
-/// Whether a row leaves no room for its weights in local memory, or begins where they cannot be kept.
-bool reads_weights_again(const Device& device, const RowWork& w, std::size_t pack) {
-  const bool aligned = w.row_alignment >= pack * size_of(w.in);
-  return w.weights_bytes != 0 &&
-         (!aligned || size_product(w.cols, size_of(w.in) + w.weights_bytes) > local_room(device));
 }
 
 /// Parts of a row: as many as units want, of some packs for each work-item.
@@ -321,7 +289,7 @@ plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, con
   if (variant == "ahead") return ahead(device, w, wanted);
   if (variant == "cooperative") return cooperative_rows(device, w, fixed);
   if (variant == "cpu") return cpu(device, w);
-  return registers(device, w, variant, fixed);
+  return registers(device, w, variant, wanted);
 }
 
 std::vector<std::string_view> plan::row_preference(const Device& device, const RowWork& w,
@@ -337,10 +305,8 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const bool keeps = w.weights_bytes != 0 && w.row_alignment >= pack * size_of(w.in);
   std::size_t ahead_packs = is_narrow ? policy.ahead_packs : policy.ahead_wide_packs;
   if (is_narrow && keeps && policy.ahead_kept_packs != 0) ahead_packs = policy.ahead_kept_packs;
-  const bool is_long = ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack);
-  if (is_long && policy.shares_long_rows && reads_weights_again(device, w, pack))
-    return {"cooperative", "ahead", "shuffle", "registers", "tiled", "online", "naive"};
-  if (is_long) return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
+  if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack))
+    return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   // Longer rows than registers hold.
   if (policy.ahead_packs != 0 && copies_async(device, w, pack))
     return {"shuffle", "registers", "ahead", "tiled", "online", "naive"};
@@ -351,7 +317,6 @@ std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "cooperative") return "groups wait for each other; measured slower, or not at all";
-  if (chosen.variant == "cooperative" && variant == "ahead") return "each row reads the weights again";
   if (variant == "online" || variant == "split") return "it reads each row twice";
   if (chosen.variant == "ahead") return "it reads a row and then writes it";
   if (variant == "ahead") return "for long rows, where the device copies to local memory by itself";

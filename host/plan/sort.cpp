@@ -414,7 +414,7 @@ constexpr Operation<SortProblem> kSort{.what = "sort",
                                        .why_not = why_not,
                                        .evidence = evidence,
                                        .one_work_item = "a thread has a block",
-                                       .with_tile = {"onesweep"}};
+                                       .with_tile = "onesweep"};
 
 }  // namespace
 
