@@ -98,6 +98,10 @@ bool sorts_segments(const smem::Context& context, const std::vector<K>& keys,
   return true;
 }
 
+bool must_run(const smem::Device& device, std::string_view variant) {
+  return test::always_runs(device, variant) && !test::is_broken(device, "sort_segments", variant);
+}
+
 template <class K, class Offset = std::uint32_t>
 void check(const smem::Context& context, Keys kind, const std::vector<std::size_t>& lengths,
            const SegmentsCall& call) {
@@ -106,7 +110,7 @@ void check(const smem::Context& context, Keys kind, const std::vector<std::size_
   const std::vector<Offset> offsets = offsets_of<Offset>(lengths);
   const bool ran =
       sorts_segments(context, test::make_keys<K>(kind, offsets.back() + 4, lengths.size()), offsets, call);
-  CHECK((ran || !test::always_runs(context.device(), call.variant)));
+  CHECK((ran || !must_run(context.device(), call.variant)));
 }
 
 /// Empty ones, first and last too; lengths around those of the classes; and long ones.
@@ -175,7 +179,7 @@ TEST_CASE("large: a million segments of three keys, and one of ten million among
 TEST_CASE("sort_segments: where offsets descend or leave the keys, nothing is written") {
   const smem::Context context;
   for (const std::string_view variant : smem::sort_segments_variants()) {
-    if (!test::always_runs(context.device(), variant)) continue;
+    if (!must_run(context.device(), variant)) continue;
     CAPTURE(variant);
     for (const std::vector<std::uint32_t>& offsets :
          {std::vector<std::uint32_t>{0, 9000, 3, 20000}, {0, 5, 20001}, {4000000000u, 5}}) {

@@ -158,6 +158,14 @@ const std::vector<Fault>& faults() {
         .variant = "tile",
         .type = "",
         .reason = "PoCL 5 compiles the ranks of a tile's keys into wrong results, now and then"}},
+      // The same tile: seen twice, each time one program of floats that sorts wrongly in every call.
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "sort_segments",
+        .variant = "by_length",
+        .type = "",
+        .reason = "PoCL 5 compiles the ranks of a tile's keys into wrong results, now and then"}},
       // 5.0 with LLVM 17, as Ubuntu 24.04 has it, on a CPU with AVX-512: floats have one of two machine
       // codes, by chance. Of eight processes with empty caches two had wrong results, and two ended where
       // results were written by such counts. Each cache stays right or wrong. 3.1 makes the same code each
