@@ -86,6 +86,7 @@ static inline vector widened(cell c) {
 #endif
 }
 
+#if PACK == 2
 static inline void store_two(JOIN(VALUE, 2) v, global RESULT* p) {
 #if RESULT_HALF
   store_halves2(v, p);
@@ -95,6 +96,7 @@ static inline void store_two(JOIN(VALUE, 2) v, global RESULT* p) {
   *(global JOIN(VALUE, 2)*)p = v;
 #endif
 }
+#endif
 
 // Stores results, aligned to their bytes, or to 16.
 static inline void store_cell(vector v, global RESULT* p) {

@@ -61,7 +61,11 @@ void select_look_back(SELECT_ARGUMENTS) {
   const uint job = take_tile(scratch, taken, item);  // the plan sees to it that tiles can be counted in 32 bits
   const statuses states = statuses_of(scratch, epoch);
   const ulong begin = (ulong)job * TILE;
-  const number total = OUTPUT == 1 && !REVERSED ? ((global const uint*)scratch)[TOTAL_WORD] : 0;
+#if OUTPUT == 1 && !REVERSED
+  const number total = ((global const uint*)scratch)[TOTAL_WORD];
+#else
+  const number total = 0;
+#endif
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;
 

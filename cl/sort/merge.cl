@@ -12,13 +12,12 @@
 #endif
 #define PLACES (VALUES != 0)
 #include "sort/keys.clh"
-#include "sort/image.clh"
 
 #define ELEMENT KEY
-#define ORDER_PARAMETERS , uint begin_bit, uint end_bit
-#define ORDER_VALUES , begin_bit, end_bit
-static inline int precedes(KEY x, KEY y, uint begin_bit, uint end_bit) {
-  return image_of(x, begin_bit, end_bit) < image_of(y, begin_bit, end_bit);
+#define ORDER_PARAMETERS , uint shift, sortable range
+#define ORDER_VALUES , shift, range
+static inline int precedes(KEY x, KEY y, uint shift, sortable range) {
+  return (order_of(x) >> shift & range) < (order_of(y) >> shift & range);
 }
 #include "merge/path.clh"
 #include "merge/tile.clh"
@@ -31,7 +30,8 @@ void sort_merge(SORT_ARGUMENTS) {
 #else
   local ushort* const places = 0;
 #endif
-  const uint item = get_local_id(0);
+  const uint item = get_local_id(0), shift = begin_bit & (KEY_BITS - 1), bits = end_bit - begin_bit;
+  const sortable range = bits == 0 ? 0 : ALL_BITS >> (KEY_BITS - bits);
   const ulong begin = get_group_id(0) * (ulong)TILE;
   const uint count = (uint)min(size - begin, (ulong)TILE);
   global const KEY* from = SOURCE_KEYS(route);

@@ -27,6 +27,9 @@ inline constexpr MergePolicy kMergePolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.what = "no measurement: what ptxas keeps in registers"},
      .items = 17},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: what ptxas for sm_75 keeps in registers"},
+     .items = 9},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .items = 7},
     {.evidence = kFromFacts},
 };

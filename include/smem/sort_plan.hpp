@@ -48,9 +48,10 @@ struct SortProblem {
 };
 
 /// The plan that the sorts use on `device`. It counts as traffic what all launches read and write where no
-/// pass can be left out. Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu".
-/// Nothing shrinks what was fixed by hand. \throws Error when the problem is none, the variant is unknown or
-/// cannot run it on this device, or another field was fixed; it names the field.
+/// pass can be left out. Overrides: `variant`; `work_items`, a power of two, for all variants but "cpu"; and
+/// `tile_cols`, the keys of a work-group, a multiple of its work-items, for "onesweep". Nothing shrinks what
+/// was fixed by hand. \throws Error when the problem is none, the variant is unknown or cannot run it on this
+/// device, or another field was fixed; it names the field.
 SMEM_API Plan plan_sort(const Device& device, const SortProblem& problem,
                         const PlanOverrides& overrides = {});
 
