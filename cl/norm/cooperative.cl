@@ -163,7 +163,7 @@ void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ul
         // The results of the row before, and copies of a later one.
         const row_part next = part_of(r + (STAGES - 1) * teams, all, part, rows, cols, batch, in_offset, in_pitch, in_stride);
         const ulong to = before.first + row_place(turn > 1 ? r - teams : r, rows, batch, out_offset, out_pitch, out_stride);
-        const int apart = before.at % LINE, aligned = to % PACK == (ulong)apart % PACK;
+        const int apart = before.at % LINE, aligned = ARE_ALIGNED(to, apart % PACK);
         ROLLED
         for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
           UNROLLED

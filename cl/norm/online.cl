@@ -29,7 +29,7 @@ void norm_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
     const ulong r = job / parts, part = job - r * parts;
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
-    const int shift = from % PACK, packs = (cols + shift + PACK - 1) / PACK, other_aligned = other % PACK == (ulong)shift;
+    const int shift = from % PACK, packs = (cols + shift + PACK - 1) / PACK, other_aligned = ARE_ALIGNED(other, shift);
     const int piece = (int)((packs + parts - 1) / parts);
     const int begin = min((int)part * piece, packs), end = min(begin + piece, packs);
     (void)begin, (void)end, (void)other_aligned;
@@ -67,7 +67,7 @@ void norm_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
     if (item == 0 && part == 0 && flags & STORES_MEAN) means[means_offset + r] = cols > 0 ? mean : (VALUE)NAN;
     if (item == 0 && part == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
     const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
-    const int aligned = to % PACK == (ulong)shift;
+    const int aligned = ARE_ALIGNED(to, shift);
 #if HAS_SUM
     const ulong sum_to = row_place(r, rows, batch, sums_offset, sums_pitch, sums_stride);
 #endif
@@ -75,7 +75,7 @@ void norm_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
       const int i = p * PACK - shift;
       const packed_vector x = load_x(in + from, residual + other, i, cols, other_aligned);
 #if HAS_SUM
-      store_row_pack(sums + sum_to, i, cols, sum_to % PACK == (ulong)shift, x);
+      store_row_pack(sums + sum_to, i, cols, ARE_ALIGNED(sum_to, shift), x);
 #endif
       store_row_pack(out + to, i, cols, aligned, weighted((x - mean - left) * factor, weight, weight_offset, bias, bias_offset, i, cols, shift, flags));
     }

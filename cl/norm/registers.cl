@@ -19,6 +19,9 @@
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: a team combines by NVIDIA's shuffles; 0: in local memory
 #endif
+#ifndef EARLY_WEIGHTS
+#define EARLY_WEIGHTS (WHOLE_PACKS && UNROLL <= 4)  // 1: weight and bias are loaded with the row; needs WHOLE_PACKS
+#endif
 
 static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
 #if SHUFFLES
@@ -40,6 +43,16 @@ DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
 DEFINE_TEAM_REDUCE(team_add, moments, add_moments)
 #endif
 
+#if EARLY_WEIGHTS
+#if WEIGHT_IS_ELEMENT && WORDS_OF_PACKS
+typedef uint4 weight_pack;
+#define WIDENED_WEIGHTS(raw) pack_of_words(raw)
+#else
+typedef packed_vector weight_pack;
+#define WIDENED_WEIGHTS(raw) (raw)
+#endif
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_registers(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
@@ -53,16 +66,25 @@ void norm_registers(NORM_ARGUMENTS) {
     const ulong r = min(base + item / TEAM, all - 1);
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
-    const int shift = from % PACK, count = is_row ? cols : 0;
+    const int shift = WHOLE_PACKS ? 0 : from % PACK, count = is_row ? cols : 0;
     packed_vector v[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
-      v[u] = load_x(in + from, residual + other, (u * TEAM + lane) * PACK - shift, count, other % PACK == (ulong)shift);
+      v[u] = load_x(in + from, residual + other, (u * TEAM + lane) * PACK - shift, count, ARE_ALIGNED(other, shift));
 #if HAS_SUM
     const ulong sum_to = row_place(r, rows, batch, sums_offset, sums_pitch, sums_stride);
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
-      store_row_pack(sums + sum_to, (u * TEAM + lane) * PACK - shift, count, sum_to % PACK == (ulong)shift, v[u]);
+      store_row_pack(sums + sum_to, (u * TEAM + lane) * PACK - shift, count, ARE_ALIGNED(sum_to, shift), v[u]);
+#endif
+#if EARLY_WEIGHTS
+    weight_pack weights[UNROLL], biases[UNROLL];
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+      const int i = (u * TEAM + lane) * PACK;
+      if (HAS_WEIGHT && i < count) weights[u] = *(global const weight_pack*)(weight + weight_offset + i);
+      if (HAS_BIAS && i < count) biases[u] = *(global const weight_pack*)(bias + bias_offset + i);
+    }
 #endif
     moments mine = 0;
     VALUE mean = 0, left = 0;
@@ -92,8 +114,14 @@ void norm_registers(NORM_ARGUMENTS) {
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
       const int i = (u * TEAM + lane) * PACK - shift;
-      store_row_pack(out + to, i, count, to % PACK == (ulong)shift,
-                     weighted((v[u] - left) * factor, weight, weight_offset, bias, bias_offset, i, count, shift, flags));
+      packed_vector results = (v[u] - left) * factor;
+#if EARLY_WEIGHTS
+      if (HAS_WEIGHT) results *= WIDENED_WEIGHTS(weights[u]);
+      if (HAS_BIAS) results += WIDENED_WEIGHTS(biases[u]);
+#else
+      results = weighted(results, weight, weight_offset, bias, bias_offset, i, count, shift, flags);
+#endif
+      store_row_pack(out + to, i, count, ARE_ALIGNED(to, shift), results);
     }
   }
 }

@@ -31,10 +31,10 @@ void norm_tiled(NORM_ARGUMENTS) {
     moments mine = 0;
     for (int p = item; p < packs; p += GROUP) {
       const int i = p * PACK - shift;
-      const packed_vector x = load_x(in + from, residual + other, i, cols, other % PACK == (ulong)shift);
+      const packed_vector x = load_x(in + from, residual + other, i, cols, ARE_ALIGNED(other, shift));
       kept[p] = x;
 #if HAS_SUM
-      store_row_pack(sums + sum_to, i, cols, sum_to % PACK == (ulong)shift, x);
+      store_row_pack(sums + sum_to, i, cols, ARE_ALIGNED(sum_to, shift), x);
 #endif
 #if OPERATION == OP_LAYER
       mine.x += pack_sum(x);
@@ -60,7 +60,7 @@ void norm_tiled(NORM_ARGUMENTS) {
     if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
     for (int p = item; p < packs; p += GROUP) {
       const int i = p * PACK - shift;
-      store_row_pack(out + to, i, cols, to % PACK == (ulong)shift, weighted((kept[p] - left) * factor, weight, weight_offset, bias, bias_offset, i, cols, shift, flags));
+      store_row_pack(out + to, i, cols, ARE_ALIGNED(to, shift), weighted((kept[p] - left) * factor, weight, weight_offset, bias, bias_offset, i, cols, shift, flags));
     }
   }
 }

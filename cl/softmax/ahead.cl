@@ -98,7 +98,7 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
 #if OPERATION == OP_LOGSUMEXP
     if (item == 0) store_result(out + to, 0, finish);
 #else
-    const int aligned = to % PACK == (ulong)shift % PACK;
+    const int aligned = ARE_ALIGNED(to, shift % PACK);
 #endif
     ROLLED
     for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {

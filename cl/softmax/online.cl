@@ -60,7 +60,7 @@ void softmax_online(SOFTMAX_ARGUMENTS, ulong parts, global statistics* partials)
 #if OPERATION == OP_LOGSUMEXP
     if (item == 0 && part == 0) store_result(out + to, 0, finish);
 #else
-    const int aligned = to % PACK == shift;
+    const int aligned = ARE_ALIGNED(to, shift);
     for (int p = begin + item; p < end; p += GROUP) {
       const packed_vector less = load_row_pack(in + from, p * PACK - shift, cols, LEAST) - moved;
       store_row_pack(out + to, p * PACK - shift, cols, aligned, RESULTS_OF(packed_vector, less, finish));

@@ -42,7 +42,7 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
     const ulong r = base + item / TEAM;
     const bool is_row = r < all;
     const ulong from = is_row ? row_place(r, rows, batch, in_offset, in_pitch, in_stride) : 0;
-    const int shift = from % PACK, count = is_row ? cols : 0;
+    const int shift = WHOLE_PACKS ? 0 : from % PACK, count = is_row ? cols : 0;
     packed_vector v[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) v[u] = load_row_pack(in + from, (u * TEAM + lane) * PACK - shift, count, LEAST);
@@ -64,7 +64,7 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
 #if OPERATION == OP_LOGSUMEXP
     if (lane == 0 && is_row) store_result(out + to, 0, finish);
 #else
-    const int aligned = to % PACK == shift;
+    const int aligned = ARE_ALIGNED(to, shift);
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
       store_row_pack(out + to, (u * TEAM + lane) * PACK - shift, count, aligned, OPERATION == OP_SOFTMAX ? v[u] * finish : v[u] - finish);

@@ -45,7 +45,7 @@ void softmax_tiled(SOFTMAX_ARGUMENTS) {
 #if OPERATION == OP_LOGSUMEXP
     if (item == 0) store_result(out + to, 0, finish);
 #else
-    const int aligned = to % PACK == shift;
+    const int aligned = ARE_ALIGNED(to, shift);
     for (int p = item; p < packs; p += GROUP) {
       const packed_vector v = kept[p];
       store_row_pack(out + to, p * PACK - shift, cols, aligned, OPERATION == OP_SOFTMAX ? v * finish : v - finish);

@@ -183,7 +183,12 @@ void set_alignment(NormProblem& p, const NormOperands& o) {
   p.alignment = 16;
   for (const NormOperand* operand : {&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum})
     if (operand->used()) p.alignment = std::min(p.alignment, operand->memory.alignment());
-  p.row_alignment = std::min(p.alignment, ops::row_alignment(o.in.view, o.in.memory));
+  p.row_alignment = p.alignment;
+  for (const NormOperand* operand : {&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum}) {
+    if (!operand->used()) continue;
+    const std::size_t bytes = ops::row_alignment(operand->view, operand->memory);
+    p.row_alignment = std::min(p.row_alignment, bytes * size_of(p.in) / operand->view.type.bytes);
+  }
 }
 
 cl::Event launch(const Context& context, const NormCall& call, const NormOperands& o, double epsilon,

@@ -129,6 +129,8 @@ cl::Event softmax_of(const Context& context, SoftmaxOp op, const ConstMatrix& in
   if (!ops::is_in_place(in, in_memory, out, out_memory))
     ops::check_apart(operation, in, in_memory, out, out_memory);
   set_alignment(problem, in, in_memory, out_memory);
+  const std::size_t of_results = ops::row_alignment(out, out_memory);
+  problem.row_alignment = std::min(problem.row_alignment, of_results * size_of(problem.in) / out.type.bytes);
   return launch(context, problem, in, out, masked, options);
 }
 

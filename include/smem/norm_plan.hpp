@@ -34,7 +34,7 @@ struct NormProblem {
   std::size_t batch = 1;             ///< matrices
   /// The largest power of two, at most 16, that divides the byte addresses of all buffers.
   std::size_t alignment = 16;
-  /// The same of every row of the input.
+  /// The same of every row of the input, and of as many elements of every other row and of weight and bias.
   std::size_t row_alignment = 16;
 
   /// The operation, as `smem tune` calls it.

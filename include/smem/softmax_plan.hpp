@@ -29,7 +29,7 @@ struct SoftmaxProblem {
   std::size_t batch = 1;              ///< matrices
   /// The largest power of two, at most 16, that divides the byte addresses of both buffers.
   std::size_t alignment = 16;
-  /// The same of every row of the input.
+  /// The same of every row of the input, and of as many elements of every row of the results.
   std::size_t row_alignment = 16;
 
   /// The operation, as `smem tune` calls it.
