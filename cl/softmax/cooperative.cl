@@ -132,7 +132,7 @@ void softmax_cooperative(SOFTMAX_ARGUMENTS, uint parts, uint epoch, volatile glo
         if (turn > 1 && part == 0 && item == 0) store_result(out + row_place(r - teams, rows, batch, out_offset, out_pitch, out_stride), 0, finish);
 #else
         const ulong to = before.first + row_place(turn > 1 ? r - teams : r, rows, batch, out_offset, out_pitch, out_stride);
-        const int shift = before.at % LINE, aligned = ARE_ALIGNED(to, shift % PACK);
+        const int shift = before.at % LINE, aligned = to % PACK == (ulong)shift % PACK;
 #endif
         ROLLED
         for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
