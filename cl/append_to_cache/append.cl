@@ -55,51 +55,57 @@ UNUSED static inline uint sequence_of(global const uint* offsets, uint sequences
   return low;
 }
 
+// The numbers of a call, as one argument: see gemm/operation.clh.
+typedef struct {
+  ulong k_offset, k_batch, k_head, k_token, v_offset, v_batch, v_head, v_token, keys_offset, keys_batch, keys_head, keys_token;
+  ulong values_offset, values_batch, values_head, values_token;
+  uint sequences, heads, tokens;
+  ulong capacity, lengths_offset, offsets_offset, table_offset, table_pitch;
+  uint page_size, pages;
+  long first_position;
+} append_numbers;
+
 // `tokens` of each sequence, or of all ragged ones. A cache has room for `capacity` keys of a sequence. turns[i]: of a rotation of pair i by one
 // position, in 2^-64 turns.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void append_to_cache(global const ELEMENT* k, ulong k_offset, ulong k_batch, ulong k_head, ulong k_token, global const ELEMENT* v, ulong v_offset,
-                     ulong v_batch, ulong v_head, ulong v_token, global ELEMENT* keys, ulong keys_offset, ulong keys_batch, ulong keys_head,
-                     ulong keys_token, global ELEMENT* values, ulong values_offset, ulong values_batch, ulong values_head, ulong values_token,
-                     uint sequences, uint heads, uint tokens, ulong capacity, global const uint* lengths, ulong lengths_offset,
-                     UNUSED global const uint* offsets, UNUSED ulong offsets_offset, UNUSED global const uint* table, UNUSED ulong table_offset,
-                     UNUSED ulong table_pitch, UNUSED uint page_size, UNUSED uint pages, UNUSED global const ulong* turns,
-                     UNUSED long first_position) {
-  const ulong vectors = (ulong)(RAGGED ? 1 : sequences) * tokens * heads;
+void append_to_cache(global const ELEMENT* k, global const ELEMENT* v, global ELEMENT* keys, global ELEMENT* values,
+                     global const uint* lengths, UNUSED global const uint* offsets, UNUSED global const uint* table,
+                     UNUSED global const ulong* turns, append_numbers numbers) {
+  const ulong vectors = (ulong)(RAGGED ? 1 : numbers.sequences) * numbers.tokens * numbers.heads;
   for (ulong id = get_global_id(0); id < vectors * ITEMS; id += get_global_size(0)) {
-    const ulong vector = id / ITEMS, line = vector / heads;
-    const uint item = (uint)(id - vector * ITEMS), head = (uint)(vector - line * heads);
-    const ulong batch = line / tokens;  // of k and v
-    const uint token = (uint)(line - batch * tokens);
+    const ulong vector = id / ITEMS, line = vector / numbers.heads;
+    const uint item = (uint)(id - vector * ITEMS), head = (uint)(vector - line * numbers.heads);
+    const ulong batch = line / numbers.tokens;  // of k and v
+    const uint token = (uint)(line - batch * numbers.tokens);
 #if RAGGED
-    const uint sequence = sequence_of(offsets + offsets_offset, sequences, token, tokens);
-    const uint begin = begin_of(offsets + offsets_offset, sequence, tokens);
-    if (token < begin || token >= begin_of(offsets + offsets_offset, sequence + 1, tokens)) continue;  // of no sequence
+    const uint sequence = sequence_of(offsets + numbers.offsets_offset, numbers.sequences, token, numbers.tokens);
+    const uint begin = begin_of(offsets + numbers.offsets_offset, sequence, numbers.tokens);
+    if (token < begin || token >= begin_of(offsets + numbers.offsets_offset, sequence + 1, numbers.tokens)) continue;  // of no sequence
     const uint number = token - begin;
 #else
     const uint sequence = (uint)batch, number = token;
 #endif
-    const ulong at = (ulong)lengths[lengths_offset + sequence] + number;
-    if (at >= capacity) continue;
+    const ulong at = (ulong)lengths[numbers.lengths_offset + sequence] + number;
+    if (at >= numbers.capacity) continue;
 #if PAGED
-    const ulong matrix = table[table_offset + sequence * table_pitch + at / page_size], place = at % page_size;
-    if (matrix >= pages) continue;
+    const ulong matrix = table[numbers.table_offset + sequence * numbers.table_pitch + at / numbers.page_size], place = at % numbers.page_size;
+    if (matrix >= numbers.pages) continue;
 #else
     const ulong matrix = sequence, place = at;
 #endif
     if (item >= KEY_ITEMS) {
       const uint d = (item - KEY_ITEMS) * PACK;
-      copy_pack(values + values_offset + matrix * values_batch + head * values_head + place * values_token + d,
-                v + v_offset + batch * v_batch + head * v_head + token * v_token + d);
+      copy_pack(values + numbers.values_offset + matrix * numbers.values_batch + head * numbers.values_head + place * numbers.values_token + d,
+                v + numbers.v_offset + batch * numbers.v_batch + head * numbers.v_head + token * numbers.v_token + d);
       continue;
     }
-    global const ELEMENT* const from = k + k_offset + batch * k_batch + head * k_head + token * k_token;
-    global ELEMENT* const to = keys + keys_offset + matrix * keys_batch + head * keys_head + place * keys_token;
+    global const ELEMENT* const from = k + numbers.k_offset + batch * numbers.k_batch + head * numbers.k_head + token * numbers.k_token;
+    global ELEMENT* const to = keys + numbers.keys_offset + matrix * numbers.keys_batch + head * numbers.keys_head + place * numbers.keys_token;
 #if ROTATED
     if (item < PAIR_PACKS) {
       pack angles;
 #pragma unroll
-      for (uint i = 0; i < PACK; ++i) angles.each[i] = angle_at(turns[item * PACK + i], (long)at + first_position);
+      for (uint i = 0; i < PACK; ++i) angles.each[i] = angle_at(turns[item * PACK + i], (long)at + numbers.first_position);
       const uint one = NEIGHBOURS ? 2 * item * PACK : item * PACK, two = NEIGHBOURS ? one + PACK : one + ROTATED / 2;
       packed_vector x = load_pack(from, one), y = load_pack(from, two);
       rotate_packs(&x, &y, cospi(angles.all), sinpi(angles.all));

@@ -211,7 +211,7 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
 
   for (uint r = 0; r < blocks * BLOCK_M; ++r) {
     const uint row = row_or_last(&at, r);
-    load_query(q_tile + r * HEAD_SIZE, q + row_place(&a, &at, row, &a.of_q), scale);
+    load_query(q_tile + r * HEAD_SIZE, q + row_place(&a, &at, row, &a.of_q), a.scale);
     largest[r] = first_largest(&a, &at, row);
     total[r] = first_sum(largest[r], largest[r]);
     for (uint c = 0; c < SUMS; ++c) sums[r * SUMS + c] = 0;
@@ -219,7 +219,7 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
 
   key_window window;
   window_of_tile(&window, &a, &at);
-  for (int t = next_tile(-TILE_N, TILE_N, window.first, sinks); t < window.end; t = next_tile(t, TILE_N, window.first, sinks)) {
+  for (int t = next_tile(-TILE_N, TILE_N, window.first, a.sinks); t < window.end; t = next_tile(t, TILE_N, window.first, a.sinks)) {
     const int keys_here = min(TILE_N, window.end - t);
     for (int first = 0; first < keys_here; first += BLOCK_N) {
       ulong places[BLOCK_N];
@@ -231,17 +231,17 @@ void attention_cpu(ATTENTION_ARGUMENTS) {
 
     for (uint block = 0; block < blocks; ++block) {
       const uint first_row = block * BLOCK_M, last_row = at.row + min(first_row + BLOCK_M, at.rows) - 1;
-      const int count = min(end_seen(own_key(&at, last_row / group), at.keys, right) - t, keys_here);
+      const int count = min(end_seen(own_key(&at, last_row / a.group), at.keys, a.right) - t, keys_here);
       if (count <= 0) continue;
       local float* products = weights + first_row * TILE_N;
       for (int first = 0; first < count; first += BLOCK_N)
         multiply_block(products + first, TILE_N, q_tile + first_row * HEAD_SIZE, HEAD_SIZE, k_tile + first * HEAD_SIZE, HEAD_SIZE, 0);
       for (uint r = first_row; r < first_row + BLOCK_M; ++r) {
         const uint row = row_or_last(&at, r);
-        const int own = own_key(&at, row / group);
+        const int own = own_key(&at, row / a.group);
         row_limits seen;
-        seen.own = own - t, seen.first = first_seen(own, left) - t, seen.end = end_seen(own, at.keys, right) - t, seen.sinks = sinks - t;
-        seen.cap = cap, seen.slope = LOG2_E * slope_of(&a, &at, row);
+        seen.own = own - t, seen.first = first_seen(own, a.left) - t, seen.end = end_seen(own, at.keys, a.right) - t, seen.sinks = a.sinks - t;
+        seen.cap = a.cap, seen.slope = LOG2_E * slope_of(&a, &at, row);
         local float* logits = weights + r * TILE_N;
         const float before = largest[r];
         const float most = fmax(before, finish_logits(logits, count, &seen, biases_of(&a, &at, row) + t));

@@ -10,10 +10,10 @@
 
 kernel void attention_logits(NAIVE_ARGUMENTS) {
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
-  for (ulong n = get_global_id(0); n < (ulong)rows * keys; n += get_global_size(0)) {
-    const uint j = (uint)(n % keys);
+  for (ulong n = get_global_id(0); n < (ulong)rows * a.keys; n += get_global_size(0)) {
+    const uint j = (uint)(n % a.keys);
     place at;
-    place_of_tile(&at, &a, first_row + (uint)(n / keys), 1);
+    place_of_tile(&at, &a, first_row + (uint)(n / a.keys), 1);
     if (at.rows == 0) continue;
     const uint r = at.row;
     logit_row row;
@@ -37,7 +37,7 @@ kernel void attention_weights(NAIVE_ARGUMENTS) {
     place at;
     place_of_tile(&at, &a, first_row + (uint)n, 1);
     if (at.rows == 0) continue;
-    global float* row = logits + n * keys;
+    global float* row = logits + n * a.keys;
     const float first = first_largest(&a, &at, at.row);
     float largest = first;
     for (uint j = 0; j < at.keys; ++j) largest = fmax(largest, row[j]);
@@ -60,7 +60,7 @@ kernel void attention_results(NAIVE_ARGUMENTS) {
     const ulong out_row = row_place(&a, &at, at.row, &a.of_out);
     at.head /= shared;
     float sum = 0;
-    for (uint j = 0; j < at.keys; ++j) sum += logits[row * keys + j] * load_value(v, key_place(&a, &at, j, &a.of_v) + c);
+    for (uint j = 0; j < at.keys; ++j) sum += logits[row * a.keys + j] * load_value(v, key_place(&a, &at, j, &a.of_v) + c);
     store_result(out, out_row + c, sum);
   }
 }

@@ -292,7 +292,7 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
   UNROLLED
   for (uint r = 0; r < EACH_M; ++r) {
     const uint row = row_or_last(&at, ROW_OF(y, r));
-    own[r] = own_key(&at, row / group);
+    own[r] = own_key(&at, row / a.group);
     largest[r] = first_largest(&a, &at, row);
     total[r] = 0;
     UNROLLED
@@ -301,7 +301,7 @@ void attention_tiled(ATTENTION_ARGUMENTS) {
 
   key_window seen;
   window_of_tile(&seen, &a, &at);
-  for (int t = next_tile(-TILE_N, TILE_N, seen.first, sinks); t < seen.end; t = next_tile(t, TILE_N, seen.first, sinks)) {
+  for (int t = next_tile(-TILE_N, TILE_N, seen.first, a.sinks); t < seen.end; t = next_tile(t, TILE_N, seen.first, a.sinks)) {
     const uint keys_here = min(TILE_N, seen.end - t);
     make_products(logits, chunks, &a, &at, q_places, t, keys_here, item);
     make_logits(logits, mine, &a, &at, own, t, y, x);

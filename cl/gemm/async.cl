@@ -45,10 +45,10 @@ kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_async(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local element a_tiles[2 * A_TILE_ELEMENTS], b_tiles[2 * B_TILE_ELEMENTS];
-  const place_in_c place = place_of_group(get_group_id(0), m, n);
+  const place_in_c place = place_of_group(get_group_id(0), g.m, g.n);
   const product q = product_of(&g, place.number);
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
-  const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
+  const tile_source source = source_of(q, place.row, place.col, g.a_pitch, g.b_pitch);
   value sums[EACH_M][EACH_N];
 #pragma unroll
   for (uint r = 0; r < EACH_M; ++r)
@@ -63,9 +63,9 @@ void gemm_async(GEMM_ARGUMENTS) {
     const ulong first = (ulong)min(t, tiles - 1) * TILE_K;
     const uint depth = min(q.k - first, (ulong)TILE_K);
     local element *const a_next = a_tiles + t % 2 * A_TILE_ELEMENTS, *const b_next = b_tiles + t % 2 * B_TILE_ELEMENTS;
-    event_t copies = copy_tile(a_next, A_LINE, source.a + first * (A_ALONG_K ? 1 : a_pitch), a_pitch, depth,
+    event_t copies = copy_tile(a_next, A_LINE, source.a + first * (A_ALONG_K ? 1 : g.a_pitch), g.a_pitch, depth,
                                source.height, A_ALONG_K, 0);
-    copies = copy_tile(b_next, B_LINE, source.b + first * (B_ALONG_K ? 1 : b_pitch), b_pitch, depth, source.width,
+    copies = copy_tile(b_next, B_LINE, source.b + first * (B_ALONG_K ? 1 : g.b_pitch), g.b_pitch, depth, source.width,
                        B_ALONG_K, copies);
     clear_rest(a_next, A_LINE, depth, TILE_M, A_ALONG_K);
     clear_rest(b_next, B_LINE, depth, TILE_N, B_ALONG_K);

@@ -380,16 +380,16 @@ void gemm_cpu(GEMM_ARGUMENTS) {
     ulong first = 0;
     do {
       const uint depth = (uint)min((ulong)step_depth, q.k - first);
-      const ulong b_begin = col * (B_ALONG_K ? b_pitch : 1) + first * (B_ALONG_K ? 1 : b_pitch);
+      const ulong b_begin = col * (B_ALONG_K ? g.b_pitch : 1) + first * (B_ALONG_K ? 1 : g.b_pitch);
       const uint direct = B_DIRECT ? cols / BLOCK_N : 0;  // strips of B that are not packed
-      pack_b(b_tile, q.b + b_begin + direct * BLOCK_N, b_pitch,
-             (B_ALONG_K ? (q.n - 1) * b_pitch + q.k : (q.k - 1) * b_pitch + q.n) - b_begin - direct * BLOCK_N,
+      pack_b(b_tile, q.b + b_begin + direct * BLOCK_N, g.b_pitch,
+             (B_ALONG_K ? (q.n - 1) * g.b_pitch + q.k : (q.k - 1) * g.b_pitch + q.n) - b_begin - direct * BLOCK_N,
              cols - direct * BLOCK_N, depth);
       for (uint begin = 0; begin < blocks; begin += at_once) {
         const uint count = min(at_once, blocks - begin);
         const ulong a_row = row + begin * BLOCK_M;
-        const ulong a_begin = a_row * (A_ALONG_K ? a_pitch : 1) + first * (A_ALONG_K ? 1 : a_pitch);
-        pack_a(a_tile, q.a + a_begin, a_pitch, (A_ALONG_K ? (q.m - 1) * a_pitch + q.k : (q.k - 1) * a_pitch + q.m) - a_begin,
+        const ulong a_begin = a_row * (A_ALONG_K ? g.a_pitch : 1) + first * (A_ALONG_K ? 1 : g.a_pitch);
+        pack_a(a_tile, q.a + a_begin, g.a_pitch, (A_ALONG_K ? (q.m - 1) * g.a_pitch + q.k : (q.k - 1) * g.a_pitch + q.m) - a_begin,
                rows - begin * BLOCK_M, count, depth);
         // A strip of B stays in the first-level cache for all these blocks of A.
         for (uint strip = 0; strip < strips; ++strip) {
@@ -403,7 +403,7 @@ void gemm_cpu(GEMM_ARGUMENTS) {
             if (strip < direct) {
               vector acc[BLOCK_M][VECTORS];
               clear(acc);
-              multiply_direct(acc, a_block, q.b + b_begin + strip * BLOCK_N, b_pitch, depth);
+              multiply_direct(acc, a_block, q.b + b_begin + strip * BLOCK_N, g.b_pitch, depth);
               finish_block(acc, block_sums, &to, VECTORS, staged);
               continue;
             }

@@ -30,17 +30,17 @@ void gemm_finish(GEMM_ARGUMENTS) {
 
   // Grid-stride loops, because some drivers limit the second and third dimension of a launch. The trip counts are uniform in a
   // group.
-  for (ulong number = get_group_id(2); number < batch; number += get_num_groups(2)) {
+  for (ulong number = get_group_id(2); number < g.batch; number += get_num_groups(2)) {
     const product q = product_of(&g, number);
     const destination d = destination_of(&g, number);
-    for (ulong first = get_group_id(1) * GROUP_1; first < m; first += get_num_groups(1) * GROUP_1) {
+    for (ulong first = get_group_id(1) * GROUP_1; first < g.m; first += get_num_groups(1) * GROUP_1) {
       const ulong row = first + get_local_id(1);
       const bool is_inside = row < q.m && col < q.n;
       value sum = 0;
       if (is_inside) {
-        global const value* part = partials + (number * parts * m + row) * n + col;
+        global const value* part = partials + (number * g.parts * g.m + row) * g.n + col;
 #pragma unroll 4
-        for (uint p = slice; p < parts; p += SLICES) sum += part[p * m * n];
+        for (uint p = slice; p < g.parts; p += SLICES) sum += part[p * g.m * g.n];
       }
 #if SLICES > 1
       slices[slice][item] = sum;

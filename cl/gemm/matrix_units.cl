@@ -200,9 +200,9 @@ void gemm_matrix_units(GEMM_ARGUMENTS) {
   local uint shared[SUBS_M * SUBS_N * UNIT_SHARED * UNIT_BYTES / 4];
   unit.shared = (local element*)shared + sub * UNIT_SHARED;
 #endif
-  const place_in_c place = place_of_group(get_group_id(0), m, n);
+  const place_in_c place = place_of_group(get_group_id(0), g.m, g.n);
   const product q = product_of(&g, place.number);
-  const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
+  const tile_source source = source_of(q, place.row, place.col, g.a_pitch, g.b_pitch);
   fragment_c sums[MS][NS];
   uint a_words[A_WORDS], b_words[B_WORDS];
   UNROLLED
@@ -212,7 +212,7 @@ void gemm_matrix_units(GEMM_ARGUMENTS) {
 
   const ulong tiles = (q.k + TILE_K - 1) / TILE_K;
   if (tiles > 0) {
-    const tile_part a_part = part_of_a(&source, 0, a_pitch), b_part = part_of_b(&source, 0, b_pitch);
+    const tile_part a_part = part_of_a(&source, 0, g.a_pitch), b_part = part_of_b(&source, 0, g.b_pitch);
     fetch_both(&a_part, &b_part, a_words, b_words);
     put_both(a_tiles, b_tiles, &a_part, &b_part, a_words, b_words);
   }
@@ -220,7 +220,7 @@ void gemm_matrix_units(GEMM_ARGUMENTS) {
   for (ulong t = 0; t < tiles; ++t) {
     const uint now = t % 2, next = 1 - now;
     const bool has_next = t + 1 < tiles;
-    const tile_part a_part = part_of_a(&source, has_next ? t + 1 : t, a_pitch), b_part = part_of_b(&source, has_next ? t + 1 : t, b_pitch);
+    const tile_part a_part = part_of_a(&source, has_next ? t + 1 : t, g.a_pitch), b_part = part_of_b(&source, has_next ? t + 1 : t, g.b_pitch);
     barrier(CLK_LOCAL_MEM_FENCE);  // the current tiles are complete, and all reads of the other ones are done
     if (has_next) fetch_both(&a_part, &b_part, a_words, b_words);
     multiply_rows(&unit, sums, a_tiles + now * A_TILE + sub_row * A_TILE_STRIDE, b_tiles + now * B_TILE + sub_col * B_TILE_STRIDE);

@@ -28,21 +28,21 @@ void gemm_stream_k(GEMM_ARGUMENTS) {
   local value4 a_vectors[A_ITEMS / 4], b_vectors[B_ITEMS / 4];
   local value *const a_tile = (local value*)a_vectors, *const b_tile = (local value*)b_vectors;
   const uint y = get_local_id(0) / ACROSS, x = get_local_id(0) % ACROSS;
-  const ulong group = get_group_id(0), of_tile = steps_of_tile(k), all = count_tiles(m, n, batch) * of_tile;
-  const ulong begin = begin_of(group, parts, all), end = begin_of(group + 1, parts, all);
+  const ulong group = get_group_id(0), of_tile = steps_of_tile(g.k), all = count_tiles(g.m, g.n, g.batch) * of_tile;
+  const ulong begin = begin_of(group, g.parts, all), end = begin_of(group + 1, g.parts, all);
 
   for (ulong at = begin; at < end;) {
     const uint tile = (uint)(at / of_tile), first = (uint)(at - tile * of_tile);
     const uint last = (uint)min(of_tile, first + (end - at));
-    const place_in_c place = place_of_group(tile, m, n);
+    const place_in_c place = place_of_group(tile, g.m, g.n);
     const product q = product_of(&g, place.number);
-    const tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
+    const tile_source source = source_of(q, place.row, place.col, g.a_pitch, g.b_pitch);
     value sums[EACH_M][EACH_N];
     clear_sums(sums);
     for (uint t = first; t < last; ++t) {
       // A listed product that is not computed has no elements.
       value a_packs[A_STEPS * PACK_A], b_packs[B_STEPS * PACK_B];
-      fetch_tiles(&source, (ulong)t * TILE_K < q.k ? t : 0, a_packs, b_packs, a_pitch, b_pitch);
+      fetch_tiles(&source, (ulong)t * TILE_K < q.k ? t : 0, a_packs, b_packs, g.a_pitch, g.b_pitch);
       put_a(a_tile, a_packs);
       put_b(b_tile, b_packs);
       barrier(CLK_LOCAL_MEM_FENCE);
@@ -68,22 +68,22 @@ void gemm_stream_k(GEMM_ARGUMENTS) {
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_stream_k_finish(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
-  const ulong of_tile = steps_of_tile(k), all = count_tiles(m, n, batch) * of_tile;
-  const ulong group = get_group_id(0), cut = begin_of(group + 1, parts, all), tile = cut / of_tile;
+  const ulong of_tile = steps_of_tile(g.k), all = count_tiles(g.m, g.n, g.batch) * of_tile;
+  const ulong group = get_group_id(0), cut = begin_of(group + 1, g.parts, all), tile = cut / of_tile;
   const ulong tile_begin = tile * of_tile, tile_end = tile_begin + of_tile;
-  if (cut == tile_begin || begin_of(group, parts, all) > tile_begin) return;  // no barrier follows
+  if (cut == tile_begin || begin_of(group, g.parts, all) > tile_begin) return;  // no barrier follows
 
-  const place_in_c place = place_of_group((uint)tile, m, n);
+  const place_in_c place = place_of_group((uint)tile, g.m, g.n);
   const product q = product_of(&g, place.number);
   const destination d = destination_of(&g, place.number);
   for (uint i = get_local_id(0); i < TILE_M * TILE_N; i += GROUP) {
     const ulong row = place.row + i / TILE_N, col = place.col + i % TILE_N;
     if (row < q.m && col < q.n) {
       value sum = 0;
-      ulong begin = begin_of(group, parts, all);
-      for (ulong g = group; begin < tile_end && g < parts; ++g) {
+      ulong begin = begin_of(group, g.parts, all);
+      for (ulong g = group; begin < tile_end && g < g.parts; ++g) {
         sum += partials[(2 * g + (begin < tile_begin)) * (TILE_M * TILE_N) + i];
-        begin = begin_of(g + 1, parts, all);
+        begin = begin_of(g + 1, g.parts, all);
       }
       write_sum(&d, row, col, sum);
     }

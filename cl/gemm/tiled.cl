@@ -20,16 +20,16 @@ kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_tiled(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
   local value a_tile[A_ITEMS], b_tile[B_ITEMS];
-  const place_in_c place = place_of_group(get_group_id(0), m, n);
+  const place_in_c place = place_of_group(get_group_id(0), g.m, g.n);
   const product q = product_of(&g, place.number);
   const uint row = get_local_id(0) / TILE_N, col = get_local_id(0) % TILE_N;
-  tile_source source = source_of(q, place.row, place.col, a_pitch, b_pitch);
+  tile_source source = source_of(q, place.row, place.col, g.a_pitch, g.b_pitch);
   value sum = 0;
 
   const uint tiles = (q.k + TILE_K - 1) / TILE_K;
   for (uint t = 0; t < tiles; ++t) {
     value a_packs[A_STEPS * PACK_A], b_packs[B_STEPS * PACK_B];
-    fetch_tiles(&source, t, a_packs, b_packs, a_pitch, b_pitch);
+    fetch_tiles(&source, t, a_packs, b_packs, g.a_pitch, g.b_pitch);
     put_a(a_tile, a_packs);
     put_b(b_tile, b_packs);
     barrier(CLK_LOCAL_MEM_FENCE);

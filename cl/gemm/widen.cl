@@ -20,6 +20,7 @@
 #ifndef B_ALIGNED
 #define B_ALIGNED 0
 #endif
+#include "gemm/packed.clh"
 #include "common/work_group.clh"
 #include "gemm/fp8.clh"
 
@@ -76,19 +77,15 @@ static inline operand operand_of(global const uchar* from, ulong offset, ulong p
 
 // The arguments of nvidia/gemm/pack.cl.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void gemm_widen(
-    global const uchar* restrict a, ulong a_offset, ulong a_pitch, ulong a_stride, ulong a_lines, ulong a_along,
-    ulong a_matrices, global const uchar* restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, ulong b_lines,
-    ulong b_along, ulong b_matrices, global wide* packed, ulong packed_a, ulong packed_a_pitch, ulong packed_b,
-    ulong packed_b_pitch) {
-  const operand of_a = operand_of(a, a_offset, a_pitch, a_stride, a_lines, a_along, a_matrices, packed_a, packed_a_pitch);
-  const operand of_b = operand_of(b, b_offset, b_pitch, b_stride, b_lines, b_along, b_matrices, packed_b, packed_b_pitch);
-  const ulong place = get_global_id(0), of_a_all = a_lines * pieces_of(&of_a), of_b_all = b_lines * pieces_of(&of_b);
-  for (ulong matrix = get_global_id(1); matrix < max(a_matrices, b_matrices); matrix += get_global_size(1)) {
+void gemm_widen(global const uchar* restrict a, global const uchar* restrict b, global wide* packed, pack_numbers numbers) {
+  const operand of_a = operand_of(a, numbers.a_offset, numbers.a_pitch, numbers.a_stride, numbers.a_lines, numbers.a_along, numbers.a_matrices, numbers.packed_a, numbers.packed_a_pitch);
+  const operand of_b = operand_of(b, numbers.b_offset, numbers.b_pitch, numbers.b_stride, numbers.b_lines, numbers.b_along, numbers.b_matrices, numbers.packed_b, numbers.packed_b_pitch);
+  const ulong place = get_global_id(0), of_a_all = numbers.a_lines * pieces_of(&of_a), of_b_all = numbers.b_lines * pieces_of(&of_b);
+  for (ulong matrix = get_global_id(1); matrix < max(numbers.a_matrices, numbers.b_matrices); matrix += get_global_size(1)) {
     if (place < of_a_all) {
-      if (matrix < a_matrices) widen_piece(&of_a, (uint)place, matrix, packed, ELEMENT_TYPE, A_ALIGNED);
+      if (matrix < numbers.a_matrices) widen_piece(&of_a, (uint)place, matrix, packed, ELEMENT_TYPE, A_ALIGNED);
     } else if (place - of_a_all < of_b_all) {
-      if (matrix < b_matrices) widen_piece(&of_b, (uint)(place - of_a_all), matrix, packed, B_TYPE, B_ALIGNED);
+      if (matrix < numbers.b_matrices) widen_piece(&of_b, (uint)(place - of_a_all), matrix, packed, B_TYPE, B_ALIGNED);
     }
   }
 }

@@ -81,7 +81,7 @@ static inline VALUE weight_of(global const WEIGHT* w, ulong i) {
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void norm_columns_cpu(NORM_COLUMN_ARGUMENTS) {
+void norm_columns_cpu(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
   local VALUE kept[TILE_ROWS * WIDTH] __attribute__((aligned(64)));
   local VALUE base[WIDTH] __attribute__((aligned(64)));

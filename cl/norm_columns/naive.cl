@@ -5,7 +5,7 @@
 #include "norm_columns/columns.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void norm_columns_naive(NORM_COLUMN_ARGUMENTS) {
+void norm_columns_naive(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
   for (ulong c = get_global_id(0); c < cols * batch; c += get_global_size(0)) {
     const ulong matrix = c / cols;

@@ -20,7 +20,7 @@ static inline VALUE middle_of(VALUE a, VALUE b, VALUE c) { return fmax(fmin(a, b
 DEFINE_COLUMN_REDUCE(column_merge, statistics, merge)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void norm_columns_online(NORM_COLUMN_ARGUMENTS, ulong parts, global statistics* partials) {
+void norm_columns_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
   USE_NORM_ARGUMENTS;
   local statistics scratch[GROUP];
   const uint item = get_local_id(0);

@@ -15,7 +15,7 @@
 DEFINE_COLUMN_REDUCE(column_add, moments, add_moments)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void norm_columns_tiled(NORM_COLUMN_ARGUMENTS) {
+void norm_columns_tiled(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
   local VALUE kept[TILE_ROWS * WIDTH];
   local moments scratch[GROUP];

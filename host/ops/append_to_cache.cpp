@@ -156,26 +156,26 @@ cl::Event append_to_cache(const Context& context, const ConstHeads& k, const Con
     return ops::run_empty(context, kAppendToCacheName, plan_append_to_cache, problem, options);
   problem.alignment = check_places(context, call);
   if (how.check) check_lists(context, call, options);
-  const cl_mem any = k.buffer;
   cl::Buffer turns;
   if (how.rotary) {
     const std::vector<cl_ulong> numbers = ops::rotation_turns(*how.rotary, problem.rotated);
     turns = context.runtime().constants().get(std::as_bytes(std::span(numbers)));
   }
-  const ops::KernelHeads from_k(k, any), from_v(v, any), keys(key_cache, any), values(value_cache, any);
+  const ops::KernelHeads from_k(k), from_v(v), keys(key_cache), values(value_cache);
   const auto number = [](std::size_t value) { return static_cast<cl_uint>(value); };
   const auto large = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const ConstMatrix& table = how.cache.table;
   return ops::run(
       context, kAppendToCacheName, plan_append_to_cache, problem, options, [&](const ops::Launching& launch) {
-        launch(from_k.buffer, from_k.offset, from_k.batch, from_k.head, from_k.token, from_v.buffer,
-               from_v.offset, from_v.batch, from_v.head, from_v.token, keys.buffer, keys.offset, keys.batch,
-               keys.head, keys.token, values.buffer, values.offset, values.batch, values.head, values.token,
-               number(problem.batch), number(problem.heads), number(problem.tokens), large(call.capacity()),
-               how.lengths.buffer, large(how.lengths.offset), call.ragged() ? how.offsets.buffer : any,
-               large(how.offsets.offset), call.paged() ? table.buffer : any, large(table.offset),
-               large(table.pitch), number(key_cache.shape.tokens), number(key_cache.shape.batch),
-               how.rotary ? turns() : any, static_cast<cl_long>(how.rotary ? how.rotary->first_position : 0));
+        launch(runtime::packed(
+            from_k.buffer, from_k.offset, from_k.batch, from_k.head, from_k.token, from_v.buffer,
+            from_v.offset, from_v.batch, from_v.head, from_v.token, keys.buffer, keys.offset, keys.batch,
+            keys.head, keys.token, values.buffer, values.offset, values.batch, values.head, values.token,
+            number(problem.batch), number(problem.heads), number(problem.tokens), large(call.capacity()),
+            how.lengths.buffer, large(how.lengths.offset), call.ragged() ? how.offsets.buffer : cl_mem{},
+            large(how.offsets.offset), call.paged() ? table.buffer : cl_mem{}, large(table.offset),
+            large(table.pitch), number(key_cache.shape.tokens), number(key_cache.shape.batch), turns(),
+            static_cast<cl_long>(how.rotary ? how.rotary->first_position : 0)));
       });
 }
 

@@ -220,39 +220,37 @@ struct AttentionFactors {
 
 /// Gives a launch its arguments.
 void bind(const ops::Launching& launch, const AttentionCall& call, const AttentionProblem& problem) {
-  const cl_mem any = call.out.buffer;
-  const ops::KernelHeads q(call.q, any), k(call.k, any), v(call.v, any), out(call.out, any),
-      bias(call.how.bias, any);
+  const ops::KernelHeads q(call.q), k(call.k), v(call.v), out(call.out), bias(call.how.bias);
   const Attention& how = call.how;
   const auto number = [](std::size_t value) { return static_cast<cl_uint>(value); };
-  const auto buffer = [&](const ConstVector& list) { return list.buffer != nullptr ? list.buffer : any; };
   const auto offset = [](const ConstVector& list) { return static_cast<cl_ulong>(list.offset); };
   const AttentionFactors factors(how, problem.head_size);
   const ConstMatrix& table = how.cache.table;
   const bool is_naive = launch.plan().variant == "naive";
   const std::size_t shared = problem.heads / problem.kv_heads;
   const auto with = [&](const auto&... more) {
-    launch(q.buffer, q.offset, q.batch, q.head, q.token, k.buffer, k.offset, k.batch, k.head, k.token,
-           v.buffer, v.offset, v.batch, v.head, v.token, out.buffer, out.offset, out.batch, out.head,
-           out.token, call.lse != nullptr ? call.lse->buffer : any,
-           static_cast<cl_ulong>(call.lse != nullptr ? call.lse->offset : 0), number(problem.batch),
-           number(is_naive ? problem.heads : problem.kv_heads), number(is_naive ? 1 : shared),
-           number(problem.queries), number(problem.keys), number(launch.plan().number("tiles")),
-           factors.scale, factors.cap, clamped(how.window.left), clamped(call.right()),
-           clamped(how.window.sinks), bias.buffer, bias.offset, bias.batch, bias.head, bias.token,
-           buffer(how.slopes), offset(how.slopes), buffer(how.sink_logits), offset(how.sink_logits),
-           buffer(how.key_lengths), offset(how.key_lengths), buffer(how.ragged.queries),
-           offset(how.ragged.queries), buffer(how.ragged.keys), offset(how.ragged.keys),
-           table.buffer != nullptr ? table.buffer : any, static_cast<cl_ulong>(table.offset),
-           static_cast<cl_ulong>(table.pitch), number(std::max<std::size_t>(call.k.shape.tokens, 1)),
-           number(call.k.shape.batch), more...);
+    launch(runtime::packed(
+               q.buffer, q.offset, q.batch, q.head, q.token, k.buffer, k.offset, k.batch, k.head, k.token,
+               v.buffer, v.offset, v.batch, v.head, v.token, out.buffer, out.offset, out.batch, out.head,
+               out.token, call.lse != nullptr ? call.lse->buffer : cl_mem{},
+               static_cast<cl_ulong>(call.lse != nullptr ? call.lse->offset : 0), number(problem.batch),
+               number(is_naive ? problem.heads : problem.kv_heads), number(is_naive ? 1 : shared),
+               number(problem.queries), number(problem.keys), number(launch.plan().number("tiles")),
+               factors.scale, factors.cap, clamped(how.window.left), clamped(call.right()),
+               clamped(how.window.sinks), bias.buffer, bias.offset, bias.batch, bias.head, bias.token,
+               how.slopes.buffer, offset(how.slopes), how.sink_logits.buffer, offset(how.sink_logits),
+               how.key_lengths.buffer, offset(how.key_lengths), how.ragged.queries.buffer,
+               offset(how.ragged.queries), how.ragged.keys.buffer, offset(how.ragged.keys), table.buffer,
+               static_cast<cl_ulong>(table.offset), static_cast<cl_ulong>(table.pitch),
+               number(std::max<std::size_t>(call.k.shape.tokens, 1)), number(call.k.shape.batch)),
+           more...);
   };
   if (is_naive) {
     const std::size_t slice = launch.plan().number("slice"), first = launch.round() * slice;
     with(number(shared), number(first), number(std::min(slice, launch.plan().number("rows") - first)),
-         launch.scratch(0, any));
+         launch.scratch(0));
   } else if (launch.plan().variant.starts_with("split_")) {
-    with(number(launch.plan().number("chunk")), launch.scratch(0, any), launch.counters(any));
+    with(number(launch.plan().number("chunk")), launch.scratch(0), launch.counters());
   } else {
     with();
   }

@@ -171,17 +171,17 @@ struct GemmFactor {
   cl_ulong offset, pitch, stride;
 };
 
-GemmFactor factor_of(const GemmOperand& operand, cl_mem otherwise) {
+GemmFactor factor_of(const GemmOperand& operand) {
   const ConstMatrix& view = operand.view;
-  return {operand.used ? view.buffer : otherwise, view.offset, view.pitch,
+  return {operand.used ? view.buffer : nullptr, view.offset, view.pitch,
           view.batch == 1 ? 0 : view.batch_stride};
 }
 
 /// Factors whose lines are copied to `memory` before the product: a pitch of 0 says that one is not.
 struct Packed {
-  Packed(const ops::Launching& launch, const GemmProblem& of, cl_mem otherwise)
+  Packed(const ops::Launching& launch, const GemmProblem& of)
       : problem(of),
-        memory(launch.scratch(1, otherwise)),
+        memory(launch.scratch(1)),
         a_pitch(launch.plan().number("packed_a_pitch")),
         b(launch.plan().number("packed_b")),
         b_pitch(launch.plan().number("packed_b_pitch")) {}
@@ -206,35 +206,36 @@ struct Packed {
 void bind_pack(const ops::Launching& launch, const GemmFactor& a, const GemmFactor& b, const Packed& packed) {
   const GemmProblem& p = packed.problem;
   const bool of_a = packed.a_pitch > 0, of_b = packed.b_pitch > 0;
-  launch(a.buffer, a.offset, a.pitch, a.stride, of_a ? packed.lines(p.a_along_k, p.m) : 0,
-         packed.along(p.a_along_k, p.m), of_a ? packed.matrices(a) : 0, b.buffer, b.offset, b.pitch, b.stride,
-         of_b ? packed.lines(p.b_along_k, p.n) : 0, packed.along(p.b_along_k, p.n),
-         of_b ? packed.matrices(b) : 0, packed.memory, cl_ulong{0}, packed.a_pitch, packed.b, packed.b_pitch);
+  launch(runtime::packed(a.buffer, a.offset, a.pitch, a.stride, of_a ? packed.lines(p.a_along_k, p.m) : 0,
+                         packed.along(p.a_along_k, p.m), of_a ? packed.matrices(a) : 0, b.buffer, b.offset,
+                         b.pitch, b.stride, of_b ? packed.lines(p.b_along_k, p.n) : 0,
+                         packed.along(p.b_along_k, p.n), of_b ? packed.matrices(b) : 0, packed.memory,
+                         cl_ulong{0}, packed.a_pitch, packed.b, packed.b_pitch));
 }
 
 /// `T`: what sums are made in, as kernels take it.
 template <class T>
 cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product,
                  const GemmOperands& o, const CallOptions& options) {
-  // Factors that are not read may have no buffer: any one stands in for them.
-  const GemmFactor c = factor_of(o.c, nullptr), residual = factor_of(o.residual, c.buffer);
+  const GemmFactor c = factor_of(o.c), residual = factor_of(o.residual);
   const bool reads = problem.k > 0, listed = problem.listed;
   return ops::run(context, "gemm", plan_gemm, problem, options, [&](const ops::Launching& launch) {
-    GemmFactor a = factor_of(o.a, c.buffer), b = factor_of(o.b, c.buffer);
-    const Packed packed(launch, problem, c.buffer);
+    GemmFactor a = factor_of(o.a), b = factor_of(o.b);
+    const Packed packed(launch, problem);
     if (launch.launch().variant == "pack" || launch.launch().variant == "widen")
       return bind_pack(launch, a, b, packed);
     if (packed.a_pitch > 0) a = packed.packed_a(a);
     if (packed.b_pitch > 0) b = packed.packed_b(b);
-    launch(a.buffer, a.offset, a.pitch, a.stride, b.buffer, b.offset, b.pitch, b.stride, c.buffer, c.offset,
-           c.pitch, c.stride, problem.m, problem.n, problem.k, problem.batch, static_cast<T>(product.alpha),
-           static_cast<T>(product.beta), listed ? product.list.buffer : c.buffer, product.list.offset,
-           listed && reads ? room_of(o.a.view) : ~cl_ulong{0},
-           listed && reads ? room_of(o.b.view) : ~cl_ulong{0}, listed ? room_of(o.c.view) : ~cl_ulong{0},
-           o.bias.used ? o.bias.view.buffer : c.buffer, o.bias.view.offset, residual.buffer, residual.offset,
-           residual.pitch, residual.stride, static_cast<T>(product.epilogue.scale),
-           static_cast<cl_uint>(launch.plan().number("parts")), launch.plan().number("part_depth"),
-           launch.scratch(0, c.buffer), launch.counters(c.buffer));
+    launch(runtime::packed(
+        a.buffer, a.offset, a.pitch, a.stride, b.buffer, b.offset, b.pitch, b.stride, c.buffer, c.offset,
+        c.pitch, c.stride, problem.m, problem.n, problem.k, problem.batch, static_cast<T>(product.alpha),
+        static_cast<T>(product.beta), listed ? product.list.buffer : cl_mem{}, product.list.offset,
+        listed && reads ? room_of(o.a.view) : ~cl_ulong{0},
+        listed && reads ? room_of(o.b.view) : ~cl_ulong{0}, listed ? room_of(o.c.view) : ~cl_ulong{0},
+        o.bias.used ? o.bias.view.buffer : cl_mem{}, o.bias.view.offset, residual.buffer, residual.offset,
+        residual.pitch, residual.stride, static_cast<T>(product.epilogue.scale),
+        static_cast<cl_uint>(launch.plan().number("parts")), launch.plan().number("part_depth"),
+        launch.scratch(0), launch.counters()));
   });
 }
 

@@ -36,8 +36,8 @@ struct KernelHeads {
   cl_mem buffer;
   cl_ulong offset, batch, head, token;
 
-  KernelHeads(const ConstHeads& view, cl_mem otherwise)
-      : buffer(view.buffer != nullptr ? view.buffer : otherwise),
+  explicit KernelHeads(const ConstHeads& view)
+      : buffer(view.buffer),
         offset(view.offset),
         batch(view.shape.batch == 1 ? 0 : view.batch_stride),
         head(view.shape.heads == 1 ? 0 : view.head_stride),

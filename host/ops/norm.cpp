@@ -195,12 +195,8 @@ cl::Event launch(const Context& context, const NormCall& call, const NormOperand
                  const CallOptions& options) {
   const NormProblem& problem = call.p;
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
-  // What is not there is not read: any buffer stands for it.
-  const cl_mem any = o.out.used()    ? o.out.view.buffer
-                     : o.mean.used() ? o.mean.view.buffer
-                                     : o.factor.view.buffer;
-  const auto buffer = [any](const NormOperand& operand) {
-    return operand.used() ? operand.view.buffer : any;
+  const auto buffer = [](const NormOperand& operand) {
+    return operand.used() ? operand.view.buffer : nullptr;
   };
   const cl_uint flags =
       (o.mean.used() ? 1U : 0U) | (o.factor.used() ? 2U : 0U) | (problem.alignment >= 16 ? 4U : 0U);
@@ -208,20 +204,22 @@ cl::Event launch(const Context& context, const NormCall& call, const NormOperand
   const auto enqueue = [&](const ops::Launching& launching, auto typed_epsilon, auto rows, auto cols) {
     const auto bind = [&](const auto&... more) {
       const ConstMatrix &in = o.in.view, &out = o.out.view, &residual = o.residual.view, &sum = o.sum.view;
-      launching(buffer(o.in), number(in.offset), number(in.pitch), number(in.batch_stride), buffer(o.out),
-                number(out.offset), number(out.pitch), number(out.batch_stride), rows, cols,
-                number(problem.batch), typed_epsilon, flags, buffer(o.weight), number(o.weight.view.offset),
-                buffer(o.bias), number(o.bias.view.offset), buffer(o.residual), number(residual.offset),
-                number(residual.pitch), number(residual.batch_stride), buffer(o.sum), number(sum.offset),
-                number(sum.pitch), number(sum.batch_stride), buffer(o.mean), number(o.mean.view.offset),
-                buffer(o.factor), number(o.factor.view.offset), more...);
+      launching(
+          runtime::packed(buffer(o.in), number(in.offset), number(in.pitch), number(in.batch_stride),
+                          buffer(o.out), number(out.offset), number(out.pitch), number(out.batch_stride),
+                          rows, cols, number(problem.batch), typed_epsilon, flags, buffer(o.weight),
+                          number(o.weight.view.offset), buffer(o.bias), number(o.bias.view.offset),
+                          buffer(o.residual), number(residual.offset), number(residual.pitch),
+                          number(residual.batch_stride), buffer(o.sum), number(sum.offset), number(sum.pitch),
+                          number(sum.batch_stride), buffer(o.mean), number(o.mean.view.offset),
+                          buffer(o.factor), number(o.factor.view.offset)),
+          more...);
     };
     const std::string& variant = launching.plan().variant;
     if (variant == "online" || variant == "split") {
-      bind(number(launching.plan().number("parts")), launching.scratch(0, any));
+      bind(number(launching.plan().number("parts")), launching.scratch(0));
     } else if (variant == "cooperative") {
-      bind(static_cast<cl_uint>(launching.plan().number("parts")), launching.epoch(),
-           launching.scratch(0, any));
+      bind(static_cast<cl_uint>(launching.plan().number("parts")), launching.epoch(), launching.scratch(0));
     } else {
       bind();
     }

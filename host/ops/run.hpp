@@ -88,9 +88,11 @@ class Launching {
   std::size_t round() const { return turn_.round; }
   /// How often the same launch was enqueued before, in this round.
   std::size_t repeat() const { return turn_.repeat; }
-  /// Temporary memory; `otherwise`, any buffer, where the plan has none of that number.
-  cl_mem scratch(std::size_t number, cl_mem otherwise) const { return memory_.area(number, otherwise); }
-  cl_mem counters(cl_mem otherwise) const { return memory_.counters(otherwise); }
+  /// Temporary memory; `otherwise`, any buffer or null, where the plan has none of that number.
+  cl_mem scratch(std::size_t number, cl_mem otherwise = nullptr) const {
+    return memory_.area(number, otherwise);
+  }
+  cl_mem counters(cl_mem otherwise = nullptr) const { return memory_.counters(otherwise); }
   cl_uint epoch() const { return memory_.epoch(); }
 
   /// What it waits for: the call's wait list; the launch before it, in a queue that does not.

@@ -15,6 +15,9 @@
 #include <smem/plan.hpp>
 #include <smem/view.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -22,11 +25,49 @@
 #include <optional>
 #include <shared_mutex>
 #include <span>
+#include <stdexcept>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <vector>
 
 namespace smem::runtime {
+
+/// Arguments of a kernel that takes its buffers first, in their order, and then a struct of all numbers, in
+/// theirs. A launch costs host time for each argument (NVIDIA: 0.1 us a number, 0.5 us a buffer that is not
+/// null).
+template <class... Arguments>
+struct Packed {
+  std::tuple<const Arguments&...> arguments;
+};
+template <class... Arguments>
+Packed<Arguments...> packed(const Arguments&... arguments) {
+  return {{arguments...}};
+}
+
+/// The struct of numbers, laid out as OpenCL C does.
+class PackedNumbers {
+ public:
+  template <class Number>
+  void add(Number number) {
+    static_assert(std::is_arithmetic_v<Number>);
+    at_ = (at_ + sizeof number - 1) / sizeof number * sizeof number;
+    alignment_ = std::max(alignment_, sizeof number);
+    if (at_ + sizeof number <= bytes_.size()) std::memcpy(bytes_.data() + at_, &number, sizeof number);
+    at_ += sizeof number;
+  }
+  const void* data() const { return bytes_.data(); }
+  /// \throws std::length_error when the numbers of a kernel are more than there is room for.
+  std::size_t size() const {
+    const std::size_t size = (at_ + alignment_ - 1) / alignment_ * alignment_;
+    if (size > bytes_.size()) throw std::length_error("numbers of a kernel");
+    return size;
+  }
+
+ private:
+  std::array<std::byte, 512> bytes_{};  // what is between numbers is zero
+  std::size_t at_ = 0, alignment_ = 1;
+};
 
 /// A whole call's plan with its programs: all that is needed to launch but the arguments and the memory.
 struct Ready {
@@ -115,6 +156,23 @@ class Runtime {
     if (!kernel.changes(index, sizeof number, bits)) return;
     set_argument(kernel.get(), index, sizeof number, &number);
     kernel.has_set(index, sizeof number, bits);
+  }
+  /// Sets an argument of packed ones if it is a buffer, else adds it to the numbers.
+  template <class T>
+  static void set_or_pack(Program::Kernel& kernel, cl_uint& index, PackedNumbers& numbers, const T& value) {
+    if constexpr (std::is_same_v<T, cl_mem>)
+      set(kernel, index, value);
+    else if constexpr (std::is_same_v<T, std::size_t>)
+      numbers.add(static_cast<cl_ulong>(value));
+    else
+      numbers.add(value);
+  }
+  template <class... Arguments>
+  static void set(Program::Kernel& kernel, cl_uint& index, const Packed<Arguments...>& packed) {
+    PackedNumbers numbers;
+    std::apply([&](const auto&... values) { (set_or_pack(kernel, index, numbers, values), ...); },
+               packed.arguments);
+    set_argument(kernel.get(), index++, numbers.size(), numbers.data());
   }
   template <class T>
   static void set(Program::Kernel& kernel, cl_uint& index, const T& value) {

@@ -121,7 +121,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
   place_of_tile(&at, &a, (uint)get_group_id(0), TILE_M);
   key_window seen;
   window_of_tile(&seen, &a, &at);
-  int t = next_tile(-TILE_N, TILE_N, seen.first, sinks);
+  int t = next_tile(-TILE_N, TILE_N, seen.first, a.sinks);
   if (t < seen.end) {
     copy_queries(q_tile, &a, &at, item);
     copy_keys(k_tile, &a, &at, t, item);
@@ -157,7 +157,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
     multiply_keys(logits, queries_kept, q_tile, k_tile, warp_row, lane);
 
     const int tile = t;
-    t = next_tile(t, TILE_N, seen.first, sinks);
+    t = next_tile(t, TILE_N, seen.first, a.sinks);
     WAIT_COPIES(0);
     barrier(CLK_LOCAL_MEM_FENCE);  // the tile's values are there, and its keys were read
     if (t < seen.end) copy_keys(k_tile, &a, &at, t, item);

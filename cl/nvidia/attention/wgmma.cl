@@ -333,7 +333,7 @@ void attention_wgmma(ATTENTION_ARGUMENTS) {
   if (get_local_id(0) == 0) init_pipeline(&p, COPIERS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  const uint all_tiles = tiles * kv_heads * (RAGGED ? 1 : sequences);
+  const uint all_tiles = a.tiles * a.kv_heads * (RAGGED ? 1 : a.sequences);
   if (get_local_id(0) < COPIERS) {
     FEWER_REGISTERS(PRODUCER_REGISTERS);
     produce(&a, p, all_tiles);

@@ -167,7 +167,7 @@ void gemm_dmma(GEMM_ARGUMENTS) {
 #endif
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
   const tile_place place =
-      place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
+      place_in_bands((uint)get_group_id(0), (uint)((g.m + TILE_M - 1) / TILE_M), (uint)((g.n + TILE_N - 1) / TILE_N));
   const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
   const product q = product_of(&g, place.number);
   const uint warp_row = warp % WARPS_M * WARP_M, warp_col = warp / WARPS_M * WARP_N;
@@ -238,9 +238,9 @@ void gemm_dmma(GEMM_ARGUMENTS) {
   }
   WAIT_COPIES(0);
 #if PARTS
-  const uint each = (uint)((m + TILE_M - 1) / TILE_M) * (uint)((n + TILE_N - 1) / TILE_N), number = (uint)place.number;
+  const uint each = (uint)((g.m + TILE_M - 1) / TILE_M) * (uint)((g.n + TILE_N - 1) / TILE_N), number = (uint)place.number;
   const tile_parts all = parts_of_group(&g, number, each, MS * NS * 4 * GROUP);
-  global uint* const counter = counters + number / parts * each + get_group_id(0) % each;
+  global uint* const counter = counters + number / g.parts * each + get_group_id(0) % each;
   if (!join_parts(sum[0][0], MS * NS * 4, partials, all, counter, GROUP, item, 0, &is_last)) return;
 #endif
 

@@ -116,7 +116,7 @@ void gemm_mma(GEMM_ARGUMENTS) {
 #endif
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
   const tile_place place =
-      place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
+      place_in_bands((uint)get_group_id(0), (uint)((g.m + TILE_M - 1) / TILE_M), (uint)((g.n + TILE_N - 1) / TILE_N));
   const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
   const product q = product_of(&g, place.number);
   const uint stages = local_address(tiles);

@@ -335,13 +335,13 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   const uint item = get_local_id(0);
   const item_place mine = place_of_item(item);
   const tile_place place =
-      place_in_bands((uint)get_group_id(0), (uint)((m + TILE_M - 1) / TILE_M), (uint)((n + TILE_N - 1) / TILE_N));
+      place_in_bands((uint)get_group_id(0), (uint)((g.m + TILE_M - 1) / TILE_M), (uint)((g.n + TILE_N - 1) / TILE_N));
   const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
   const product q = product_of(&g, place.number);
   const uint steps = (uint)((q.k + TILE_K - 1) / TILE_K);
   source from;
-  from.a = q.a + (A_ALONG_K ? row * a_pitch : row), from.a_pitch = a_pitch;
-  from.b = q.b + (B_ALONG_K ? col * b_pitch : col), from.b_pitch = b_pitch;
+  from.a = q.a + (A_ALONG_K ? row * g.a_pitch : row), from.a_pitch = g.a_pitch;
+  from.b = q.b + (B_ALONG_K ? col * g.b_pitch : col), from.b_pitch = g.b_pitch;
   from.height = row < q.m ? (uint)min(q.m - row, (ulong)TILE_M) : 0, from.width = col < q.n ? (uint)min(q.n - col, (ulong)TILE_N) : 0;
   from.whole = from.height == TILE_M && from.width == TILE_N;
   from.steps = steps, from.k = (uint)q.k;
@@ -393,9 +393,9 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   }
   WAIT_COPIES(0);
 #if PARTS
-  const uint each = (uint)((m + TILE_M - 1) / TILE_M) * (uint)((n + TILE_N - 1) / TILE_N), number = (uint)place.number;
+  const uint each = (uint)((g.m + TILE_M - 1) / TILE_M) * (uint)((g.n + TILE_N - 1) / TILE_N), number = (uint)place.number;
   const tile_parts all = parts_of_group(&g, number, each, ITEM_M * ITEM_N * GROUP);
-  global uint* const counter = counters + number / parts * each + get_group_id(0) % each;
+  global uint* const counter = counters + number / g.parts * each + get_group_id(0) % each;
   if (!join_parts(sum[0], ITEM_M * ITEM_N, partials, all, counter, GROUP, item, 0, &is_last)) return;
 #endif
   const destination d = destination_of(&g, place.number);

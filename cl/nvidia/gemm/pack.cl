@@ -6,6 +6,8 @@
 //
 // Launch: one dimension, work-items for the pieces and blocks of LINES lines of A's matrix, then of B's, fewer than 2^32; and
 // the second dimension, the matrices of A or B, whichever has more. No local memory.
+#include "gemm/packed.clh"
+
 #ifndef GROUP
 #define GROUP 128  // work-items: a multiple of 32
 #endif
@@ -76,25 +78,21 @@ static inline __attribute__((always_inline)) void pack_pieces(const operand* x, 
 static inline ulong work_of(const operand* x) { return (x->along + 7) / 8 * ((x->lines + LINES - 1) / LINES); }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void gemm_pack(
-    global const ushort* restrict a, ulong a_offset, ulong a_pitch, ulong a_stride, ulong a_lines, ulong a_along,
-    ulong a_matrices, global const ushort* restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, ulong b_lines,
-    ulong b_along, ulong b_matrices, global ushort* packed, ulong packed_a, ulong packed_a_pitch, ulong packed_b,
-    ulong packed_b_pitch) {
+void gemm_pack(global const ushort* restrict a, global const ushort* restrict b, global ushort* packed, pack_numbers numbers) {
   operand of_a, of_b;
-  of_a.from = a + a_offset, of_a.pitch = a_pitch, of_a.stride = a_stride, of_a.lines = a_lines, of_a.along = a_along,
-  of_a.matrices = a_matrices;
-  of_a.packed = packed_a, of_a.packed_pitch = packed_a_pitch;
-  of_b.from = b + b_offset, of_b.pitch = b_pitch, of_b.stride = b_stride, of_b.lines = b_lines, of_b.along = b_along,
-  of_b.matrices = b_matrices;
-  of_b.packed = packed_b, of_b.packed_pitch = packed_b_pitch;
+  of_a.from = a + numbers.a_offset, of_a.pitch = numbers.a_pitch, of_a.stride = numbers.a_stride, of_a.lines = numbers.a_lines, of_a.along = numbers.a_along,
+  of_a.matrices = numbers.a_matrices;
+  of_a.packed = numbers.packed_a, of_a.packed_pitch = numbers.packed_a_pitch;
+  of_b.from = b + numbers.b_offset, of_b.pitch = numbers.b_pitch, of_b.stride = numbers.b_stride, of_b.lines = numbers.b_lines, of_b.along = numbers.b_along,
+  of_b.matrices = numbers.b_matrices;
+  of_b.packed = numbers.packed_b, of_b.packed_pitch = numbers.packed_b_pitch;
   const ulong place = get_global_id(0), of_a_all = work_of(&of_a);
   // A grid-stride loop, because the second dimension of a launch is limited.
-  for (ulong matrix = get_global_id(1); matrix < max(a_matrices, b_matrices); matrix += get_global_size(1)) {
+  for (ulong matrix = get_global_id(1); matrix < max(numbers.a_matrices, numbers.b_matrices); matrix += get_global_size(1)) {
     if (place < of_a_all) {
-      if (matrix < a_matrices) pack_pieces(&of_a, (uint)place, matrix, packed);
+      if (matrix < numbers.a_matrices) pack_pieces(&of_a, (uint)place, matrix, packed);
     } else if (place - of_a_all < work_of(&of_b)) {
-      if (matrix < b_matrices) pack_pieces(&of_b, (uint)(place - of_a_all), matrix, packed);
+      if (matrix < numbers.b_matrices) pack_pieces(&of_b, (uint)(place - of_a_all), matrix, packed);
     }
   }
 }

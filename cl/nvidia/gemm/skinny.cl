@@ -155,7 +155,7 @@ void gemm_skinny(GEMM_ARGUMENTS) {
   local uint is_last;
 #endif
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
-  const uint each = (uint)(((WIDE_IS_B ? n : m) + COLUMNS - 1) / COLUMNS);
+  const uint each = (uint)(((WIDE_IS_B ? g.n : g.m) + COLUMNS - 1) / COLUMNS);
   const uint number = (uint)get_group_id(0) / each, tile = (uint)get_group_id(0) % each;
   const product q = product_of(&g, number);
   const ulong col = (ulong)tile * COLUMNS;
@@ -163,8 +163,8 @@ void gemm_skinny(GEMM_ARGUMENTS) {
   thin.k = wide.k = q.k;
   thin.from = WIDE_IS_B ? q.a : q.b;
   wide.from = WIDE_IS_B ? q.b : q.a;
-  thin.pitch = WIDE_IS_B ? a_pitch : b_pitch;
-  wide.pitch = WIDE_IS_B ? b_pitch : a_pitch;
+  thin.pitch = WIDE_IS_B ? g.a_pitch : g.b_pitch;
+  wide.pitch = WIDE_IS_B ? g.b_pitch : g.a_pitch;
   thin.inside = WIDE_IS_B ? q.m : q.n;
   wide.inside = left_of(WIDE_IS_B ? q.n : q.m, col);
   wide.from += WIDE_ALONG_K ? col * wide.pitch : col;

@@ -21,6 +21,7 @@
 #ifndef ALIGNMENT
 #define ALIGNMENT 1  // bytes, of each line of A and B in memory: 4, 1
 #endif
+#include "gemm/packed.clh"
 #include "common/work_group.clh"
 
 #define LINES 128       // of a block
@@ -151,19 +152,14 @@ static inline operand operand_of(global const uchar* from, ulong offset, ulong p
 // The arguments of nvidia/gemm/pack.cl, of one matrix each: `lines` that are contiguous in memory, of `along` elements; 0 of a factor
 // that is not packed.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void gemm_turn(
-    global const uchar* restrict a, ulong a_offset, ulong a_pitch, ulong a_stride, ulong a_lines, ulong a_along,
-    ulong a_matrices, global const uchar* restrict b, ulong b_offset, ulong b_pitch, ulong b_stride, ulong b_lines,
-    ulong b_along, ulong b_matrices, global uint* packed, ulong packed_a, ulong packed_a_pitch, ulong packed_b,
-    ulong packed_b_pitch) {
+void gemm_turn(global const uchar* restrict a, global const uchar* restrict b, global uint* packed, pack_numbers numbers) {
   local uint block[LINES * BLOCK_WORDS];
-  (void)a_stride, (void)b_stride;
   const uint item = get_local_id(0);
-  const operand of_a = operand_of(a, a_offset, a_pitch, a_lines, a_along, A_TURNED, packed, packed_a, packed_a_pitch);
-  const operand of_b = operand_of(b, b_offset, b_pitch, b_lines, b_along, B_TURNED, packed, packed_b, packed_b_pitch);
-  const ulong number = get_group_id(0), of_a_all = a_matrices > 0 ? blocks_of(&of_a) : 0;
+  const operand of_a = operand_of(a, numbers.a_offset, numbers.a_pitch, numbers.a_lines, numbers.a_along, A_TURNED, packed, numbers.packed_a, numbers.packed_a_pitch);
+  const operand of_b = operand_of(b, numbers.b_offset, numbers.b_pitch, numbers.b_lines, numbers.b_along, B_TURNED, packed, numbers.packed_b, numbers.packed_b_pitch);
+  const ulong number = get_group_id(0), of_a_all = numbers.a_matrices > 0 ? blocks_of(&of_a) : 0;
   if (number < of_a_all)
     turn(&of_a, number, A_TURNED, block, item);
-  else if (b_matrices > 0)
+  else if (numbers.b_matrices > 0)
     turn(&of_b, number - of_a_all, B_TURNED, block, item);
 }

@@ -249,7 +249,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
-  const tile_grid grid = tiles_of(m, n, (uint)batch);
+  const tile_grid grid = tiles_of(g.m, g.n, (uint)g.batch);
   if (item < PRODUCER_ITEMS) {
 #if PRODUCER_REGISTERS
     FEWER_REGISTERS(PRODUCER_REGISTERS);
