@@ -9,6 +9,7 @@
 #include "plan/attention_checks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -218,6 +219,25 @@ struct AttentionFactors {
   }
 };
 
+/// A number by which kernels divide numbers below 2^31: see cl/attention/operation.clh.
+struct Divisor {
+  cl_uint value, inverse, shift;
+
+  explicit Divisor(std::size_t by) : value(static_cast<cl_uint>(std::max<std::size_t>(by, 1))) {
+    shift = 31 + static_cast<cl_uint>(std::bit_width(value - 1));
+    inverse = static_cast<cl_uint>(((std::uint64_t{1} << shift) + value - 1) / value);
+  }
+};
+
+/// How groups take turns at the tiles of causal sequences: see cl/nvidia/attention/wgmma.cl.
+struct Turns {
+  std::size_t heads, steps;
+
+  Turns(std::size_t tiles, std::size_t groups)
+      : heads(plan::at_least_1(2 * groups / plan::at_least_1(tiles))),
+        steps(plan::divide_up(heads * tiles, 2 * groups) * 2) {}
+};
+
 /// Gives a launch its arguments.
 void bind(const ops::Launching& launch, const AttentionCall& call, const AttentionProblem& problem) {
   const ops::KernelHeads q(call.q), k(call.k), v(call.v), out(call.out), bias(call.how.bias);
@@ -228,14 +248,21 @@ void bind(const ops::Launching& launch, const AttentionCall& call, const Attenti
   const ConstMatrix& table = how.cache.table;
   const bool is_naive = launch.plan().variant == "naive";
   const std::size_t shared = problem.heads / problem.kv_heads;
+  const std::size_t tiles = launch.plan().number("tiles");
+  const std::size_t kv_heads = is_naive ? problem.heads : problem.kv_heads;
+  const Turns turns(tiles, launch.launch().groups());
+  const Divisor by_tiles(tiles), by_kv_heads(kv_heads), by_turn_heads(turns.heads),
+      by_turn_steps(turns.steps);
   const auto with = [&](const auto&... more) {
     launch(runtime::packed(
                q.buffer, q.offset, q.batch, q.head, q.token, k.buffer, k.offset, k.batch, k.head, k.token,
                v.buffer, v.offset, v.batch, v.head, v.token, out.buffer, out.offset, out.batch, out.head,
                out.token, call.lse != nullptr ? call.lse->buffer : cl_mem{},
                static_cast<cl_ulong>(call.lse != nullptr ? call.lse->offset : 0), number(problem.batch),
-               number(is_naive ? problem.heads : problem.kv_heads), number(is_naive ? 1 : shared),
-               number(problem.queries), number(problem.keys), number(launch.plan().number("tiles")),
+               number(kv_heads), number(is_naive ? 1 : shared), number(problem.queries), number(problem.keys),
+               number(tiles), by_tiles.value, by_tiles.inverse, by_tiles.shift, by_kv_heads.value,
+               by_kv_heads.inverse, by_kv_heads.shift, by_turn_heads.value, by_turn_heads.inverse,
+               by_turn_heads.shift, by_turn_steps.value, by_turn_steps.inverse, by_turn_steps.shift,
                factors.scale, factors.cap, clamped(how.window.left), clamped(call.right()),
                clamped(how.window.sinks), bias.buffer, bias.offset, bias.batch, bias.head, bias.token,
                how.slopes.buffer, offset(how.slopes), how.sink_logits.buffer, offset(how.sink_logits),

@@ -37,6 +37,7 @@ void define_problem(Launch& launch, const AttentionProblem& p) {
                                                        {"PAGED", p.paged}};
   for (const auto& [name, value] : parts)
     if (value != 0) define(launch, name, value);
+  if (p.heads == p.kv_heads) define(launch, "GROUPED", 0);
 }
 
 }  // namespace

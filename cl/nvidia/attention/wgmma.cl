@@ -114,23 +114,26 @@ INLINED void commit_last(const pipeline* p, int* last) {
 #define NO_TILE 0xffffffffu
 #define EMPTY_STEP 0xfffffffeu
 #if TURNS
-// Tiles of causal sequences are sorted, the longest first, in windows of a few heads. Groups go through a window from left to right and from right to
-// left in turn, in an even number of steps: so they have as many keys as each other, and keys that are read at the same time are of few heads.
-static inline uint tile_of_step(uint step, uint all, uint tiles) {
+// Tiles of causal sequences are sorted, the longest first, in windows of a few heads, by_turn_heads. Groups go through a window from left to right
+// and from right to left in turn, in by_turn_steps steps, an even number: so they have as many keys as each other, and keys that are read at the
+// same time are of few heads.
+static inline uint tile_of_step(uint step, const attention_arguments* a, uint all) {
   const uint groups = hidden(get_num_groups(0)), group = get_group_id(0);
 #if RIGHT_LIMIT
-  const uint most = max(2 * groups / tiles, 1u), steps = (most * tiles + 2 * groups - 1) / (2 * groups) * 2;
-  const uint window = step / steps, head = window * most;
-  if (head >= all / tiles) return NO_TILE;
-  const uint heads = min(most, all / tiles - head), place = step % steps * groups + (step % 2 ? groups - 1 - group : group);
-  return place < heads * tiles ? (head + place % heads) * tiles + place / heads : EMPTY_STEP;
+  const uint all_heads = a->kv_heads * (RAGGED ? 1 : a->sequences), window = divided(step, a->by_turn_steps), head = window * a->by_turn_heads.value;
+  if (head >= all_heads) return NO_TILE;
+  const uint heads = min(a->by_turn_heads.value, all_heads - head), turn = step - window * a->by_turn_steps.value;
+  const uint place = turn * groups + (turn % 2 ? groups - 1 - group : group);
+  if (place >= heads * a->tiles) return EMPTY_STEP;
+  const uint tile = heads == a->by_turn_heads.value ? divided(place, a->by_turn_heads) : place / heads;
+  return (head + place - tile * heads) * a->tiles + tile;
 #else
   const uint place = step * groups + group;
   return place < all ? place : NO_TILE;
 #endif
 }
 #else
-static inline uint tile_of_step(uint step, UNUSED uint all, UNUSED uint tiles) { return step == 0 ? (uint)get_group_id(0) : NO_TILE; }
+static inline uint tile_of_step(uint step, UNUSED const attention_arguments* a, UNUSED uint all) { return step == 0 ? (uint)get_group_id(0) : NO_TILE; }
 #endif
 
 // The tile of rows of that number, and the keys that they see.
@@ -152,7 +155,7 @@ INLINED void produce(const attention_arguments* a, pipeline p, uint all_tiles) {
   int last = -1;  // the stage that is not committed
   uint number;
 #pragma unroll 1
-  for (uint step = 0; (number = tile_of_step(step, all_tiles, a->tiles)) != NO_TILE; ++step) {
+  for (uint step = 0; (number = tile_of_step(step, a, all_tiles)) != NO_TILE; ++step) {
     if (number == EMPTY_STEP) continue;
     seen_tile tile;
     find_tile(&tile, a, number);
@@ -202,7 +205,7 @@ INLINED void wait_queries(uint consumer) {
 // Starts the copies of the queries of the group's next tile behind `step`. Returns its step.
 INLINED uint start_next(uint to, uint step, const attention_arguments* a, uint all_tiles, uint item) {
   uint next;
-  do next = tile_of_step(++step, all_tiles, a->tiles);
+  do next = tile_of_step(++step, a, all_tiles);
   while (next == EMPTY_STEP);
   if (next != NO_TILE) {
     seen_tile tile;
@@ -250,7 +253,7 @@ INLINED void next_stages(pipeline* p, pipeline* of_keys, pipeline* of_values, bo
 // A consumer: a warpgroup that multiplies. Its queries are in local memory at q_tile, or with TURNS there and behind it in turn.
 INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint all_tiles) {
   const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
-  uint number = tile_of_step(0, all_tiles, a->tiles);
+  uint number = tile_of_step(0, a, all_tiles);
   if (number == NO_TILE) return;
   seen_tile tile;
   find_tile(&tile, a, number);
@@ -281,7 +284,7 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     const bool is_first = t >= tile.seen.end;  // of the next tile
     uint next_number = number;
     if (is_first) {
-      next_number = TURNS ? tile_of_step(step, all_tiles, a->tiles) : NO_TILE;
+      next_number = TURNS ? tile_of_step(step, a, all_tiles) : NO_TILE;
       if (next_number == NO_TILE) break;
       place done;
       place_of_tile(&done, a, hidden(number), TILE_M);
