@@ -353,7 +353,7 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
     // The row whose logits the work-item makes of the team's products.
     const uint my_row = row_or_last(at, lane % ROWS);
     logit_row row;
-    logit_row_of(&row, a, at, my_row, own_key(at, my_row / a.of_all.group));
+    logit_row_of(&row, a, at, my_row, own_key(at, my_row / a->group));
 
     float largest[ROWS], total[ROWS];
     packed_vector sums[ROWS][V_STEPS];

@@ -81,9 +81,9 @@ void gemm_stream_k_finish(GEMM_ARGUMENTS) {
     if (row < q.m && col < q.n) {
       value sum = 0;
       ulong begin = begin_of(group, g.parts, all);
-      for (ulong g = group; begin < tile_end && g < g.parts; ++g) {
-        sum += partials[(2 * g + (begin < tile_begin)) * (TILE_M * TILE_N) + i];
-        begin = begin_of(g + 1, g.parts, all);
+      for (ulong part = group; begin < tile_end && part < g.parts; ++part) {
+        sum += partials[(2 * part + (begin < tile_begin)) * (TILE_M * TILE_N) + i];
+        begin = begin_of(part + 1, g.parts, all);
       }
       write_sum(&d, row, col, sum);
     }

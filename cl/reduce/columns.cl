@@ -26,6 +26,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_columns(REDUCE_ARGUMENTS) {
+  USE_REDUCE_ARGUMENTS;
   (void)bounds, (void)bounds_offset, (void)counters;
   local accumulator scratch[PACK][GROUP];
   const uint item = get_local_id(0);

@@ -90,6 +90,7 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void reduce_cpu(REDUCE_ARGUMENTS) {
+  USE_REDUCE_ARGUMENTS;
   const ulong results = (COLUMNS ? cols : rows) * batch;
   const ulong strips = (cols + STRIP - 1) / STRIP;
   const ulong jobs = (COLUMNS ? strips * batch : results) * parts;

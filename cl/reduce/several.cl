@@ -107,6 +107,7 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_several(REDUCE_ARGUMENTS) {
+  USE_REDUCE_ARGUMENTS;
   local accumulator scratch[GROUP];
 #if ONE_LAUNCH
   local uint is_last;

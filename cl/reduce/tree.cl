@@ -24,6 +24,7 @@ static inline accumulator read_element(row_source row, ulong i) {
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_tree(REDUCE_ARGUMENTS) {
+  USE_REDUCE_ARGUMENTS;
   (void)rows, (void)batch, (void)counters;
   local accumulator tree[GROUP];
   const uint item = get_local_id(0);

@@ -70,6 +70,7 @@ static inline void walk(global const ELEMENT* column, ulong in_pitch, global RES
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_columns(SCAN_ARGUMENTS) {
+  USE_SCAN_ARGUMENTS;
   (void)marks, (void)marks_offset, (void)marks_count, (void)batch;
   const ulong across = (cols + GROUP * STRIP - 1) / (GROUP * STRIP);
   const ulong place = get_group_id(0) / across;

@@ -235,6 +235,7 @@ __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end,
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void scan_cpu(SCAN_ARGUMENTS) {
+  USE_SCAN_ARGUMENTS;
   const ulong jobs = rows * batch * parts;
   const ACC start = start_value(initial_bits, has_initial);
 #if PHASE == 2

@@ -29,6 +29,7 @@ static inline uint place_of(uint i) { return TILE_AT(i / ROW, i % ROW); }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_ladder(SCAN_ARGUMENTS) {
+  USE_SCAN_ARGUMENTS;
   (void)marks, (void)marks_offset, (void)marks_count, (void)in_pitch, (void)in_stride, (void)out_pitch, (void)out_stride,
       (void)rows, (void)batch, (void)parts;
   local ACC tree[VARIANT == 0 ? 2 * GROUP : 2 * GROUP / ROW * TILE_STRIDE];

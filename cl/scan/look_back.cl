@@ -47,6 +47,7 @@ GROUP_FUNCTION state scan_steps(ACC s[ITEMS], uint* begins, state* mine, local A
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_look_back(SCAN_ARGUMENTS) {
+  USE_SCAN_ARGUMENTS;
   local ACC tile[TILE_ITEMS];
   local state local_states[LOCAL_STATES], found[1];
   local uint taken[1], subject[1];  // the tile whose aggregate the group computes

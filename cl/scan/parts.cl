@@ -15,6 +15,7 @@
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_parts(SCAN_ARGUMENTS) {
+  USE_SCAN_ARGUMENTS;
   local ACC tile[TILE_ITEMS];
   local state local_states[LOCAL_STATES];
 #if SEGMENTED

@@ -13,6 +13,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_reduce(SCAN_ARGUMENTS) {
+  USE_SCAN_ARGUMENTS;
   local state local_states[GROUP];
   (void)marks, (void)marks_offset, (void)marks_count, (void)out, (void)out_offset, (void)out_pitch, (void)out_stride,
       (void)initial_bits, (void)has_initial;

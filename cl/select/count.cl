@@ -28,6 +28,7 @@ DEFINE_TEAM_REDUCE(team_join, state, join)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_count(SELECT_ARGUMENTS) {
+  USE_SELECT_ARGUMENTS;
   local state local_states[GROUP];
   (void)in, (void)in_offset, (void)flags_offset, (void)parts, (void)out, (void)out_offset, (void)lengths,
       (void)lengths_offset, (void)wide_lengths, (void)count, (void)count_offset, (void)wide_count;

@@ -127,6 +127,7 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void select_cpu(SELECT_ARGUMENTS) {
+  USE_SELECT_ARGUMENTS;
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;
   number total = 0;

@@ -53,6 +53,7 @@ COLD_FUNCTION void count_missing(global ulong* words, uint epoch, uint parts, ui
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_look_back(SELECT_ARGUMENTS) {
+  USE_SELECT_ARGUMENTS;
   DECLARE_TILE
   local state found[2];  // what lies before the tile, and its aggregate
   local uint taken[1], subject[1];  // the tile that the group counts

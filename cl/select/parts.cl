@@ -15,6 +15,7 @@ DEFINE_TEAM_REDUCE(team_join, state, join)
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_parts(SELECT_ARGUMENTS) {
+  USE_SELECT_ARGUMENTS;
   DECLARE_TILE
   const uint item = get_local_id(0);
   const ulong part = get_group_id(0), begin = part * piece, end = min(begin + piece, size);

@@ -16,6 +16,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_bitonic(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local sortable order[TILE];
   local ushort places[TILE];
   const uint item = get_local_id(0), count = (uint)size;

@@ -13,6 +13,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_count(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local uint counts[RADIX];
   const uint item = get_local_id(0);
   const ulong tile = get_group_id(0), begin = tile * piece, end = min(begin + piece, size);

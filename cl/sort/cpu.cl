@@ -41,6 +41,7 @@ INLINED void count_digits(local uint* counts, global const KEY* keys, ulong begi
 #if PHASE == 0
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void sort_cpu(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local uint counts[4 * RADIX];
   const ulong block = get_group_id(0), begin = block * piece;
   const uint shift = shift_of(begin_bit, digit_bits, pass);
@@ -50,6 +51,7 @@ void sort_cpu(SORT_ARGUMENTS) {
 #elif PHASE == 1
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void sort_cpu(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local KEY lines[RADIX * LINE] __attribute__((aligned(64)));
   local VALUE value_lines[VALUES ? RADIX * LINE * VALUE_PARTS : 1] __attribute__((aligned(64)));
   local ulong next[RADIX], first[RADIX];
@@ -75,6 +77,7 @@ void sort_cpu(SORT_ARGUMENTS) {
 #else
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void sort_cpu(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local uint counts[PASSES * RADIX];
   local KEY lines[RADIX * LINE] __attribute__((aligned(64)));
   local VALUE value_lines[VALUES ? RADIX * LINE * VALUE_PARTS : 1] __attribute__((aligned(64)));

@@ -61,6 +61,7 @@ static inline void add_bin(global number* bin, uint count) {
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_histogram(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local uint tables[BINS_IN_ALL * PARTS];
 #if SCHEDULES
   local number sums[2 * RADIX];

@@ -24,6 +24,7 @@ static inline int precedes(KEY x, KEY y, uint shift, sortable range) {
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_merge(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local KEY tile[TILE];
 #if PLACES
   local ushort places[TILE];

@@ -11,6 +11,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_offsets(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local number scratch[GROUP];
   const uint item = get_local_id(0), digit = get_group_id(0);
   const number all = scan_counts(TABLE + digit * parts, parts, scratch, item);

@@ -62,6 +62,7 @@ static inline void look_back(look_back_state* s, volatile global status* column,
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_onesweep(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local ulong area[AREA_WORDS];
   local number bases[RADIX], sums[2 * RADIX];
   local uint counts[RADIX];

@@ -7,6 +7,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_scatter(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local ulong area[AREA_WORDS];
   local number bases[RADIX], sums[2 * RADIX];
   local uint counts[RADIX];

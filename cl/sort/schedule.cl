@@ -11,6 +11,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_schedule(SORT_ARGUMENTS) {
+  USE_SORT_ARGUMENTS;
   local number sums[2 * RADIX];
   local uint active[PASSES];
   schedule_passes(BINS, work, sums, active, size, route, get_local_id(0));

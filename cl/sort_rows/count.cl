@@ -18,6 +18,7 @@
 #if PHASE == 0
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_rows_count(SORT_ROWS_ARGUMENTS) {
+  USE_SORT_ROWS_ARGUMENTS;
   local uint counts[RADIX];
   const uint item = get_local_id(0);
   const uint shift = shift_of(begin_bit, digit_bits, pass), mask = mask_of(shift, end_bit, digit_bits);
@@ -35,6 +36,7 @@ void sort_rows_count(SORT_ROWS_ARGUMENTS) {
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_rows_count(SORT_ROWS_ARGUMENTS) {
+  USE_SORT_ROWS_ARGUMENTS;
   local number scratch[GROUP];
   const uint item = get_local_id(0);
   const ulong all = SORTED_ROWS * RADIX;
@@ -52,6 +54,7 @@ DEFINE_TEAM_SCAN(scan_group, uint, add, zero)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_rows_count(SORT_ROWS_ARGUMENTS) {
+  USE_SORT_ROWS_ARGUMENTS;
   local uint scratch[GROUP];
   const uint item = get_local_id(0), count = LONG_COUNT;
   uint before = 0;

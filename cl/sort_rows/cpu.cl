@@ -51,6 +51,7 @@ INLINED void insert_row(global const KEY* keys, global KEY* to, global const VAL
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void sort_rows_cpu(SORT_ROWS_ARGUMENTS) {
+  USE_SORT_ROWS_ARGUMENTS;
 #if HAS_SHORT
   local sortable images[LONGEST];
   local uchar places[LONGEST];

@@ -195,6 +195,7 @@ static inline uint find_image(local const sortable* tile, uint base, uint count,
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_rows_keys_only(SORT_ROWS_ARGUMENTS) {
+  USE_SORT_ROWS_ARGUMENTS;
   local sortable tile[PADDED(GROUP * ITEMS)];
   const uint item = get_local_id(0), lane = item & (TEAM - 1), base = item / TEAM * WIDTH;
   const ulong row = get_group_id(0) * (ulong)(GROUP / TEAM) + item / TEAM, here = row < all_rows ? row : 0;

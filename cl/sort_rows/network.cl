@@ -176,6 +176,7 @@ GROUP_FUNCTION void sort_row(global const KEY* keys, global KEY* to, global cons
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_rows_network(SORT_ROWS_ARGUMENTS) {
+  USE_SORT_ROWS_ARGUMENTS;
   local entry area[SHUFFLE ? 1 : GROUP * ITEMS];
   local ushort all_places[GROUP * ITEMS];
   const uint item = get_local_id(0);

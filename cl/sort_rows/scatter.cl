@@ -6,6 +6,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_rows_scatter(SORT_ROWS_ARGUMENTS) {
+  USE_SORT_ROWS_ARGUMENTS;
   local ulong area[AREA_WORDS];
   local number bases[RADIX], sums[2 * RADIX];
   local uint counts[RADIX];

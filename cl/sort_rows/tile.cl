@@ -93,6 +93,7 @@ GROUP_FUNCTION void sort_row(global const KEY* from, global KEY* to, global cons
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE
 void sort_rows_tile(SORT_ROWS_ARGUMENTS) {
+  USE_SORT_ROWS_ARGUMENTS;
   local ulong area[AREA_WORDS];
   local number sums[2 * RADIX];
   local uint counts[RADIX];

@@ -39,6 +39,7 @@ static inline void make_delegates(global const KEY* keys, uint size, uint begin,
 #if PHASE == 0
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void top_k_cpu(TOP_K_ARGUMENTS) {
+  USE_TOP_K_ARGUMENTS;
   const ulong row = get_group_id(0) / parts;
   const uint part = (uint)(get_group_id(0) % parts), spans = (size - 1) / SPAN + 1;
   const ulong begin = (ulong)part * piece, end = min(begin + piece, (ulong)spans);
@@ -124,6 +125,7 @@ static inline global uint* sort_results(global sortable* order, global uint* cho
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void top_k_cpu(TOP_K_ARGUMENTS) {
+  USE_TOP_K_ARGUMENTS;
   local uint bins[MOST_DIGITS];
   const ulong group = get_group_id(0);
   const uint spans = (size - 1) / SPAN + 1;

@@ -59,6 +59,7 @@ DEFINE_TEAM_REDUCE(team_least, sortable, min)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_delegates(TOP_K_ARGUMENTS) {
+  USE_TOP_K_ARGUMENTS;
   local sortable local_keys[GROUP];
   const uint item = get_local_id(0);
   const uint group = (uint)get_group_id(0);

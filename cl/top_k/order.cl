@@ -24,6 +24,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_order(TOP_K_ARGUMENTS) {
+  USE_TOP_K_ARGUMENTS;
   const uint item = get_local_id(0), group = (uint)get_group_id(0), part = group % parts;
   const ulong row = group / parts;
   global KEY* spare_values = (global KEY*)images + row * k;

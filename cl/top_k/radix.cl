@@ -152,6 +152,7 @@ GROUP_FUNCTION void place_results(global const ELEMENT* elements, global const u
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_radix(TOP_K_ARGUMENTS) {
+  USE_TOP_K_ARGUMENTS;
   local uint bins[DIGITS], sums[GROUP], left[1];
   local sortable ends[2];
   const uint item = get_local_id(0), group = (uint)get_group_id(0), part = group % parts;

@@ -60,6 +60,7 @@ static inline void collect(sortable image, uint place, local uint* found, local 
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_registers(TOP_K_ARGUMENTS) {
+  USE_TOP_K_ARGUMENTS;
   local sortable candidates[CANDIDATES], local_keys[GROUP], ends[2];
   local uint candidate_places[CANDIDATES], bins[DIGITS], sums[GROUP], left[1], found[1];
 #if !SORTED

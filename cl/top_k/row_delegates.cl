@@ -336,6 +336,7 @@ GROUP_FUNCTION void write_ranked(global KEY* values, global PLACE* places, local
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_row_delegates(TOP_K_ARGUMENTS) {
+  USE_TOP_K_ARGUMENTS;
   local sortable scratch[SCRATCH], candidates[CANDIDATES];
   local KEY candidate_keys[CANDIDATES];
   local uint candidate_places[CANDIDATES], spans[LISTED_SPANS], sums[GROUP], found[1];

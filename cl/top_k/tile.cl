@@ -30,6 +30,7 @@ DEFINE_TEAM_REDUCE(team_most, sortable, max)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void top_k_tile(TOP_K_ARGUMENTS) {
+  USE_TOP_K_ARGUMENTS;
   local sortable tile[GROUP * STRIDE];
   local sortable local_keys[GROUP], ends[2];
   local ushort chosen[CHOSEN];

@@ -23,21 +23,18 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
   const cl_mem out = o.out.buffer;
   ConstMatrix in = o.in;
   ConstVector other = o.other, bounds = o.bounds;
-  if (in.buffer == nullptr) in.buffer = out;  // of nothing, nothing is read
-  if (other.buffer == nullptr) other.buffer = in.buffer;
-  if (bounds.buffer == nullptr) bounds.buffer = in.buffer;
   const bool by_columns = problem.shape == ReduceShape::columns;
   const auto bind = [&](const ops::Launching& launch) {
     const std::size_t parts = launch.plan().number("parts"), results = problem.results();
-    const cl_mem partials = launch.scratch(0, out);
+    const cl_mem partials = launch.scratch(0);
     if (launch.plan().variant == "short") {
       ConstVector vector = other;
       vector.buffer = in.buffer, vector.offset = in.offset;
       launch(vector, other, static_cast<cl_uint>(problem.cols), o.out);
     } else if (launch.is_main()) {
       // Results are counted in elements, or in pairs of them.
-      launch(in, other, bounds, problem.rows, problem.cols, problem.batch, parts, o.out, partials,
-             launch.counters(out));
+      launch(runtime::packed(in, other, bounds, problem.rows, problem.cols, problem.batch, parts, o.out,
+                             partials, launch.counters()));
     } else {
       // Parts of a row lie beside each other, those of columns a row of results apart.
       launch(partials, results, parts, by_columns ? std::size_t{1} : parts,

@@ -42,14 +42,13 @@ cl_ulong initial_bits(const ScanProblem& problem, const Initial& initial) {
 
 cl::Event launch(const Context& context, const ScanProblem& problem, const ScanOperands& o,
                  const CallOptions& options) {
-  ConstVector marks = o.marks;
-  if (marks.buffer == nullptr) marks.buffer = o.in.buffer;
   const cl_ulong initial = initial_bits(problem, o.initial);
   const cl_uint has_initial = o.initial.is_set() ? 1 : 0;
   const auto bind = [&](const ops::Launching& launch) {
     const Launch& l = launch.launch();
-    launch(o.in, marks, marks.size, problem.rows, problem.cols, problem.batch, l.number("parts"),
-           l.number("piece"), o.out, initial, has_initial, launch.scratch(0, o.out.buffer), launch.epoch());
+    launch(runtime::packed(o.in, o.marks, o.marks.size, problem.rows, problem.cols, problem.batch,
+                           l.number("parts"), l.number("piece"), o.out, initial, has_initial,
+                           launch.scratch(0), launch.epoch()));
   };
   return ops::run(context, plan::operation_name(problem), plan_scan, problem, options, bind);
 }

@@ -32,12 +32,12 @@ cl::Event launch(const Context& context, const SelectProblem& problem, const Sel
                  const CallOptions& options) {
   const auto is_wide = [](const ConstVector& counts) -> cl_uint { return counts.type.bytes == 8 ? 1 : 0; };
   ConstVector flags = o.flags, lengths = o.lengths;
-  if (!plan::is_flagged(problem.op)) flags.buffer = o.in.buffer;
-  if (!has_lengths(problem)) lengths.buffer = o.out.buffer;
+  if (!plan::is_flagged(problem.op)) flags.buffer = nullptr;
+  if (!has_lengths(problem)) lengths.buffer = nullptr;
   const auto bind = [&](const ops::Launching& launch) {
     const Launch& l = launch.launch();
-    launch(o.in, flags, problem.size, l.number("parts"), l.number("piece"), o.out, lengths, is_wide(lengths),
-           o.count, is_wide(o.count), launch.scratch(0, o.out.buffer), launch.epoch());
+    launch(runtime::packed(o.in, flags, problem.size, l.number("parts"), l.number("piece"), o.out, lengths,
+                           is_wide(lengths), o.count, is_wide(o.count), launch.scratch(0), launch.epoch()));
   };
   return ops::run(context, plan::operation_name(problem), plan_select, problem, options, bind);
 }

@@ -46,19 +46,20 @@ cl::Event launch(const Context& context, const SortProblem& problem, const SortO
     const Launch& l = launch.launch();
     const cl_mem in = o.keys.buffer;
     const bool spare_out = problem.payload == SortPayload::places;  // the other half of the first area
-    const cl_mem spare = launch.scratch(0, in);
+    const cl_mem spare = launch.scratch(0);
     const cl_mem out = spare_out ? spare : o.out.buffer;
     const std::size_t out_offset = spare_out ? plan::round_up(problem.size, 64) : o.out.offset;
-    const cl_mem out_values = has_values ? o.out_values.buffer : in;
+    const cl_mem out_values = has_values ? o.out_values.buffer : nullptr;
     const cl_mem values = problem.payload == SortPayload::values ? o.values.buffer : out_values;
     const std::size_t passes = launch.plan().number("passes"),
                       pass = launch.round() + launch.repeat() + l.number("turn");
-    launch(in, number(o.keys.offset), out, number(out_offset), spare, values, number(o.values.offset * parts),
-           out_values, number(o.out_values.offset * parts), launch.scratch(1, in), number(problem.size),
-           number(l.number("parts")), number(l.number("piece")), static_cast<cl_uint>(problem.begin_bit),
-           static_cast<cl_uint>(problem.end_bit), static_cast<cl_uint>(l.number("digit_bits")),
-           static_cast<cl_uint>(passes), static_cast<cl_uint>(pass), route_of(pass, passes, problem.in_place),
-           launch.scratch(2, in), launch.counters(in));
+    launch(runtime::packed(
+        in, number(o.keys.offset), out, number(out_offset), spare, values, number(o.values.offset * parts),
+        out_values, number(o.out_values.offset * parts), launch.scratch(1), number(problem.size),
+        number(l.number("parts")), number(l.number("piece")), static_cast<cl_uint>(problem.begin_bit),
+        static_cast<cl_uint>(problem.end_bit), static_cast<cl_uint>(l.number("digit_bits")),
+        static_cast<cl_uint>(passes), static_cast<cl_uint>(pass), route_of(pass, passes, problem.in_place),
+        launch.scratch(2), launch.counters()));
   };
   return ops::run(context, plan::operation_name(problem), plan_sort, problem, options, bind, callers);
 }

@@ -41,23 +41,23 @@ cl::Event launch(const Context& context, const SortRowsProblem& problem, const S
     const Launch& l = launch.launch();
     const cl_mem in = o.keys.buffer;
     const bool spare_out = problem.payload == SortPayload::places;  // the other half of the first area
-    const cl_mem spare = launch.scratch(0, in);
+    const cl_mem spare = launch.scratch(0);
     const cl_mem out = spare_out ? spare : o.out.buffer;
     const std::size_t out_offset = spare_out ? plan::size_product(all_rows, problem.cols) : o.out.offset;
     const std::size_t out_pitch = spare_out ? problem.cols : o.out.pitch;
     const std::size_t out_stride = spare_out ? problem.rows * problem.cols : o.out.batch_stride;
-    const cl_mem out_values = has_values ? o.out_values.buffer : in;
+    const cl_mem out_values = has_values ? o.out_values.buffer : nullptr;
     const cl_mem values = problem.payload == SortPayload::values ? o.values.buffer : out_values;
     const std::size_t passes = launch.plan().number("passes"), pass = launch.round();
-    launch(in, number(o.keys.offset), number(o.keys.pitch), number(o.keys.batch_stride), out,
-           number(out_offset), number(out_pitch), number(out_stride), spare, values,
-           number(o.values.offset * parts), number(o.values.pitch * parts),
-           number(o.values.batch_stride * parts), out_values, number(o.out_values.offset * parts),
-           number(o.out_values.pitch * parts), number(o.out_values.batch_stride * parts),
-           launch.scratch(1, in), number(problem.rows), number(all_rows), number(problem.cols),
-           number(l.number("parts")), number(l.number("piece")), word(problem.begin_bit),
-           word(problem.end_bit), word(l.number("digit_bits")), word(passes), word(pass),
-           ops::route_of(pass, plan::at_least_1(passes)), launch.scratch(2, in), in, number(0), number(0));
+    launch(runtime::packed(
+        in, number(o.keys.offset), number(o.keys.pitch), number(o.keys.batch_stride), out, number(out_offset),
+        number(out_pitch), number(out_stride), spare, values, number(o.values.offset * parts),
+        number(o.values.pitch * parts), number(o.values.batch_stride * parts), out_values,
+        number(o.out_values.offset * parts), number(o.out_values.pitch * parts),
+        number(o.out_values.batch_stride * parts), launch.scratch(1), number(problem.rows), number(all_rows),
+        number(problem.cols), number(l.number("parts")), number(l.number("piece")), word(problem.begin_bit),
+        word(problem.end_bit), word(l.number("digit_bits")), word(passes), word(pass),
+        ops::route_of(pass, plan::at_least_1(passes)), launch.scratch(2), cl_mem{}, number(0), number(0)));
   };
   return ops::run(context, plan::operation_name(problem), plan_sort_rows, problem, options, bind);
 }

@@ -34,23 +34,24 @@ cl::Event launch(const Context& context, const SortSegmentsProblem& problem, con
     const cl_mem in = o.keys.buffer;
     if (l.variant == "check") {
       launch(o.offsets.buffer, number(o.offsets.offset), number(o.offsets.size), number(problem.size),
-             launch.scratch(2, in));
+             launch.scratch(2));
       return;
     }
     const bool spare_out = problem.payload == SortPayload::places;  // the other half of the first area
-    const cl_mem spare = launch.scratch(0, in);
-    const cl_mem out = spare_out ? spare : o.out.buffer, out_values = has_values ? o.out_values.buffer : in;
+    const cl_mem spare = launch.scratch(0);
+    const cl_mem out = spare_out ? spare : o.out.buffer,
+                 out_values = has_values ? o.out_values.buffer : nullptr;
     const cl_mem values = problem.payload == SortPayload::values ? o.values.buffer : out_values;
     const std::size_t passes = l.number("passes"), pass = l.number("pass"), none = 0;
-    launch(in, number(o.keys.offset), number(none), number(none), out,
-           number(spare_out ? problem.size : o.out.offset), number(none), number(none), spare, values,
-           number(o.values.offset * parts), number(none), number(none), out_values,
-           number(o.out_values.offset * parts), number(none), number(none), launch.scratch(1, in),
-           number(l.number("rows")), number(problem.segments), number(problem.size),
-           number(l.number("parts")), number(l.number("piece")), word(problem.begin_bit),
-           word(problem.end_bit), word(l.number("digit_bits")), word(passes), word(pass),
-           ops::route_of(pass, plan::at_least_1(passes)), launch.scratch(2, in), o.offsets.buffer,
-           number(o.offsets.offset), number(l.number("listed")));
+    launch(runtime::packed(in, number(o.keys.offset), number(none), number(none), out,
+                           number(spare_out ? problem.size : o.out.offset), number(none), number(none), spare,
+                           values, number(o.values.offset * parts), number(none), number(none), out_values,
+                           number(o.out_values.offset * parts), number(none), number(none), launch.scratch(1),
+                           number(l.number("rows")), number(problem.segments), number(problem.size),
+                           number(l.number("parts")), number(l.number("piece")), word(problem.begin_bit),
+                           word(problem.end_bit), word(l.number("digit_bits")), word(passes), word(pass),
+                           ops::route_of(pass, plan::at_least_1(passes)), launch.scratch(2), o.offsets.buffer,
+                           number(o.offsets.offset), number(l.number("listed"))));
   };
   return ops::run(context, plan::operation_name(problem), plan_sort_segments, problem, options, bind);
 }

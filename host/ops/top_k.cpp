@@ -38,14 +38,15 @@ cl::Event launch(const Context& context, const TopKProblem& problem, const TopKO
     const Launch& l = launch.launch();
     const cl_mem in = o.in.buffer;
     const bool has_places = problem.op == TopKOp::top_k;
-    launch(in, number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), o.values.buffer,
-           number(o.values.offset), number(o.values.pitch), number(o.values.batch_stride),
-           has_places ? o.places.buffer : o.values.buffer, number(o.places.offset), number(o.places.pitch),
-           number(o.places.batch_stride), number(problem.rows),
-           number(plan::size_product(problem.rows, problem.batch)), word(l.number("size")), word(problem.k),
-           word(l.number("parts")), word(l.number("piece")), word(l.number("span_bits")), turn_of(launch),
-           number(l.number("from")), number(l.number("to")), number(l.number("bins_at")),
-           number(l.number("list_at")), launch.scratch(0, in), launch.scratch(1, in), launch.scratch(2, in));
+    launch(runtime::packed(
+        in, number(o.in.offset), number(o.in.pitch), number(o.in.batch_stride), o.values.buffer,
+        number(o.values.offset), number(o.values.pitch), number(o.values.batch_stride),
+        has_places ? o.places.buffer : cl_mem{}, number(o.places.offset), number(o.places.pitch),
+        number(o.places.batch_stride), number(problem.rows),
+        number(plan::size_product(problem.rows, problem.batch)), word(l.number("size")), word(problem.k),
+        word(l.number("parts")), word(l.number("piece")), word(l.number("span_bits")), turn_of(launch),
+        number(l.number("from")), number(l.number("to")), number(l.number("bins_at")),
+        number(l.number("list_at")), launch.scratch(0), launch.scratch(1), launch.scratch(2)));
   };
   return ops::run(context, name_of(problem.op).data(), plan_top_k, problem, options, bind);
 }

@@ -160,12 +160,20 @@ class Runtime {
   /// Sets an argument of packed ones if it is a buffer, else adds it to the numbers.
   template <class T>
   static void set_or_pack(Program::Kernel& kernel, cl_uint& index, PackedNumbers& numbers, const T& value) {
-    if constexpr (std::is_same_v<T, cl_mem>)
+    const auto each = [&](const auto&... values) { (set_or_pack(kernel, index, numbers, values), ...); };
+    if constexpr (std::is_base_of_v<ConstGrid, T>) {
+      each(value.buffer, value.offset, value.pitch, value.plane, value.batch_stride);
+    } else if constexpr (std::is_base_of_v<ConstMatrix, T>) {
+      each(value.buffer, value.offset, value.pitch, value.batch_stride);
+    } else if constexpr (std::is_base_of_v<ConstVector, T>) {
+      each(value.buffer, value.offset);
+    } else if constexpr (std::is_same_v<T, cl_mem>) {
       set(kernel, index, value);
-    else if constexpr (std::is_same_v<T, std::size_t>)
+    } else if constexpr (std::is_same_v<T, std::size_t>) {
       numbers.add(static_cast<cl_ulong>(value));
-    else
+    } else {
       numbers.add(value);
+    }
   }
   template <class... Arguments>
   static void set(Program::Kernel& kernel, cl_uint& index, const Packed<Arguments...>& packed) {

@@ -260,7 +260,7 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
     UNROLLED
     for (uint h = 0; h < 2; ++h) {
       const uint row = row_or_last(at, lane % 4 * 2 + h);
-      logit_row_of(&rows[h], a, at, row, own_key(at, row / a.of_all.group));
+      logit_row_of(&rows[h], a, at, row, own_key(at, row / a->group));
       largest[h] = -INFINITY;
       total[h] = 0;
     }
