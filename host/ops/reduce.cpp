@@ -20,7 +20,6 @@ namespace {
 
 cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
                  const CallOptions& options) {
-  const cl_mem out = o.out.buffer;
   ConstMatrix in = o.in;
   ConstVector other = o.other, bounds = o.bounds;
   const bool by_columns = problem.shape == ReduceShape::columns;
