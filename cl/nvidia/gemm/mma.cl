@@ -161,9 +161,9 @@ void gemm_mma(GEMM_ARGUMENTS) {
   }
   WAIT_COPIES(0);
 #if PARTS
-  const uint each = (uint)((m + TILE_M - 1) / TILE_M) * (uint)((n + TILE_N - 1) / TILE_N), number = (uint)place.number;
+  const uint each = (uint)((g.m + TILE_M - 1) / TILE_M) * (uint)((g.n + TILE_N - 1) / TILE_N), number = (uint)place.number;
   const tile_parts all = parts_of_group(&g, number, each, MS * NS * 4 * GROUP);
-  global uint* const counter = counters + number / parts * each + get_group_id(0) % each;
+  global uint* const counter = counters + number / g.parts * each + get_group_id(0) % each;
   if (!join_parts(sum[0][0], MS * NS * 4, partials, all, counter, GROUP, item, 0, &is_last)) return;
 #endif
 

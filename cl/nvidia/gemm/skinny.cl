@@ -193,7 +193,7 @@ void gemm_skinny(GEMM_ARGUMENTS) {
   }
 #if PARTS
   const tile_parts all = parts_of_group(&g, number, each, 1024);
-  if (!join_parts(mine, 1024 / GROUP, partials, all, counters + number / parts * each + tile, GROUP, item, 0, &is_last)) return;
+  if (!join_parts(mine, 1024 / GROUP, partials, all, counters + number / g.parts * each + tile, GROUP, item, 0, &is_last)) return;
 #endif
   const destination d = destination_of(&g, number);
 #pragma unroll
