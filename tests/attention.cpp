@@ -31,7 +31,8 @@ bool runs_here(const smem::Context& context, const AttentionCase& c) {
   const smem::Device& device = context.device();
   if (test::is_broken(device, "attention", c.variant)) return false;
   if (test::is_of_units(c.variant)) {
-    if (c.gaps || c.head_size % 8 != 0 || c.value_size % 8 != 0) return false;  // pieces of 16 bytes
+    const bool in_pieces = c.variant != "matrix_units";  // of 16 bytes
+    if (in_pieces && (c.gaps || c.head_size % 8 != 0 || c.value_size % 8 != 0)) return false;
     smem::AttentionProblem one{
         .in = c.in, .out = c.out, .head_size = c.head_size, .value_size = c.value_size};
     one.heads = one.kv_heads = one.queries = one.keys = 1;

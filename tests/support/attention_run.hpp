@@ -174,8 +174,10 @@ inline AttentionArrays arrays_of(const AttentionCase& c, Random& random) {
   return a;
 }
 
-/// Whether the variant is one of NVIDIA's matrix units, for half and bfloat16.
-inline bool is_of_units(std::string_view variant) { return variant.ends_with("mma"); }
+/// Whether the variant is one of matrix units, for half and bfloat16.
+inline bool is_of_units(std::string_view variant) {
+  return variant.ends_with("mma") || variant == "matrix_units";
+}
 
 /// What a result may differ by. On matrix units, which a plan of its own may choose, the weights are rounded.
 inline double attention_tolerance(const AttentionCase& c, const AttentionResult& wanted, double value) {
