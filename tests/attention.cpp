@@ -188,7 +188,7 @@ TEST_CASE("attention: logits that are equal, huge, growing, falling, infinite or
   const smem::Context context;
   AttentionSweep sweep(context);
   for (const Logits logits : {Logits::equal, Logits::one_hot, Logits::huge, Logits::growing, Logits::falling,
-                              Logits::alternating, Logits::not_a_number}) {
+                              Logits::alternating, Logits::not_a_number, Logits::subnormal}) {
     AttentionCase c;
     c.in = c.out = logits == Logits::huge || logits == Logits::one_hot ? Scalar::half : Scalar::float32;
     c.queries = 9;
@@ -355,7 +355,7 @@ TEST_CASE("random: attention") {
       c.queries = more.between(1, more.chance(2) ? 6 : 90);
       c.keys = more.between(1, more.chance(2) ? 40 : 250);
       c.batch = sequences == 3 ? 1 : more.between(1, 3);
-      c.logits = more.chance(2) ? Logits::usual : static_cast<Logits>(more.between(0, 7));
+      c.logits = more.chance(2) ? Logits::usual : static_cast<Logits>(more.between(0, 8));
       // What is added to logits of 10^10 vanishes in float.
       if (c.logits == Logits::huge) c.bias = BiasShape::none, c.slopes = false;
       if (pages) c.page = more.between(1, 40);

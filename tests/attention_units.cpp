@@ -153,12 +153,13 @@ TEST_CASE("attention by matrix units: logits that are equal, huge, growing, fall
     AttentionCase c = case_of(Scalar::half, 9, 300, 16, 16);
     c.scale = 1;
     c.lse = true;
-    for (const Logits logits : {Logits::equal, Logits::one_hot, Logits::huge, Logits::growing,
-                                Logits::falling, Logits::alternating, Logits::not_a_number}) {
+    for (const Logits logits :
+         {Logits::equal, Logits::one_hot, Logits::huge, Logits::growing, Logits::falling, Logits::alternating,
+          Logits::not_a_number, Logits::subnormal}) {
       c.logits = logits;
       sweep.run(c);
     }
-    CHECK(sweep.ran() == 7);
+    CHECK(sweep.ran() == 8);
   }
 }
 
@@ -184,5 +185,24 @@ TEST_CASE("attention by matrix units: little local memory, and none") {
     c.in = c.out = Scalar::float32;
     sweep.run(c);
     CHECK(sweep.ran() == 0);
+  }
+}
+
+TEST_CASE("small: attention by matrix units" * doctest::test_suite("small")) {
+  // Tiles of 16 work-items, of which keys and values take turns in one place, and of 128, which have two.
+  for (const char* clamped : {"matrix_unit=dpas8,local=12K", "matrix_unit=mfma,local=14K"}) {
+    const test::Variable clamp("SMEM_CLAMP", clamped);
+    const smem::Context context;
+    const smem::Device& device = context.device();
+    if (device.max_work_group < 256 || device.local_bytes < 12 * 1024 ||
+        test::is_broken(device, "attention", "matrix_units"))
+      continue;
+    UnitSweep sweep(context);
+    AttentionCase c = case_of(Scalar::half, 9, 37, 72, 16);
+    if (device.matrix_unit == MatrixUnit::mfma) c.head_size = 32;
+    c.causal = c.lse = true;
+    c.heads = c.kv_heads = 1;
+    sweep.run(c);
+    CHECK(sweep.ran() == 1);
   }
 }

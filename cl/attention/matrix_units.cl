@@ -54,6 +54,12 @@
 #define TEAM (GROUP / TILE_M)
 #define EACH_N (TILE_N / TEAM)  // logits of a work-item, in fours
 #define LOGITS_STRIDE (TILE_N + 4)
+// Of weights in local memory: most of them would be subnormal halves, which gfx90a takes for 0.
+#if ELEMENT_HALF
+#define WEIGHT_SCALE 0x1p15f
+#else
+#define WEIGHT_SCALE 1.0f
+#endif
 #define COL_OF(x, s) ((s) / 4 * (4 * TEAM) + (x) * 4 + (s) % 4)
 #define LINE 8  // elements of 16 bytes
 #define LINES (HEAD_K / LINE)
@@ -65,20 +71,16 @@
 #define V_STEPS ((V_BLOCKS + GROUP - 1) / GROUP)
 
 // Loads 8 elements of a vector of `size` elements, from d on; zeros behind its end.
+#define ELEMENT_OR_0(e) (d + (e) < size ? vector[d + (e)] : (unit_number)0)
 GROUP_FUNCTION uint4 load_line(global const unit_number* vector, uint d, const uint size) {
   if (d + LINE <= size) return ALIGNED ? *(global const uint4*)(vector + d) : as_uint4(vload8(0, vector + d));
-  unit_number each[LINE];
-  UNROLLED
-  for (uint e = 0; e < LINE; ++e) each[e] = d + e < size ? vector[d + e] : 0;
-  return as_uint4(vload8(0, each));
+  return as_uint4((ushort8)(ELEMENT_OR_0(0), ELEMENT_OR_0(1), ELEMENT_OR_0(2), ELEMENT_OR_0(3), ELEMENT_OR_0(4), ELEMENT_OR_0(5),
+                            ELEMENT_OR_0(6), ELEMENT_OR_0(7)));
 }
 // The same of 4.
 GROUP_FUNCTION ushort4 load_four(global const unit_number* vector, uint d, const uint size) {
   if (d + 4 <= size) return ALIGNED ? *(global const ushort4*)(vector + d) : vload4(0, vector + d);
-  unit_number each[4];
-  UNROLLED
-  for (uint e = 0; e < 4; ++e) each[e] = d + e < size ? vector[d + e] : 0;
-  return vload4(0, each);
+  return (ushort4)(ELEMENT_OR_0(0), ELEMENT_OR_0(1), ELEMENT_OR_0(2), ELEMENT_OR_0(3));
 }
 
 // Copies the queries of the tile to local memory; zeros where it has no row.
@@ -221,7 +223,7 @@ GROUP_FUNCTION float make_weights(local unit_number* weights, const float logits
   for (uint s = 0; s < EACH_N; s += 4) {
     const float4 four = exp2(vload4(0, logits + s) - shift);
     row->total += four.s0, row->total += four.s1, row->total += four.s2, row->total += four.s3;
-    store_weights(weights + COL_OF(x, s), four);
+    store_weights(weights + COL_OF(x, s), four * WEIGHT_SCALE);
   }
   return factor;
 }
@@ -233,7 +235,7 @@ GROUP_FUNCTION void finish_row(local float* shares, local ulong* places, const s
   float sum = first_sum(first_largest(a, at, here), row->largest);
 #pragma unroll
   for (uint i = 0; i < TEAM; ++i) sum += totals[i];
-  shares[r] = share_of(sum);
+  shares[r] = share_of(sum) / WEIGHT_SCALE;
   places[r] = row_place(a, at, here, &a->of_out);
   if (LSE && r < at->rows) a->lse[lse_place(a, at, here)] = lse_of(row->largest, sum);
 }

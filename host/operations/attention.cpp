@@ -362,6 +362,7 @@ std::vector<Programs> attention_programs() {
       {"4x16x512x80 half --value-size 33 --window 100 --sinks 4 --slopes --sink-logits --soft-cap 30 --bias",
        {"matrix_units"}},
       {"4x16x512x128 half --ragged --causal --float-out", {"matrix_units"}},
+      {"4x16x512x65 bfloat16 --bias --lse", {"matrix_units"}},
       {"1x32x1x128 half --keys 131072 --kv-heads 8", {"split_keys", "split_mma"}},
       {"16x32x1x128 half --keys 8192", {""}},
       {"16x16x4x64 bfloat16 --keys 8192 --kv-heads 8 --page 16 --causal --lse", {"split_keys", "split_mma"}},

@@ -35,7 +35,7 @@ inline constexpr std::array<Tile, 5> kOfWaves64{{{64, 4, 1, 32, 32, 32, true},
                                                  {256, 2, 2, 16, 32, 16, true},
                                                  {256, 1, 2, 16, 32, 16, true},
                                                  {256, 1, 1, 16, 32, 16, false}}};
-inline constexpr std::array<Tile, 5> kOfWaves32{{{64, 4, 1, 32, 32, 0, true},
+inline constexpr std::array<Tile, 5> kOfWaves32{{{64, 4, 2, 32, 32, 0, true},
                                                  {128, 2, 2, 32, 32, 0, true},
                                                  {256, 2, 2, 16, 32, 0, false},
                                                  {256, 1, 2, 16, 32, 0, true},

@@ -68,6 +68,8 @@ inline double first_of_key(Logits logits, std::size_t j, std::size_t keys) {
       return -std::floor(64.0 * static_cast<double>(j) / static_cast<double>(keys));
     case Logits::alternating:
       return j / 32 % 2 == 0 ? 100 : 0;
+    case Logits::subnormal:
+      return j == 0 ? 10 : 0;
     default:
       return 1;
   }
@@ -92,7 +94,10 @@ inline void set_vectors(const AttentionCase& c, AttentionArrays& a, Random& rand
   fill(a.k_data, a.k, [&](std::size_t j, std::size_t d) {
     return is_usual ? usual_number(random) : d == 0 ? first_of_key(c.logits, j, c.keys) : 0;
   });
-  fill(a.v_data, a.v, [&](std::size_t, std::size_t) { return usual_number(random); });
+  fill(a.v_data, a.v, [&](std::size_t t, std::size_t) {
+    // So that the many small weights show in the results.
+    return c.logits == Logits::subnormal ? t == 0 ? -2 : 2 : usual_number(random);
+  });
 }
 
 /// Keys behind the lengths of their sequences, and pages that no sequence has, are NaN.
