@@ -8,8 +8,8 @@
 // multiplied, the next keys during the softmax.
 //
 // Launch: GROUP work-items a group, a group for each tile of rows. Local memory: rows of Q_STRIDE elements, TILE_M of queries and TILE_N
-// of keys; VALUE_COLS rows of V_STRIDE elements; TILE_M * (LOGITS_STRIDE + TEAM + 1) floats. The emulated unit has UNIT_SHARED elements
-// for each sub-group more. TEAM is at least one.
+// of keys; VALUE_COLS rows of V_STRIDE elements, in the place of the keys unless AHEAD; TILE_M * (LOGITS_STRIDE + TEAM + 1) floats, and a
+// zero. The emulated unit has UNIT_SHARED elements for each sub-group more. TEAM is at least one.
 #ifndef SUBS_M
 #define SUBS_M 2  // sub-groups of a group, down
 #endif

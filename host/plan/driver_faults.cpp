@@ -112,6 +112,7 @@ const std::vector<Fault>& faults() {
         .variant = "matrix_units",
         .type = "",
         .reason = "PoCL 5 compiles the emulation of matrix units into wrong results"}},
+      // The same emulation; not run there.
       {is_pocl,
        {5, 0},
        {6, 0},
