@@ -1,7 +1,9 @@
 // Attention: bad input, input of nothing, slices, and what is accepted as a view.
 #include <smem/smem.hpp>
 
+#include "support/attention_run.hpp"
 #include "support/broken.hpp"
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
 
@@ -27,7 +29,7 @@ namespace {
 /// Whether the variant runs on the device, with float32.
 bool runs_here(const smem::Context& context, std::string_view variant) {
   const smem::Device& device = context.device();
-  if (variant.ends_with("mma") || test::is_broken(device, "attention", variant)) return false;
+  if (test::is_of_units(variant) || test::is_broken(device, "attention", variant)) return false;
   return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
 
@@ -286,6 +288,7 @@ TEST_CASE("attention: the same bits twice") {
 }
 
 TEST_CASE("attention: the same bits twice by matrix units") {
+  const test::Variable clamp("SMEM_CLAMP", "matrix_unit=wmma");  // emulated, unless it is the device's
   const smem::Context context;
   constexpr std::size_t kSize = 64;
   const HeadsShape queries{2, 4, 3, kSize}, keys{2, 2, 1000, kSize};
@@ -313,7 +316,7 @@ TEST_CASE("attention: the same bits twice by matrix units") {
     } catch (const smem::Error&) {
       continue;
     }
-    if (!variant.ends_with("mma")) continue;
+    if (!test::is_of_units(variant)) continue;
     CAPTURE(variant);
     for (const auto* to : {&one, &two})
       smem::attention(context, smem::HeadsView<const smem::half>(in.buffer(), queries), k, k,

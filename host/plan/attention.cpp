@@ -61,10 +61,8 @@ Plan plan::attention::base_plan(const AttentionProblem& p, std::string_view vari
   return plan;
 }
 
-namespace {
-
-/// Why groups of so many rows cannot be launched; empty: they can. Else `tiles` and groups are set.
-std::string set_tiles(Plan& plan, const AttentionProblem& p, std::size_t high, std::size_t group) {
+std::string plan::attention::set_tiles(Plan& plan, const AttentionProblem& p, std::size_t high,
+                                       std::size_t group) {
   const std::size_t tiles = at_least_1(count_tiles(p, high, sharing(p)));
   const std::size_t groups = size_product(tiles, p.kv_heads, p.ragged ? 1 : p.batch);
   if (groups > kMaxTiles) return formatted("{} tiles are more than a launch can have", groups);
@@ -76,6 +74,8 @@ std::string set_tiles(Plan& plan, const AttentionProblem& p, std::size_t high, s
   plan.prediction.bytes_read += read * real(p.head_size + p.value_size) * real(size_of(p.in));
   return {};
 }
+
+namespace {
 
 Attempt naive(const Device& device, const AttentionProblem& p) {
   if (!device.long_loops && p.keys > 20000) return "its loops are shorter than there are keys";
@@ -341,6 +341,7 @@ Attempt plan_variant(const Device& device, const AttentionProblem& p, const Plan
   if (variant == "tiled") return tiled(device, p);
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p);
+  if (variant == "matrix_units") return matrix_units(device, p);
   if (variant == "split_keys") return split_keys(device, p, fixed);
   if (variant == "split_mma") return split_mma(device, p, fixed);
   return cpu(device, p);
@@ -354,8 +355,12 @@ std::vector<std::string_view> preference(const Device& device, const AttentionPr
       16 * p.kv_heads * p.batch >= sixteenths * device.compute_units && !p.ragged && !p.key_lengths;
   if (is_for_split_keys(device, p) && fills && device.retargeting && p.in != Scalar::float32)
     return {"wgmma", "split_mma", "split_keys", "mma", "tiled", "naive"};
-  if (is_for_split_keys(device, p)) return {"split_mma", "split_keys", "wgmma", "mma", "tiled", "naive"};
-  return {"wgmma", "mma", "tiled", "naive"};
+  std::vector<std::string_view> all;
+  if (is_for_split_keys(device, p)) all = {"split_mma", "split_keys"};
+  all.insert(all.end(), {"wgmma", "mma"});
+  if (prefers_matrix_units(device, p)) all.emplace_back("matrix_units");
+  all.insert(all.end(), {"tiled", "naive"});
+  return all;
 }
 
 std::string why_not(const Device& device, const AttentionProblem& p, std::string_view variant,
@@ -364,6 +369,7 @@ std::string why_not(const Device& device, const AttentionProblem& p, std::string
   if (chosen.variant == "split_mma" && variant == "split_keys")
     return "products without matrix units take longer than reads";
   if (chosen.variant.starts_with("split")) return "only a few work-groups would read all the keys";
+  if (variant == "matrix_units" && device.emulated_unit) return "its unit is emulated, for tests";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant.starts_with("split") && !is_for_split_keys(device, p))
     return "for a few queries with many keys; with more queries it reads keys repeatedly";
@@ -376,6 +382,7 @@ const Evidence& evidence(const Device& device, const AttentionProblem& /*p*/, co
   const AttentionPolicy& policy = attention_policy(device);
   if (plan.variant == "mma" || plan.variant == "wgmma") return policy.units;
   if (plan.variant == "split_mma") return policy.split.mma_evidence;
+  if (plan.variant == "matrix_units") return evidence_of_units(device);
   return plan.variant == "split_keys" ? policy.split.evidence : policy.evidence;
 }
 
@@ -425,7 +432,7 @@ void plan::check_attention(const Device& /*device*/, const AttentionProblem& p) 
 }
 
 std::vector<std::string_view> attention_variants() {
-  return {"naive", "tiled", "split_keys", "split_mma", "mma", "wgmma", "cpu"};
+  return {"naive", "tiled", "split_keys", "split_mma", "mma", "wgmma", "matrix_units", "cpu"};
 }
 
 Plan plan_attention(const Device& device, const AttentionProblem& problem, const PlanOverrides& overrides) {

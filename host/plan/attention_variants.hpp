@@ -3,6 +3,7 @@
 
 #include <smem/attention_plan.hpp>
 
+#include "plan/policy.hpp"
 #include "plan/variants.hpp"
 
 #include <cstddef>
@@ -23,8 +24,17 @@ inline std::size_t count_tiles(const AttentionProblem& p, std::size_t high, std:
 /// A plan that reads its inputs once.
 Plan base_plan(const AttentionProblem& p, std::string_view variant, const char* file, const char* entry);
 
+/// Why groups of so many rows cannot be launched; empty: they can. Else `tiles` and groups are set.
+std::string set_tiles(Plan& plan, const AttentionProblem& p, std::size_t high, std::size_t group);
+
 /// Why its vectors are none for matrix units; empty: they are.
 std::string no_vectors_of_units(const AttentionProblem& p);
+
+/// "matrix_units", of AMD and Intel.
+Attempt matrix_units(const Device& device, const AttentionProblem& p);
+/// Whether the device has one that multiplies the type.
+bool prefers_matrix_units(const Device& device, const AttentionProblem& p);
+const Evidence& evidence_of_units(const Device& device);
 
 /// "split_keys", and "split_mma".
 Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed);

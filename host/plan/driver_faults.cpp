@@ -112,6 +112,14 @@ const std::vector<Fault>& faults() {
         .variant = "matrix_units",
         .type = "",
         .reason = "PoCL 5 compiles the emulation of matrix units into wrong results"}},
+      // The same emulation; not run there.
+      {is_pocl,
+       {5, 0},
+       {6, 0},
+       {.operation = "attention",
+        .variant = "matrix_units",
+        .type = "",
+        .reason = "PoCL 5 compiles the emulation of matrix units into wrong results"}},
       // 5.0 with LLVM 17, as Ubuntu 24.04 has it: one channel of doubles, and bytes into floats; 3.1 and 6.0
       // compile them.
       {is_pocl,

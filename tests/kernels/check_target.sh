@@ -9,7 +9,8 @@
 #
 # A kernel fails when it does not compile, spills registers, uses scratch (a private array that is not in registers), takes more local memory
 # than the plan said or the target has, or cannot be launched with this work-group. One with the matrix units of AMD or Intel (-DEMULATED_UNIT=0)
-# fails when its instructions do not multiply what a step of a sub-group's tile has: SUB_M x SUB_N x TILE_K. SMEM_CHECK_JOBS: compilers at once (default:
+# fails when its instructions do not multiply what a step of a sub-group's tile has: SUB_M x SUB_N x TILE_K; of attention, with HEAD_K,
+# SUB_M x SUB_N x HEAD_K products with keys and SUB_M x SUB_V x (SUBS_N x SUB_N) with values. SMEM_CHECK_JOBS: compilers at once (default:
 # the number of CPUs). SMEM_CHECK_TURNS=N with SMEM_TEST_TURN=T: only every N-th kernel, from the T-th on. Exit status: 0 good, 1 a kernel failed, 77 the compiler is not here (1 where CI=true).
 . "$(dirname "$0")/lib.sh"
 
@@ -135,7 +136,8 @@ check_line() { # NUMBER: compiles that line of the catalogue; result in $work/NU
     items=$((${wanted//,/*}))
     # What a step of a kernel by matrix units multiplies.
     case " $defines " in *' -DEMULATED_UNIT=0 '*)
-        wants_unit=$(tr ' ' '\n' <<< "$defines" | awk -F = '$1 == "-DSUB_M" || $1 == "-DSUB_N" || $1 == "-DTILE_K" { p = (p ? p : 1) * $2 } END { print p + 0 }') ;;
+        wants_unit=$(tr ' ' '\n' <<< "$defines" | awk -F = '{ d[substr($1, 3)] = $2 }
+            END { print d["SUB_M"] * d["SUB_N"] * ("HEAD_K" in d ? d["HEAD_K"] + d["SUB_V"] * d["SUBS_N"] : d["TILE_K"]) }') ;;
     esac
     mkdir "$job"
     facts "$target"

@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <string>
+
 using smem::Scalar;
 
 TEST_CASE("attention: plans for devices that are not here") {
@@ -68,4 +71,61 @@ TEST_CASE("attention: plans for devices that are not here") {
   const double all = plan("sm_90").prediction.operations;
   p.right_limit = true;
   CHECK(plan("sm_90").prediction.operations < 0.51 * all);
+}
+
+TEST_CASE("attention: plans of matrix units for devices that are not here") {
+  smem::AttentionProblem p{
+      .heads = 16, .kv_heads = 16, .queries = 4096, .keys = 4096, .head_size = 128, .value_size = 128};
+  const auto plan = [&](const smem::Device& device, const char* variant = "") {
+    return smem::plan_attention(device, p, {.variant = variant});
+  };
+  const auto refusal = [&](const smem::Device& device) {
+    return test::failure_of([&] { plan(device, "matrix_units"); }).got;
+  };
+  for (const char* name : {"gfx90a", "gfx942", "gfx1100", "gfx1201", "dg2-g10", "pvc"}) {
+    CAPTURE(name);
+    const smem::Device device = test::target(name);
+    p.in = p.out = Scalar::float32;
+    p.queries = 4096;
+    CHECK(plan(device).variant == "tiled");
+    CHECK(test::contains(refusal(device), "half and bfloat16"));
+    for (const Scalar type : {Scalar::half, Scalar::bfloat16}) {
+      p.in = p.out = type;
+      for (const std::size_t size : {1, 33, 64, 80, 128, 129, 256}) {
+        CAPTURE(size);
+        p.head_size = size;
+        p.value_size = 257 - size;
+        CHECK(plan(device).variant == "matrix_units");
+        p.value_size = size;
+        const smem::Plan chosen = plan(device);
+        CHECK(chosen.variant == "matrix_units");
+        CHECK(chosen.local_bytes <= device.local_bytes);
+        CHECK(test::contains(chosen.build_options(), "-DEMULATED_UNIT=0"));
+        CHECK(chosen.evidence.starts_with("no measurement"));
+        CHECK(plan(smem::clamp(device, "matrix_unit=none")).variant == "tiled");
+      }
+    }
+    p.head_size = p.value_size = 128;
+    CHECK(plan(device).tile_rows == 64);
+    CHECK(plan(device).groups() == 64 * 16);
+    // A few queries: keys are split, whatever the unit.
+    p.queries = 4;
+    CHECK(plan(device).variant == "split_keys");
+    p.queries = 17;
+    CHECK(plan(device).variant == "matrix_units");
+    p.queries = 4096;
+    // Vectors that begin anywhere.
+    p.alignment = 2;
+    CHECK(test::contains(plan(device).build_options(), "-DALIGNED=0"));
+    p.alignment = 16;
+    CHECK(test::contains(plan(device).build_options(), "-DALIGNED=1"));
+    CHECK(test::contains(refusal(smem::clamp(device, "local=8K")), "8192 bytes of local memory"));
+    CHECK(plan(smem::clamp(device, "local=8K")).variant != "matrix_units");
+    // Emulated, by name only.
+    const std::string unit = "matrix_unit=" + std::string(smem::name_of(device.matrix_unit));
+    const smem::Device emulated = smem::clamp(test::target("gfx1030"), unit);
+    CHECK(plan(emulated).variant == "tiled");
+    CHECK(test::contains(plan(emulated, "matrix_units").build_options(), "-DEMULATED_UNIT=1"));
+  }
+  CHECK(test::contains(refusal(test::target("sm_90")), "AMD or Intel"));
 }

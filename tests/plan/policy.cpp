@@ -4,6 +4,7 @@
 
 #include "plan/append_to_cache_policy.hpp"
 #include "plan/attention_policy.hpp"
+#include "plan/attention_units_policy.hpp"
 #include "plan/band_policy.hpp"
 #include "plan/box_policy.hpp"
 #include "plan/check_segments_policy.hpp"
@@ -112,6 +113,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("norm", kNormPolicies, &RowPolicy::evidence);
   check_table("rotary", kRotaryPolicies, &RotaryPolicy::evidence);
   check_table("attention", kAttentionPolicies, &AttentionPolicy::evidence);
+  check_table("attention by matrix units", attention::units::kPolicies, &attention::units::Policy::evidence);
   check_table("append_to_cache", kAppendToCachePolicies, &AppendToCachePolicy::evidence);
   check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
   check_table("global_pool", kGlobalPoolPolicies, &GlobalPoolPolicy::evidence);

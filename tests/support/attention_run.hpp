@@ -68,6 +68,8 @@ inline double first_of_key(Logits logits, std::size_t j, std::size_t keys) {
       return -std::floor(64.0 * static_cast<double>(j) / static_cast<double>(keys));
     case Logits::alternating:
       return j / 32 % 2 == 0 ? 100 : 0;
+    case Logits::subnormal:
+      return j == 0 ? 10 : 0;
     default:
       return 1;
   }
@@ -92,7 +94,10 @@ inline void set_vectors(const AttentionCase& c, AttentionArrays& a, Random& rand
   fill(a.k_data, a.k, [&](std::size_t j, std::size_t d) {
     return is_usual ? usual_number(random) : d == 0 ? first_of_key(c.logits, j, c.keys) : 0;
   });
-  fill(a.v_data, a.v, [&](std::size_t, std::size_t) { return usual_number(random); });
+  fill(a.v_data, a.v, [&](std::size_t t, std::size_t) {
+    // So that the many small weights show in the results.
+    return c.logits == Logits::subnormal ? t == 0 ? -2 : 2 : usual_number(random);
+  });
 }
 
 /// Keys behind the lengths of their sequences, and pages that no sequence has, are NaN.
@@ -174,8 +179,10 @@ inline AttentionArrays arrays_of(const AttentionCase& c, Random& random) {
   return a;
 }
 
-/// Whether the variant is one of NVIDIA's matrix units, for half and bfloat16.
-inline bool is_of_units(std::string_view variant) { return variant.ends_with("mma"); }
+/// Whether the variant is one of matrix units, for half and bfloat16.
+inline bool is_of_units(std::string_view variant) {
+  return variant.ends_with("mma") || variant == "matrix_units";
+}
 
 /// What a result may differ by. On matrix units, which a plan of its own may choose, the weights are rounded.
 inline double attention_tolerance(const AttentionCase& c, const AttentionResult& wanted, double value) {

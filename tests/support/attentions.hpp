@@ -28,6 +28,7 @@ enum class Logits {
   falling,       ///< the first one is the largest
   alternating,   ///< by 100, from 32 keys to the next
   not_a_number,  ///< query 1 has a NaN, query 2 infinities
+  subnormal,     ///< the first one is above all others by 10, whose weights are subnormal halves
 };
 
 /// Which parts of the bias there are.
