@@ -313,7 +313,7 @@ void attention_matrix_units(ATTENTION_ARGUMENTS) {
   UNROLLED
   for (uint i = 0; i < MS * VS; ++i) sums[i] = 0;
 
-  int t = next_tile(-TILE_N, TILE_N, seen.first, sinks);
+  int t = next_tile(-TILE_N, TILE_N, seen.first, a.sinks);
   if (t < seen.end) {
     fetch_keys(key_lines, &a, &at, t, seen.end, me.item);
     copy_queries(q_rows, &a, &at, me.item);
@@ -323,7 +323,7 @@ void attention_matrix_units(ATTENTION_ARGUMENTS) {
 #pragma unroll 1
   while (t < seen.end) {
     const int tile = t;
-    t = next_tile(t, TILE_N, seen.first, sinks);
+    t = next_tile(t, TILE_N, seen.first, a.sinks);
     barrier(CLK_LOCAL_MEM_FENCE);  // the tile's keys are there, and the weights and values before were read
     // Unknown to the compiler, which would otherwise keep places in local memory in registers from one tile to the next.
     place_item(&me, get_local_id(0) + zero[0]);
