@@ -106,7 +106,7 @@ bool run(const smem::Context& context, const Case& c, std::string_view variant) 
   return true;
 }
 
-/// Each number among a problem's members changed by itself: the key of its plan is another one.
+/// Each number among a problem's members, changed alone, gives another key of the plan.
 template <class Problem>
 void check_keys(smem::ops::PlanFunction<Problem> plan_of) {
   const auto key_of = [&](const Problem& problem) {
@@ -299,7 +299,8 @@ TEST_CASE("operations: every sample has a plan that fits every target, and its c
           if (plan.operation != operation.name) continue;  // small boxes are plans of separable
           const auto names = operation.variants();
           CHECK(std::find(names.begin(), names.end(), plan.variant) != names.end());
-          CHECK(plan.alternatives.size() + 1 == names.size());
+          if (operation.name != "rotate")  // whose plans are of transpose or of flip
+            CHECK(plan.alternatives.size() + 1 == names.size());
           // None where it is not tuned; convolve2d has those of stencil.
           const std::string& tuned = c.tuning.operation;
           CHECK((tuned.empty() || smem::operations::find(tuned) != nullptr));
