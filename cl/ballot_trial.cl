@@ -19,7 +19,7 @@
 #define TEAMS (GROUP / LANES)
 #include "common/work_group.clh"
 #include "common/sub_group.clh"
-#include "intel/match_lanes.clh"
+#include "sort/match_ballots.clh"
 
 // `wrong`: of each work-item, whether its place in its sub-group is another one than kernels expect.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_GROUP_SIZE

@@ -285,7 +285,7 @@ TEST_CASE("attention: ragged batches") {
   c.kv_heads = 2;
   c.tokens_first = true;
   run_all_and_units(sweep, c);
-  // Tokens that are of no sequence, and offsets behind the views.
+  // Tokens of no sequence, and offsets beyond the views.
   c.query_offsets = {3, 20, 60, 60, 1000, 4000000000u};
   c.key_offsets = {10, 20, 100, 215, 300, 4000000000u};
   run_all_and_units(sweep, c);

@@ -20,7 +20,7 @@ using smem::Scalar;
 
 namespace {
 
-/// `after`: launches that combine partial sums, behind the main one.
+/// `after`: launches after the main one, which combine partial sums.
 void splits_are_right(const smem::Context& context, std::size_t after) {
   constexpr std::size_t kKeys = 700, kSize = 24;
   const HeadsShape queries{2, 6, 1, kSize}, keys{2, 2, kKeys, kSize};
@@ -111,7 +111,7 @@ TEST_CASE("attention: plans that split keys") {
   p.batch = 1;
   CHECK(plan("sm_90").groups() == nvidia.groups());
   CHECK(nvidia.groups() % test::target("sm_90").compute_units == 0);
-  // Where groups cannot hand data to each other, another launch combines.
+  // Where work-groups cannot exchange data in a launch, another launch combines.
   CHECK(plan("gfx90a").variant == "split_keys");
   CHECK(plan("gfx90a").after.size() == 1);
   // No more groups than chunks.

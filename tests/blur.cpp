@@ -103,7 +103,7 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::box_variants()) {
-    if (variant == "separable" || variant == "shuffle") continue;  // which their own tests look at
+    if (variant == "separable" || variant == "shuffle") continue;  // covered by their own tests
     std::size_t sound = 0;
     for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
                                   {Scalar::uint16, Scalar::uint16},

@@ -124,7 +124,7 @@ TEST_CASE("boundaries: filters and blurs larger than the grid") {
         });
   }
   for (const std::string_view variant : smem::window_variants()) {
-    // A row of one cell: all that a window sees is that cell.
+    // A row of one cell: a window reads that cell alone.
     const smem::Array<float> in(context, std::vector<float>{5}), out(context, smem::Count{1});
     try {
       smem::median_blur(context, in.grid({1, 1}), out.grid({1, 1}), 5, {}, {.variant = std::string(variant)});

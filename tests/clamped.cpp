@@ -50,7 +50,7 @@ void on_a_smaller_device(const char* limits, std::size_t local_bytes, std::size_
             const smem::Plan plan = test::plan_of(context, c, in, out);
             CHECK(plan.local_bytes <= local_bytes);
             CHECK(plan.work_items() <= work_group);
-          } catch (const smem::Error&) {  // looked into by the sweep
+          } catch (const smem::Error&) {  // the sweep reports it
           }
           test::run_layouts(sweep, c);
         }
@@ -217,11 +217,11 @@ TEST_CASE("clamped: products of matrices on smaller devices") {
       c.n = 20;
       c.k = 41;
       c.transpose_b = true;
-      sweep.run(c);  // which looks at the plan's sizes
+      sweep.run(c);  // which checks the plan's sizes
     }
     CHECK(sweep.ran() == variants.size());
   }
-  // So few results, in so many parts, that several work-items add those of each.
+  // Few results of many parts each: several work-items add the parts of a result.
   const smem::Context context;
   test::GemmSweep sweep(context);
   test::GemmCase c;

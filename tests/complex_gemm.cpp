@@ -252,7 +252,7 @@ TEST_CASE("small: complex_gemm") {
     c.alpha = {2, 1};
     c.beta = {1, -1};
     c.conjugate_a = true;
-    c.packed = true;  // what is read behind the end shows
+    c.packed = true;  // reads beyond the end are found
     sweep.run(c);
     CHECK(sweep.ran() == 1);
   }

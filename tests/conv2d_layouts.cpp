@@ -1,4 +1,4 @@
-// Convolutions of interleaved channels, and by matrix units, which want them.
+// Convolutions of interleaved channels, and by matrix units, which need them.
 #include <smem/smem.hpp>
 
 #include "support/conv2ds.hpp"

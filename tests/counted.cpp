@@ -1,4 +1,4 @@
-// Runs kernels whose instructions somebody counts (tests/kernels/count.sh), and prints after each what its
+// Runs kernels whose instructions are counted (tests/kernels/count.sh), and prints after each what its
 // plan predicted: "PREDICTED <kernel> <bytes read> <bytes written> <bytes through local memory>
 // <floating-point operations>".
 #include "ops/run.hpp"
@@ -99,7 +99,7 @@ void count_rates(const smem::Context& context) {
     const smem::Array<float> from(context, smem::Count{kBytes / 4}), to(context, smem::Count{kBytes / 4});
     const cl_ulong items = kBytes / 4 / copy.vector_width;
     run(copy, [&](const smem::ops::Launching& launch) { launch(from.buffer()(), to.buffer()(), items); });
-    if (type == smem::DeviceType::cpu) continue;  // Oclgrind does not tell how wide an addition of vectors is
+    if (type == smem::DeviceType::cpu) continue;  // Oclgrind does not report widths of vector additions
     const smem::Plan fp32 = smem::plan_rates(device, {smem::Rate::fp32, kRounds});
     const smem::Array<float> sums(context, smem::Count{fp32.global[0]});
     const cl_float factor = 0.5F;

@@ -40,7 +40,7 @@ std::vector<std::string> single_pass(const smem::Device& device) {
   return variants;
 }
 
-/// As many elements as make so many tiles, the last one not full.
+/// Elements for a number of tiles, of which the last is partial.
 std::size_t size_of_tiles(const smem::Device& device, const test::ScanCase& c, std::size_t tiles) {
   smem::ScanProblem problem = problem_of(c);
   problem.rows = 1;

@@ -28,7 +28,7 @@ using test::Place;
 
 namespace {
 
-/// A format as its specification has it.
+/// A format by its specification.
 struct Format {
   int exponent_bits, mantissa_bits, bias;
   bool infinities;

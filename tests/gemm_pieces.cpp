@@ -10,7 +10,7 @@
 
 namespace {
 
-/// What turn.cl makes of a matrix of `lines` lines of memory.
+/// The result of turn.cl for a matrix of `lines` lines of memory.
 template <class T>
 void check_turn(const smem::Context& context, bool turned, std::size_t lines, std::size_t along,
                 std::size_t offset, std::size_t pitch) {

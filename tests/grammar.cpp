@@ -372,7 +372,7 @@ static_assert(refused<VectorView<const float>> && refused<smem::ConstVector>);
 static_assert(refused<MatrixView<const float>> && refused<smem::ConstMatrix>);
 static_assert(refused<GridView<const float>> && refused<smem::ConstGrid>);
 
-// Views know their elements: numbers, or so many bytes.
+// Views have an element type: numbers, or opaque bytes.
 struct Pixel {
   float red, green, blue;
 };

@@ -83,7 +83,7 @@ TEST_CASE("grids: what is wrong is refused, and nothing is written") {
     CHECK_FALSE(refused(Grid(in.buffer()(), smem::Scalar::float32, wide, {.channels = 4}),
                         Grid(out.buffer()(), smem::Scalar::float32, wide, {.channels = 4}))
                     .empty());
-    // Results over what they are made of: all of it, and the last element of one on the first of the other.
+    // Results that overlap the input: all of it, and one element of it.
     CHECK(refused(from, from) == "out");
     CHECK(refused(in.grid(size, {.batch = 3}), in.grid(size, {.offset = 719, .batch = 3})) == "out");
     CHECK(refused(in.grid(size, {.offset = 719, .batch = 3}), in.grid(size, {.batch = 3})) == "out");

@@ -36,7 +36,7 @@ std::vector<GridSize> sizes_of(std::size_t dimensions) {
           {37, 19, 11}, {67, 33, 7}, {100, 33, 5}, {165, 90, 4}};
 }
 
-/// The sizes with one program: all else that kernels are told when they run.
+/// The sizes with one program: all others are arguments of kernels.
 void every_size(test::HeatSweep& sweep, HeatCase c, std::size_t dimensions) {
   std::size_t turn = 0;
   for (const GridSize& size : sizes_of(dimensions)) {

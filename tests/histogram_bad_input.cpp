@@ -76,7 +76,7 @@ TEST_CASE("bad input of histogram: edges") {
   CHECK(check({1}).expected == "2 to 1048577");
   const smem::Array<float> good(b.context, {0, 1, 1, 2});
   smem::check_edges(b.context, good.vector());
-  // The call that waits looks by itself.
+  // The call that waits checks the values itself.
   const smem::Array<float> bad(b.context, {1, 0});
   CHECK(failure_of([&] { smem::histogram(b.context, b.in, Bins::between(bad.vector())); }).operation ==
         "check_edges");
@@ -140,7 +140,7 @@ TEST_CASE("bad input of histogram: types, sizes, buffers and variants") {
   CHECK(failure_of([&] {
           smem::histogram(other, b.in.vector(), b.out.vector(), Bins::even(10, 0, 1));
         }).argument == "out");
-  // 2^32 elements that 32 bits cannot count; refused before the views are looked at.
+  // 2^32 elements that 32 bits cannot count; refused before the views are checked.
   error = failure_of([&] {
     smem::histogram(b.context, smem::VectorView<float>(b.in.buffer(), std::size_t{1} << 32), b.out.vector(),
                     Bins::even(10, 0, 1));

@@ -87,9 +87,9 @@ void dense(std::size_t rows, std::size_t cols, std::string_view variant) {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Sparse: a small matrix in a large buffer, whose other pages nobody touches.
+// Sparse: a small matrix in a large buffer, whose other pages are never touched.
 
-constexpr std::size_t kMargin = 64;  // bytes looked at before and behind each row
+constexpr std::size_t kMargin = 64;  // bytes checked before and after each row
 
 struct Window {
   std::size_t first;  ///< byte of the buffer

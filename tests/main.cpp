@@ -132,7 +132,7 @@ std::unique_ptr<smem::Context> held_context() {
   try {
     auto context = std::make_unique<smem::Context>();
     if (context->device().type == smem::DeviceType::cpu) return context;
-  } catch (const smem::Error&) {  // NOLINT(bugprone-empty-catch): each test case tells of it
+  } catch (const smem::Error&) {  // NOLINT(bugprone-empty-catch): each test case reports it
   }
   return nullptr;
 }

@@ -17,7 +17,7 @@ using Bytes = smem::VectorView<std::uint8_t>;
 using Words = smem::VectorView<std::uint32_t>;
 using Longs = smem::VectorView<std::uint64_t>;
 
-/// Of bytes: ascending, and a sum that tells whether all are there.
+/// Of bytes: whether they ascend, and a checksum.
 constexpr const char* kAscending = "wrong += i > 0 && a[i - 1] > a[i]; sum += sum_of(a[i]);";
 
 /// Bytes in ascending order: runs of p equal ones.
@@ -50,7 +50,7 @@ void finds_bytes(const smem::Context& context, const cl::Buffer& sorted, std::si
 
 }  // namespace
 
-// The elements are places, which a comparison orders by what it makes of them.
+// The elements are places, which a comparison orders by a function of them.
 TEST_CASE("large: sort_by of more than 2^31 elements") {
   const smem::Context context;
   const std::size_t size = test::wide_size(31, 4099);

@@ -60,7 +60,7 @@ bool is_planned(const smem::Device& device, const MakePlan& make_plan) {
   }
 }
 
-/// The numbers among a problem's members that plans are made of.
+/// The numbers among a problem's members.
 std::vector<Member> members_of(const Case& c, const smem::Device& device) {
   std::vector<Member> members;
   c.plan_changed(device, {}, [&](const Member& member, std::size_t value) {

@@ -377,7 +377,7 @@ TEST_CASE("bad input of reduce_by_key: each is refused by name, and nothing is w
   CHECK(count.to_host() == std::vector<std::uint32_t>(2, 77));
 }
 
-// Bytes, of whose keys and results only the begin is looked at.
+// Bytes, of whose keys and results only the beginning is compared.
 TEST_CASE("large: reduce_by_key and unique_by_key of more than 2^31 elements") {
   const smem::Context context;
   const std::size_t size = (std::size_t{1} << 31) + 4099;

@@ -58,7 +58,7 @@ TEST_CASE("bad input of select: types") {
   });
   CHECK(error.operation == "run_length_encode");
   CHECK(error.argument == "lengths");
-  // 2^32 elements that 32 bits cannot count; refused before the views are looked at.
+  // 2^32 elements that 32 bits cannot count; refused before the views are checked.
   const std::size_t many = std::size_t{1} << 32;
   const Vector huge(b.in.buffer()(), Scalar::float32, many), room(b.out.buffer()(), Scalar::float32, many);
   error = b.fail(huge, room, b.one());
@@ -157,7 +157,7 @@ TEST_CASE("bad input of select: predicates, variants, overrides and plans") {
   CHECK(error.got == "\"x > nosuch\"");
   CHECK(b.fail(b.in.vector(), b.out.vector(), b.one(), "1", {.variant = "nosuch"}).argument == "variant");
   CHECK(b.fail(b.in.vector(0, 0), b.out.vector(), b.one(), "1", {.variant = "nosuch"}).argument == "variant");
-  // One pass cannot tell where the others begin; where groups can publish, a launch that counts all comes
+  // One pass does not know where the others begin; where groups can publish, a launch that counts all comes
   // first.
   smem::Device quiet = b.context.device();
   quiet.prefetch_builtin = false;

@@ -60,7 +60,7 @@ void small(Operation operation, std::size_t element_bytes) {
     if (operation == Operation::in_place) one.rows = one.cols = std::min(r, c) + 1;
     one.in = test::strided(one.rows, one.cols, 2);
     one.out = test::packed(2);
-    one.out.tail = 2 * one.out_cols();  // what is written behind the end shows, and does not break the heap
+    one.out.tail = 2 * one.out_cols();  // writes beyond the end are found, and do not corrupt the heap
     sweep.run(one);
     one.in = test::aligned(one.rows, one.cols, 1);
     one.out = test::aligned(one.out_rows(), one.out_cols(), 1);
@@ -90,7 +90,7 @@ TEST_CASE("small: gemm") {
     c.n = 18;
     c.k = 37;
     c.beta = 1;
-    c.place = test::Place::packed;  // what is read behind the end shows
+    c.place = test::Place::packed;  // reads beyond the end are found
     sweep.run(c);
     const std::size_t ran = sweep.ran();
     if (test::is_portable_gemm(variant)) CHECK(ran == 1);
@@ -133,7 +133,7 @@ TEST_CASE("small: reduce") {
       c.in = smem::Scalar::int16;
       c.variant = variant;
       c.cols = 1031;
-      c.layout = {{.offset = 3}, 0};  // what is read behind the end shows
+      c.layout = {{.offset = 3}, 0};  // reads beyond the end are found
       sweep.run(c);
       if (op == smem::ReduceOp::argmin) continue;
       c.cols = 20000;  // several parts
@@ -193,7 +193,7 @@ TEST_CASE("small: histogram") {
     c.bins = 20;
     c.spread = test::Spread::special;
     c.cols = 5031;
-    c.layout = {{.offset = 3}, 0};  // what is read behind the end shows
+    c.layout = {{.offset = 3}, 0};  // reads beyond the end are found
     sweep.run(c);
     if (variant != "replicated" && variant != "cpu") continue;
     c.channels = 3;
@@ -219,7 +219,7 @@ TEST_CASE("small: scan") {
     c.variant = variant;
     for (const std::size_t size : {1031, 20000}) {  // one part and several
       c.cols = size;
-      c.from = {{.offset = 3}, 0};  // what is read behind the end shows
+      c.from = {{.offset = 3}, 0};  // reads beyond the end are found
       sweep.run(c);
     }
   }
@@ -415,7 +415,7 @@ TEST_CASE("small: stencil") {
     c.boundary = smem::Boundary::reflect;
     c.radius = {2, 1};
     c.size = {37, 19, 2};
-    c.in.offset = 1;  // what is read behind the end shows
+    c.in.offset = 1;  // reads beyond the end are found
     sweep.run(c);
     const std::size_t here = sweep.ran();
     ran += here;

@@ -23,7 +23,7 @@ using test::Keys;
 
 namespace {
 
-/// sort_by(), with nobody else's elements touched.
+/// sort_by(), without writes outside of the views.
 template <class T>
 std::vector<T> sorted_by(const smem::Context& context, const std::vector<T>& elements,
                          const smem::Comparison& order, std::string_view variant, bool in_place = false) {

@@ -1,4 +1,4 @@
-// Sorts in temporary memory of the caller's: it is used, nothing else is taken, and what does not fit is
+// Sorts in temporary memory of the caller's: it is used, no other is allocated, and what does not fit is
 // refused.
 #include "runtime/runtime.hpp"
 

@@ -16,7 +16,7 @@ using smem::Scalar;
 
 namespace {
 
-/// Rows of `cols` keys. The lower half of a byte tells rows apart.
+/// Rows of `cols` keys. The lower half of a byte is different in each row.
 std::string rows_of(std::size_t cols) {
   return "#define COLS " + std::to_string(cols) + "ul\n" + R"(
 ulong row_at(ulong i) { return i / COLS; }

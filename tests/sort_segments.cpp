@@ -33,7 +33,7 @@ struct SegmentsCall {
   bool in_place = false;
 };
 
-/// Offsets of segments of these lengths, with elements before the first and behind the last.
+/// Offsets of segments of these lengths, with elements before the first and after the last.
 template <class Offset>
 std::vector<Offset> offsets_of(const std::vector<std::size_t>& lengths) {
   std::vector<Offset> offsets{3};

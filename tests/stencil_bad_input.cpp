@@ -1,4 +1,4 @@
-// What a caller of a stencil can do wrong: refused before anything is enqueued, with a message that says what
+// Wrong calls of a stencil: refused before anything is enqueued, with a message that says what
 // and why.
 #include <smem/smem.hpp>
 

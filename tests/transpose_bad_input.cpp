@@ -1,4 +1,4 @@
-// What a caller can do wrong: refused before anything is enqueued, with a message that says what and why.
+// Wrong calls: refused before anything is enqueued, with a message that says what and why.
 #include <smem/smem.hpp>
 
 #include "support/failure.hpp"

@@ -49,7 +49,7 @@ smem::Plan plan_of(const smem::Context& context) {
   });
 }
 
-/// The program that a call builds, as the trace of a fresh context tells: whether calls use the variant.
+/// The program that a call builds, by the trace of a fresh context: whether calls use the variant.
 bool call_uses(const smem::Context& context, const char* variant) {
   const std::size_t before = context.cache_statistics().built_from_source;
   CHECK(transposes_right(context));

@@ -8,6 +8,7 @@
 #ifndef CPU
 #define CPU 0
 #endif
+#define PLACES (VALUES != 0)
 #define ELEMENT KEY
 #define ORDER_PARAMETERS , uint begin_bit, uint end_bit
 #define ORDER_VALUES , begin_bit, end_bit
@@ -46,8 +47,10 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void merge(MERGE_ARGUMENTS) {
   local KEY tile[TILE];
   local ulong ends[2];
-#if VALUES
+#if PLACES
   local ushort places[TILE];
+#else
+  local ushort* const places = 0;
 #endif
   const uint item = get_local_id(0);
   const ulong first = get_group_id(0) * (ulong)TILE;
@@ -56,15 +59,7 @@ void merge(MERGE_ARGUMENTS) {
   KEY merged[ITEMS];
   uint sources[ITEMS];
   merge_items(merged, sources, tile, part.a_count, part.count - part.a_count, item * ITEMS ORDER_VALUES);
-  barrier(CLK_LOCAL_MEM_FENCE);  // all have read what the result takes the place of
-#pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) {
-    tile[item * ITEMS + u] = merged[u];
-#if VALUES
-    places[item * ITEMS + u] = (ushort)sources[u];
-#endif
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  store_merged(tile, places, merged, sources, item);
   for (uint i = item; i < part.count; i += GROUP) {
     out[out_offset + first + i] = tile[i];
 #if VALUES

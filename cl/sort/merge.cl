@@ -49,15 +49,7 @@ void sort_merge(SORT_ARGUMENTS) {
   KEY merged[ITEMS];
   uint sources[ITEMS];
   merge_items(merged, sources, tile, part.a_count, part.count - part.a_count, item * ITEMS ORDER_VALUES);
-  barrier(CLK_LOCAL_MEM_FENCE);  // all have read what the result takes the place of
-#pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) {
-    tile[item * ITEMS + u] = merged[u];
-#if PLACES
-    places[item * ITEMS + u] = (ushort)sources[u];
-#endif
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  store_merged(tile, places, merged, sources, item);
 #endif
   if (WRITES_KEYS(route))
     for (uint i = item; i < count; i += GROUP) TARGET_KEYS(route)[begin + i] = tile[i];

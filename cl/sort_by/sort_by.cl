@@ -130,10 +130,7 @@ void sort_by(SORT_BY_ARGUMENTS) {
   ELEMENT merged[ITEMS];
   uint sources[ITEMS];
   merge_items(merged, sources, tile, part.a_count, part.count - part.a_count, item * ITEMS);
-  barrier(CLK_LOCAL_MEM_FENCE);  // all have read what the result takes the place of
-#pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) tile[item * ITEMS + u] = merged[u];
-  barrier(CLK_LOCAL_MEM_FENCE);
+  store_merged(tile, 0, merged, sources, item);
   global ELEMENT* to = out + out_offset + first;
   if (part.count == TILE) {
 #pragma unroll

@@ -76,6 +76,22 @@ CLI::Validator positive_validator() {
   return {fault_of, "NUMBER"};
 }
 
+PlanOverrides FixedWords::with(const std::string& variant) const {
+  const Shape shape = parse_shape(tile).value_or(Shape{});
+  return {.variant = variant, .tile_rows = shape.rows, .tile_cols = shape.cols, .work_items = work_items};
+}
+
+void add_fixed_options(CLI::App* command, FixedWords& fixed) {
+  command->add_option("--tile", fixed.tile, "Fix the tile, in elements: ROWSxCOLS")->check(shape_validator());
+  command->add_option("--work-items", fixed.work_items, "Fix the work-items of a work-group")
+      ->check(count_validator());
+}
+
+CLI::Validator variant_validator(const operations::Operation& operation) {
+  const std::vector<std::string_view> names = operation.variants();
+  return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
+}
+
 CLI::Option* add_output_option(CLI::App* command, const std::string& name, std::string& path,
                                const std::string& description) {
   return command->add_option(name, path, description)

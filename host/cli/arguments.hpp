@@ -1,15 +1,14 @@
 /// Devices, shapes, numbers and files, as the command line gives them.
 #pragma once
 
+#include "cli/cli11.hpp"
+#include "operations/operation.hpp"
+
+#include <smem/plan.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <string>
-
-namespace CLI {
-class App;
-class Option;
-class Validator;
-}  // namespace CLI
 
 namespace smem::cli {
 
@@ -24,6 +23,17 @@ struct Shape {
 /// "4097x3001"; empty when it is not of this form, or one of the two is 0.
 std::optional<Shape> parse_shape(const std::string& text);
 CLI::Validator shape_validator();
+
+/// --tile and --work-items: what of a plan is fixed by hand.
+struct FixedWords {
+  std::string tile;
+  std::size_t work_items = 0;
+
+  PlanOverrides with(const std::string& variant) const;
+};
+void add_fixed_options(CLI::App* command, FixedWords& fixed);
+/// Checks that an option's values are variants of the operation.
+CLI::Validator variant_validator(const operations::Operation& operation);
 
 /// A whole number from 1 on that a size_t holds.
 CLI::Validator count_validator();

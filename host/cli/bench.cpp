@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,7 +45,7 @@ int compare_files(const BenchCommandOptions& options) {
                {"faster", 9},
                {"between", 16}},
               18);
-  fmt::print("{}", table.head());
+  table.print_head();
   std::size_t compared = 0, slower = 0, wrong = 0, alone = 0;
   for (const Result& b : before.rows) {
     const Result* found = nullptr;
@@ -63,11 +63,10 @@ int compare_files(const BenchCommandOptions& options) {
                                   ? fmt::format("{}{}", b.asked == "auto" ? "auto: " : "", b.variant)
                                   : fmt::format("{} -> {}", b.variant, found->variant);
     const char* verdict = c.is_noise() ? "inside the noise" : c.speedup > 1 ? "faster" : "SLOWER";
-    fmt::print("{}",
-               table.row({b.operation, b.label, asked, fmt::format("{:.4f}", b.seconds.median * 1e3),
-                          fmt::format("{:.4f}", found->seconds.median * 1e3),
-                          fmt::format("x {:.3f}", c.speedup), fmt::format("{:.3f} - {:.3f}", c.low, c.high)},
-                         fmt::format("{}{}", verdict, found->wrong.empty() ? "" : " WRONG")));
+    table.print_row({b.operation, b.label, asked, fmt::format("{:.4f}", b.seconds.median * 1e3),
+                     fmt::format("{:.4f}", found->seconds.median * 1e3), fmt::format("x {:.3f}", c.speedup),
+                     fmt::format("{:.3f} - {:.3f}", c.low, c.high)},
+                    fmt::format("{}{}", verdict, found->wrong.empty() ? "" : " WRONG"));
   }
   print_fitted(fmt::format(
       "faster: time before over time after; between: the same of the ends of both spreads. Where 1 lies "
@@ -82,7 +81,7 @@ void write_results(const BenchCommandOptions& options, const Results& all) {
 }
 
 /// The two rates of the roofline, measured anew and kept.
-void print_rates(const std::string& device) {
+int print_rates(const std::string& device) {
   const Context context({.device = device});
   const Rates rates = measure_rates(context, true);
   print_fitted(device_text(context.device()) + "\n");
@@ -91,6 +90,7 @@ void print_rates(const std::string& device) {
   print_fitted(fmt::format(
       "balance {:>8.1f} operations a byte: below it memory bounds a kernel, above it arithmetic\n",
       rates.fp32 / rates.copy));
+  return kGood;
 }
 
 void add_rates(CLI::App* bench, Measurements& measurements) {
@@ -99,7 +99,7 @@ void add_rates(CLI::App* bench, Measurements& measurements) {
   auto device = std::make_shared<std::string>();
   add_device_option(command, *device);
   command->callback(
-      [device, &measurements] { measurements.emplace_back([device] { print_rates(*device); }); });
+      [device, &measurements] { measurements.emplace_back([device] { return print_rates(*device); }); });
 }
 
 }  // namespace
@@ -120,11 +120,11 @@ void add_bench(CLI::App* root, int& exit_code) {
   add_list_flags(bench, options->lists);
   add_device_option(bench, options->device);
   auto measurements = std::make_shared<Measurements>();  // the callback below holds it
-  add_bench_operations(bench, *measurements, exit_code);
-  add_bench_banks(bench, *measurements, exit_code);
+  add_bench_operations(bench, *measurements);
+  add_bench_banks(bench, *measurements);
   add_rates(bench, *measurements);
-  add_bench_host(bench, *measurements, exit_code);
-  add_bench_first_call(bench, *measurements, exit_code);
+  add_bench_host(bench, *measurements);
+  add_bench_first_call(bench, *measurements);
   for (CLI::App* const one : bench->get_subcommands([](const CLI::App*) { return true; }))
     one->fallthrough();
   add_beside(bench, "bench",
@@ -141,7 +141,7 @@ void add_bench(CLI::App* root, int& exit_code) {
       return;
     }
     for (const auto& measure : *measurements)
-      measure();
+      exit_code = std::max(exit_code, measure());
     if (!any) exit_code = run_all_lists(options->device, options->lists);
     write_results(*options, recorded());
     if (options->markdown) fmt::print("\n{}", to_markdown(recorded()));

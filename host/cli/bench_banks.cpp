@@ -100,14 +100,13 @@ int run(const std::string& device_name) {
 
 }  // namespace
 
-void add_bench_banks(CLI::App* bench, Measurements& measurements, int& exit_code) {
+void add_bench_banks(CLI::App* bench, Measurements& measurements) {
   CLI::App* const command = bench->add_subcommand(
       "banks", "Bank conflicts of local memory: the model's prediction beside the measured slowdown");
   auto device = std::make_shared<std::string>();
   add_device_option(command, *device);
-  command->callback([device, &measurements, &exit_code] {
-    measurements.emplace_back([device, &exit_code] { exit_code = std::max(exit_code, run(*device)); });
-  });
+  command->callback(
+      [device, &measurements] { measurements.emplace_back([device] { return run(*device); }); });
 }
 
 }  // namespace smem::cli

@@ -14,8 +14,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,7 +33,7 @@ void print_operations(const Context& context, std::size_t calls) {
                {"median us", 10},
                {"10-90 % us", 14}});
   fmt::print("\n{} calls each, with a wait after each\n", calls);
-  fmt::print("{}", table.head());
+  table.print_head();
   for (const operations::Operation& operation : operations::all()) {
     for (const auto& [one, goal] : samples_of(operation, context.device(), operations::Scale::small)) {
       const CaseData data(one);
@@ -50,10 +48,8 @@ void print_operations(const Context& context, std::size_t calls) {
         if (i > 0) times.push_back(seconds);  // the first one compiles
       }
       const measure::Statistics time = measure::statistics(times);
-      fmt::print("{}",
-                 table.row({std::string(operation.name), one.text, fmt::format("{:.2f}", time.median * 1e6),
-                            fmt::format("{:.2f}-{:.2f}", time.low * 1e6, time.high * 1e6)}));
-      std::fflush(stdout);
+      table.print_row({std::string(operation.name), one.text, fmt::format("{:.2f}", time.median * 1e6),
+                       fmt::format("{:.2f}-{:.2f}", time.low * 1e6, time.high * 1e6)});
     }
   }
 }
@@ -82,7 +78,7 @@ int run(const std::string& device, std::size_t batches, bool all) {
 
 }  // namespace
 
-void add_bench_host(CLI::App* bench, Measurements& measurements, int& exit_code) {
+void add_bench_host(CLI::App* bench, Measurements& measurements) {
   CLI::App* const command =
       bench->add_subcommand("host", "Host time of a call, beside that of bare OpenCL calls");
   struct Options {
@@ -98,10 +94,8 @@ void add_bench_host(CLI::App* bench, Measurements& measurements, int& exit_code)
       ->capture_default_str()
       ->check(count_validator());
   command->add_flag("--all", options->all, "Also measure calls of every operation");
-  command->callback([options, &measurements, &exit_code] {
-    measurements.emplace_back([options, &exit_code] {
-      exit_code = std::max(exit_code, run(options->device, options->batches, options->all));
-    });
+  command->callback([options, &measurements] {
+    measurements.emplace_back([options] { return run(options->device, options->batches, options->all); });
   });
 }
 

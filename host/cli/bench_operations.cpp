@@ -27,22 +27,15 @@ struct OperationOptions : BenchOptions {
   ShapeOptions shapes;
   std::uint64_t seed = 0;
   WordValues words;
-  std::string tile;
-  std::size_t work_items = 0;
+  FixedWords fixed;
   std::vector<std::string> variants;
 };
 
 /// A variant, and the tile and work-items that were asked for: among all variants, where it has that choice.
 PlanOverrides fixed_for(const Case& c, const Device& device, const std::string& variant,
                         const OperationOptions& options) {
-  PlanOverrides fixed{.variant = variant, .work_items = options.work_items};
-  if (options.tile.empty() && options.work_items == 0) return fixed;
-  if (!options.tile.empty()) {
-    const Shape tile = *parse_shape(options.tile);
-    fixed.tile_rows = tile.rows;
-    fixed.tile_cols = tile.cols;
-  }
-  if (!options.all_variants) return fixed;
+  PlanOverrides fixed = options.fixed.with(variant);
+  if (!options.all_variants || fixed == PlanOverrides{.variant = variant}) return fixed;
   try {
     c.plan(device, fixed);
   } catch (const Error&) {
@@ -66,7 +59,7 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
     const auto make_plan = [&](const std::string&) { return c.one.plan(context.device(), fixed); };
     const bool has_events = measure::timed_by_events(context);
     const auto call = [&](const measure::BufferPair& pair) {
-      if (options.tile.empty())
+      if (options.fixed.tile.empty())
         return c.one.call(context, data.arrays(pair), {.variant = variant, .event = has_events});
       return c.one.call(context, data.arrays(pair), {.overrides = &fixed, .event = has_events});
     };
@@ -155,24 +148,20 @@ bool is_asked_elsewhere(const CLI::App* command, const char* flag) {
          std::any_of(beside.begin(), beside.end(), [&](const CLI::App* one) { return is_given(one, flag); });
 }
 
-void add_operation(CLI::App* bench, const Operation& operation, Measurements& measurements, int& exit_code) {
+void add_operation(CLI::App* bench, const Operation& operation, Measurements& measurements) {
   CLI::App* const command =
       bench->add_subcommand(std::string(operation.name), std::string(operation.summary));
   auto options = std::make_shared<OperationOptions>();
   const std::vector<CLI::Option*> words = add_words(command, operation.words, options->words);
-  command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
-      ->check(shape_validator());
-  command->add_option("--work-items", options->work_items, "Fix the work-items of a work-group")
-      ->check(count_validator());
+  add_fixed_options(command, options->fixed);
   add_device_option(command, options->device);
   for (CLI::Option* const list : add_list_flags(command, options->lists))
     for (CLI::Option* const word : words)
       word->excludes(list);
-  const std::vector<std::string_view> names = operation.variants();
   command
       ->add_option("--variant", options->variants,
                    "Measure this variant, not the plan's choice; may be repeated")
-      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+      ->check(variant_validator(operation));
   command->add_flag("--all-variants", options->all_variants, "Measure the plan's choice, then every variant");
   command
       ->add_option("--repetitions", options->repetitions,
@@ -189,7 +178,7 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
       command->get_option("--model")->excludes(command->get_option(other));
     }
   }
-  command->callback([&operation, &measurements, &exit_code, command, words, options, random] {
+  command->callback([&operation, &measurements, command, words, options, random] {
     const bool is_random = random != nullptr && random->count() > 0;
     if (is_random) options->shapes.seed = options->seed;
     if (is_random || (options->shapes.model && words.front()->count() > 0)) {
@@ -197,10 +186,9 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
       if (options->variants.size() > 1) throw CLI::ValidationError("--variant", "one at most");
       if (!options->variants.empty()) options->shapes.variant = options->variants.front();
       if (!is_random) check_cases(operation, *options);
-      measurements.emplace_back([&operation, &exit_code, options, is_random] {
-        exit_code = std::max(
-            exit_code, bench_shapes(operation, options->shapes,
-                                    is_random ? std::vector<Case>() : cases_of(operation, options->words)));
+      measurements.emplace_back([&operation, options, is_random] {
+        return bench_shapes(operation, options->shapes,
+                            is_random ? std::vector<Case>() : cases_of(operation, options->words));
       });
       return;
     }
@@ -216,8 +204,7 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
     if (words.front()->count() == 0 && !options->is_list())
       throw CLI::RequiredError(words.front()->get_name() + ", --goals, --goals-small, or --weak");
     check_cases(operation, *options);
-    measurements.emplace_back(
-        [&operation, &exit_code, options] { exit_code = std::max(exit_code, run(operation, *options)); });
+    measurements.emplace_back([&operation, options] { return run(operation, *options); });
   });
 }
 
@@ -270,9 +257,9 @@ int run_all_lists(const std::string& device, const Lists& lists) {
   return worst;
 }
 
-void add_bench_operations(CLI::App* bench, Measurements& measurements, int& exit_code) {
+void add_bench_operations(CLI::App* bench, Measurements& measurements) {
   for (const Operation& operation : operations::all())
-    add_operation(bench, operation, measurements, exit_code);
+    add_operation(bench, operation, measurements);
 }
 
 }  // namespace smem::cli

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
 namespace smem::cli {
@@ -48,7 +47,7 @@ class Shapes {
                 {"model ms", 10, Column::Kind::extra}},
                15) {
     print_fitted(device_text(device()) + "\n");
-    fmt::print("{}", table_.head());
+    table_.print_head();
   }
 
   const Device& device() const { return context_.device(); }
@@ -59,7 +58,7 @@ class Shapes {
     const std::size_t in = operations::bytes_of(one.in), out = operations::bytes_of(others);
     if (std::max(in, out) > device().max_allocation || static_cast<double>(in) + static_cast<double>(out) >
                                                            0.8 * static_cast<double>(device().global_bytes)) {
-      fmt::print("{}", table_.row({one.text}, "skipped: does not fit the device's memory"));
+      table_.print_row({one.text}, "skipped: does not fit the device's memory");
       return;
     }
     const measure::BufferPair pair{make_buffer(context_, std::max<std::size_t>(in, 1)),
@@ -91,7 +90,7 @@ class Shapes {
       plan = one.plan(device(), {.variant = options_.variant});
     } catch (const Error& error) {
       if (error.details().argument != "variant") throw;
-      fmt::print("{}", table_.row({one.text}, "skipped: no " + options_.variant));
+      table_.print_row({one.text}, "skipped: no " + options_.variant);
       return;
     }
     const bool by_model = !candidates.empty() && candidates.front().plan.defines == plan.defines;
@@ -147,12 +146,11 @@ class Shapes {
     set_plan(result, device(), plan);
     (one.operations <= kMostCompared ? compared_ : not_compared_) += 1;
     wrong_ += wrong ? 1 : 0;
-    fmt::print("{}", table_.row({one.text, text, fmt::format("{:.4f}", seconds.median * 1e3),
-                                 fmt::format("{:.1f} %", 100 * seconds.spread()),
-                                 number_text(one.operations / seconds.median * 1e-9),
-                                 predicted > 0 ? fmt::format("{:.4f}", predicted * 1e3) : ""},
-                                wrong ? "WRONG: " + *wrong : ""));
-    std::fflush(stdout);
+    table_.print_row(
+        {one.text, text, fmt::format("{:.4f}", seconds.median * 1e3),
+         fmt::format("{:.1f} %", 100 * seconds.spread()), number_text(one.operations / seconds.median * 1e-9),
+         predicted > 0 ? fmt::format("{:.4f}", predicted * 1e3) : ""},
+        wrong ? "WRONG: " + *wrong : "");
     record(device(), std::move(result));
   }
 

@@ -65,12 +65,11 @@ BenchTable::BenchTable(const BenchOptions& options, std::string traffic, bool op
   if (options_.quiet) return;
   const Device& device = this->device();
   print_fitted(device_text(device) + "\n");
-  fmt::print("{}", table_.head());
-  std::fflush(stdout);
+  table_.print_head();
 }
 
 void BenchTable::skip(const std::string& label, const std::string& variant, const std::string& why) {
-  if (!options_.quiet) fmt::print("{}", table_.row({label, variant}, "skipped: " + why));
+  if (!options_.quiet) table_.print_row({label, variant}, "skipped: " + why);
   ++skipped_;
 }
 
@@ -126,15 +125,13 @@ void BenchTable::print(const BenchRow& row, const Plan& plan, const measure::Mea
 }
 
 void BenchTable::print_row(const Result& r, const measure::Measurement& m, const std::string& verdict) {
-  fmt::print("{}",
-             table_.row({r.label, r.asked == "auto" ? fmt::format("auto: {}", r.variant) : r.asked,
-                         fmt::format("{:.4f}", m.call.median * 1e3),
-                         fmt::format("{:.1f} %", 100 * m.call.spread()), number_text(r.rate() * 1e-9),
-                         number_text((r.by_operations() ? r.fp32_rate : r.copy_rate) * 1e-9),
-                         fmt::format("{:.3f}", r.share()), r.goal > 0 ? fmt::format("{:.3f}", r.goal) : "",
-                         build_text(r.costs.build), host_text(r.costs.host)},
-                        verdict));
-  std::fflush(stdout);
+  table_.print_row(
+      {r.label, r.asked == "auto" ? fmt::format("auto: {}", r.variant) : r.asked,
+       fmt::format("{:.4f}", m.call.median * 1e3), fmt::format("{:.1f} %", 100 * m.call.spread()),
+       number_text(r.rate() * 1e-9), number_text((r.by_operations() ? r.fp32_rate : r.copy_rate) * 1e-9),
+       fmt::format("{:.3f}", r.share()), r.goal > 0 ? fmt::format("{:.3f}", r.goal) : "",
+       build_text(r.costs.build), host_text(r.costs.host)},
+      verdict);
 }
 
 int BenchTable::end() {

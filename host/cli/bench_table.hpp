@@ -2,6 +2,7 @@
 /// code.
 #pragma once
 
+#include "cli/cli11.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
 #include "cli/whole_file.hpp"
@@ -21,11 +22,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace smem::cli {
 

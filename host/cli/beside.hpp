@@ -2,13 +2,11 @@
 /// the command's words: "smem bench NAME …" runs the program of that name with "bench …".
 #pragma once
 
+#include "cli/cli11.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace smem::cli {
 

@@ -68,9 +68,9 @@ int list(bool verbose) {
                {"last use", 14}});
   fmt::print("{}", painted(stdout, Paint::bold, table.head()));
   for (const CacheEntry& entry : entries) {
-    fmt::print("{}", table.row({short_text(content_text(entry), 29),
-                                entry.device.empty() ? "?" : short_text(entry.device, 26),
-                                bytes_text(entry.bytes), ago_text(entry.used)}));
+    table.print_row({short_text(content_text(entry), 29),
+                     entry.device.empty() ? "?" : short_text(entry.device, 26), bytes_text(entry.bytes),
+                     ago_text(entry.used)});
     if (!verbose) continue;
     if (!entry.options.empty()) fmt::print("    options  {}\n", entry.options);
     if (!entry.driver.empty()) fmt::print("    driver   {}\n", entry.driver);

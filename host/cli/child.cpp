@@ -23,9 +23,7 @@ std::string run_child(const std::vector<std::string>& arguments,
   Ended ended =
       run_process({.program = "/proc/self/exe", .arguments = arguments, .environment = environment});
   if (ended.signal != 0) {
-    throw Error({.operation = "bench",
-                 .expected = "a child process that succeeds",
-                 .got = fmt::format("the end by {}", signal_text(ended.signal))});
+    throw Error({.operation = "bench", .expected = "a child process that succeeds", .got = ended.text()});
   }
   if (!ended.is_good()) throw ChildFailed{ended.exit_code};
   return std::move(ended.output);
@@ -44,8 +42,7 @@ std::string device_facts(const std::string& device, const char* operation) {
   }
   throw Error({.operation = operation,
                .expected = "an OpenCL driver that tells a device's facts",
-               .got = ended.stopped ? fmt::format("nothing in {} s", kPatience.count())
-                                    : fmt::format("the end by {}", signal_text(ended.signal))});
+               .got = ended.stopped ? fmt::format("nothing in {} s", kPatience.count()) : ended.text()});
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -1,13 +1,10 @@
 /// The command line as a tree of plain values: what completion scripts and the manual page are made from.
 #pragma once
 
+#include "cli/cli11.hpp"
+
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace smem::cli {
 

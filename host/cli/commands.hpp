@@ -2,13 +2,11 @@
 /// code.
 #pragma once
 
+#include "cli/cli11.hpp"
+
 #include <functional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace smem::cli {
 
@@ -21,12 +19,12 @@ void add_ladder(CLI::App* root, int& exit_code);
 void add_roofline(CLI::App* root, int& exit_code);
 void add_bench(CLI::App* root, int& exit_code);
 /// What the subcommands of bench have yet to measure, in their order: each checks its own words first, so
-/// that nothing is measured where one of them is wrong.
-using Measurements = std::vector<std::function<void()>>;
-void add_bench_operations(CLI::App* bench, Measurements& measurements, int& exit_code);
-void add_bench_banks(CLI::App* bench, Measurements& measurements, int& exit_code);
-void add_bench_host(CLI::App* bench, Measurements& measurements, int& exit_code);
-void add_bench_first_call(CLI::App* bench, Measurements& measurements, int& exit_code);
+/// that nothing is measured where one of them is wrong. Each returns its exit code.
+using Measurements = std::vector<std::function<int()>>;
+void add_bench_operations(CLI::App* bench, Measurements& measurements);
+void add_bench_banks(CLI::App* bench, Measurements& measurements);
+void add_bench_host(CLI::App* bench, Measurements& measurements);
+void add_bench_first_call(CLI::App* bench, Measurements& measurements);
 void add_selftest(CLI::App* root, int& exit_code);
 void add_tune(CLI::App* root, int& exit_code);
 void add_cache(CLI::App* root, int& exit_code);

@@ -23,6 +23,12 @@ void write_at(const Context& context, const operations::PlacedArray& place, cons
                  "clEnqueueWriteBuffer");
 }
 
+void write_all(const Context& context, const std::vector<operations::PlacedArray>& places,
+               const std::vector<operations::HostArray>& from) {
+  for (std::size_t i = 0; i < places.size(); ++i)
+    write_at(context, places[i], from[i]);
+}
+
 using operations::ArrayRule;
 using operations::WordKind;
 using operations::WordRule;
@@ -138,17 +144,13 @@ void CaseData::fill() const {
 
 void CaseData::write(const Context& context, const measure::BufferPair& pair) const {
   fill();
-  const auto places = operations::place(case_.in, pair.in());
-  for (std::size_t i = 0; i < places.size(); ++i)
-    write_at(context, places[i], in_[i]);
+  write_all(context, operations::place(case_.in, pair.in()), in_);
   write_others(context, pair);
 }
 
 void CaseData::write_others(const Context& context, const measure::BufferPair& pair) const {
   fill();
-  const auto places = operations::place(others_, pair.out());
-  for (std::size_t i = 0; i < places.size(); ++i)
-    write_at(context, places[i], before_[i]);
+  write_all(context, operations::place(others_, pair.out()), before_);
 }
 
 void CaseData::write_pieces(const Context& context, const measure::BufferPair& pair,

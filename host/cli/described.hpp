@@ -1,6 +1,8 @@
 /// Described operations on the command line: their words as options, and a case's data on a device.
 #pragma once
 
+#include "cli/cli11.hpp"
+
 #include "measure/measure.hpp"
 #include "operations/operation.hpp"
 
@@ -13,11 +15,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace smem::cli {
 

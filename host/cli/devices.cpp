@@ -91,19 +91,18 @@ int run(bool verbose) {
                {"sub", 5},
                {"fp64", 5},
                {"memory", 11}});
-  fmt::print("{}", table.head());
+  table.print_head();
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Device& d = found[i];
     // Not all facts: the memory that PoCL reports changes with what is free.
     const bool is_default =
         chosen && chosen->name == d.name && chosen->platform_version == d.platform_version;
     if (is_default) chosen.reset();  // of several equal devices, the first
-    fmt::print("{}",
-               table.row({fmt::format("{}{}", i, is_default ? "*" : ""), short_text(d.name, device_width - 1),
-                          short_text(d.platform, platform_width - 1),
-                          short_text(std::string(name_of(d.type)), 4), fmt::format("{}", d.compute_units),
-                          bytes_text(d.local_bytes), fmt::format("{}", d.max_work_group),
-                          fmt::format("{}", d.sub_group_width), yes_no(d.fp64), bytes_text(d.global_bytes)}));
+    table.print_row({fmt::format("{}{}", i, is_default ? "*" : ""), short_text(d.name, device_width - 1),
+                     short_text(d.platform, platform_width - 1), short_text(std::string(name_of(d.type)), 4),
+                     fmt::format("{}", d.compute_units), bytes_text(d.local_bytes),
+                     fmt::format("{}", d.max_work_group), fmt::format("{}", d.sub_group_width),
+                     yes_no(d.fp64), bytes_text(d.global_bytes)});
     if (verbose) print_details(d);
   }
   print_fitted(fmt::format(

@@ -29,17 +29,13 @@ using operations::Operation;
 
 struct ExplainOptions {
   WordValues words;
-  std::string variant, tile, layout, device, like;
-  std::size_t work_items = 0;
+  std::string variant, layout, device, like;
+  FixedWords words_of_plan;
   bool run = false, json = false;
 
   PlanOverrides fixed() const {
-    PlanOverrides fixed{.variant = variant, .work_items = work_items};
+    PlanOverrides fixed = words_of_plan.with(variant);
     if (!layout.empty()) fixed.layout = parse_layout(layout);
-    if (tile.empty()) return fixed;
-    const Shape shape = parse_shape(tile).value();
-    fixed.tile_rows = shape.rows;
-    fixed.tile_cols = shape.cols;
     return fixed;
   }
 };
@@ -147,17 +143,13 @@ void add_operation(CLI::App* explain, const Operation& operation) {
     const operations::WordRule& rule = operation.words[i];
     if (rule.usual.empty() && rule.kind != operations::WordKind::flag) words[i]->required();
   }
-  command->add_option("--tile", options->tile, "Fix the tile, in elements: ROWSxCOLS")
-      ->check(shape_validator());
+  add_fixed_options(command, options->words_of_plan);
   command
       ->add_option("--layout", options->layout,
                    "Fix the tile's layout: plain, padded[:ITEMS] or swizzled[:MASK]")
       ->check(layout_validator());
-  const std::vector<std::string_view> names = operation.variants();
   command->add_option("--variant", options->variant, "Explain this variant, not the plan's choice")
-      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
-  command->add_option("--work-items", options->work_items, "Fix the work-items of a work-group")
-      ->check(count_validator());
+      ->check(variant_validator(operation));
   CLI::Option* const device = add_device_option(command, options->device);
   CLI::Option* const like =
       command

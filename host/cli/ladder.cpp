@@ -126,17 +126,16 @@ int ladder(const LadderOptions& options) {
                {operations ? "of fp32" : "of copy", 10},
                {"of best", 9},
                {"before", 9}});
-  fmt::print("{}", table.head());
+  table.print_head();
   bool wrong = false;
   double before = 0;
   for (const Result& r : rows) {
     wrong = wrong || !r.wrong.empty();
     const double seconds = r.seconds.median;
-    fmt::print("{}",
-               table.row({name_of(r), fmt::format("{:.4f}", seconds * 1e3), number_text(r.rate() * 1e-9),
-                          fmt::format("{:.3f}", r.share()), fmt::format("{:.3f}", fastest / seconds),
-                          before > 0 ? fmt::format("x {:.2f}", before / seconds) : ""},
-                         note_of(r, step_of(operation, name_of(r)))));
+    table.print_row({name_of(r), fmt::format("{:.4f}", seconds * 1e3), number_text(r.rate() * 1e-9),
+                     fmt::format("{:.3f}", r.share()), fmt::format("{:.3f}", fastest / seconds),
+                     before > 0 ? fmt::format("x {:.2f}", before / seconds) : ""},
+                    note_of(r, step_of(operation, name_of(r))));
     before = seconds;
   }
   print_fitted(fmt::format(
@@ -206,7 +205,7 @@ int roofline_plot(const LadderOptions& options) {
                {"GFLOP/s", 12},
                {"GB/s", 12},
                {"of the roof", 13}});
-  fmt::print("{}", table.head());
+  table.print_head();
   bool any_above = false;
   const auto print = [&](const Result& r) {
     const bool moves = r.operations == 0;
@@ -214,11 +213,9 @@ int roofline_plot(const LadderOptions& options) {
     const double share = moves ? r.bytes / seconds / rates.copy
                                : r.operations / seconds / std::min(rates.fp32, intensity * rates.copy);
     any_above = any_above || share > kAboveRoof;
-    fmt::print("{}",
-               table.row({r.operation, r.label, r.variant, moves ? "none" : fmt::format("{:.3f}", intensity),
-                          moves ? "" : number_text(r.operations / seconds * 1e-9),
-                          number_text(r.bytes / seconds * 1e-9), fmt::format("{:.3f}", share)}));
-    std::fflush(stdout);
+    table.print_row({r.operation, r.label, r.variant, moves ? "none" : fmt::format("{:.3f}", intensity),
+                     moves ? "" : number_text(r.operations / seconds * 1e-9),
+                     number_text(r.bytes / seconds * 1e-9), fmt::format("{:.3f}", share)});
   };
   if (options.all_variants) {
     for (const operations::Operation& operation : operations::all()) {

@@ -92,7 +92,7 @@ std::string command_section(const CommandText& command) {
   std::string head = bold(command.path), options;
   for (const OptionText& option : command.positionals)
     head += fmt::format(" {}", italic(option.names.front()));
-  // Each command has --help; it is told once.
+  // Each command has --help; it is listed once.
   for (const OptionText& option : command.options) {
     if (option.names.back() != "--help") options += option_entry(option, false);
   }

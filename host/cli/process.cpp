@@ -293,6 +293,11 @@ Ended run_process(const ProcessCommand& command) {
   return process.stop();
 }
 
+std::string Ended::text() const {
+  return signal == 0 ? fmt::format("exit code {}", exit_code)
+                     : fmt::format("the end by {}", signal_text(signal));
+}
+
 std::string signal_text(int signal) {
   const char* const name = ::sigabbrev_np(signal);
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);

@@ -28,6 +28,7 @@ struct Ended {
   bool left = false;     ///< behind: a driver keeps it from ending
   std::string output;
   bool is_good() const { return signal == 0 && exit_code == 0; }
+  std::string text() const;  ///< "exit code 1", or "the end by SIGSEGV"
 };
 
 /// Runs a program to its end, in a process group of its own, which ends too when this process is interrupted.

@@ -48,7 +48,7 @@ struct Result {
   bool stable() const { return seconds.spread() <= measure::kStableSpread; }
 };
 
-/// Fills what a plan tells.
+/// Fills the members that come from a plan.
 void set_plan(Result& result, const Device& device, const Plan& plan);
 
 struct Results {

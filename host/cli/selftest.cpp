@@ -7,6 +7,7 @@
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/whole_file.hpp"
+#include "measure/measure.hpp"
 
 #include <smem/error.hpp>
 
@@ -93,8 +94,6 @@ std::map<std::string, Tried> Selftest::tried() const {
 }
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 std::string random_seed() {
   const char* given = std::getenv("SMEM_SEED");
@@ -306,7 +305,7 @@ class Run {
       return error.what();
     }
   }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double seconds() const { return measure::seconds_since(start_); }
   /// On another thread, while others wait for their processes; or write the report, which is then good
   /// enough: they may wait for the interrupt to end, so this must not wait for them.
   void write_incomplete() {
@@ -321,7 +320,7 @@ class Run {
 
   Selftest& selftest_;
   const std::vector<Test>& tests_;
-  Clock::time_point start_ = Clock::now();
+  measure::Clock::time_point start_ = measure::Clock::now();
   std::atomic<std::size_t> lost_in_row_ = 0;
   std::mutex mutex_;
   Progress progress_;
@@ -368,7 +367,7 @@ int run(const SelftestOptions& options, bool list_only) {
   const TemporaryFolder folder;
   if (facts.value("type", "") != "cpu" && selftest.processes > 1)
     selftest.device_lock = folder.path() / "device.lock";
-  if (!write_reports(selftest)) return kFailure;  // told before hours of tests rather than after them
+  if (!write_reports(selftest)) return kFailure;  // reported before hours of tests, not after them
   Run(selftest, tests).run();
   bool is_written = write_reports(selftest);
   if (!selftest.stopped.empty()) fmt::print("the rest is not run: {}\n", selftest.stopped);

@@ -117,7 +117,7 @@ struct Selftest {
 std::vector<std::string> selftest_operations();
 /// smem_tests, beside this command where it is installed or built. \throws Error when it is not there.
 std::filesystem::path test_program();
-/// What the options ask for. \throws Error when the program does not tell.
+/// What the options ask for. \throws Error when the program does not list them.
 std::vector<Test> selected_tests(const std::filesystem::path& program, const SelftestOptions& options);
 
 // selftest_run.cpp
@@ -136,7 +136,7 @@ class TestRunner {
   TestRunner(const TestRunner&) = delete;
   TestRunner& operator=(const TestRunner&) = delete;
 
-  /// Empty where `tell` stopped it.
+  /// Empty where `tell` returned false.
   std::optional<TestResult> run(const Test& test, const Told& tell);
   /// Ends the process. \returns what was wrong then; empty: nothing.
   std::string finish();

@@ -102,8 +102,7 @@ std::vector<Test> selected_tests(const fs::path& program, const SelftestOptions&
   if (!listed.is_good()) {
     throw Error({.operation = "selftest",
                  .expected = fmt::format("the test cases of {}", program.string()),
-                 .got = listed.signal == 0 ? fmt::format("exit code {}", listed.exit_code)
-                                           : fmt::format("the end by {}", signal_text(listed.signal))});
+                 .got = listed.text()});
   }
   std::vector<Test> tests;
   std::string_view rest = listed.output;

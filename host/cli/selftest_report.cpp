@@ -221,14 +221,15 @@ std::string counts_table(const Selftest& selftest, bool colours) {
   std::string text = colours ? painted(stdout, Paint::bold, table.head()) : table.head();
   for (const auto& [what, row] : rows) {
     const auto& [count, types] = row;
-    const bool is_row_bad = count[Verdict::failed] + count[Verdict::hung] + count[Verdict::crashed] > 0;
-    const std::string line = table.row(
-        {what.first, what.second.empty() ? "(plan's choice)" : what.second,
-         number_text(count[Verdict::passed]), number_text(count[Verdict::failed]),
-         number_text(count[Verdict::hung]), number_text(count[Verdict::crashed]),
-         number_text(count[Verdict::refused]), number_text(count[Verdict::skipped]),
-         fmt::format("{:.2f} s", count.seconds)},
-        types.size() > 3 ? count_text(types.size(), "type") : fmt::format("{}", fmt::join(types, ", ")));
+    std::vector<std::string> cells{what.first, what.second.empty() ? "(plan's choice)" : what.second};
+    bool is_row_bad = false;
+    for (const Verdict verdict : kAll) {
+      cells.push_back(number_text(count[verdict]));
+      is_row_bad |= is_bad(verdict) && count[verdict] > 0;
+    }
+    cells.push_back(fmt::format("{:.2f} s", count.seconds));
+    const std::string line = table.row(cells, types.size() > 3 ? count_text(types.size(), "type")
+                                                               : fmt::format("{}", fmt::join(types, ", ")));
     text += colours && is_row_bad ? painted(stdout, Paint::red, line) : line;
   }
   return rows.empty() ? std::string() : text;

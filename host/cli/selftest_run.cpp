@@ -2,7 +2,7 @@
 //
 // A process runs several test cases, one after the other: to start a driver and its compiler takes half a
 // second each time. It is replaced after a test case that is not right, and a test case that fails or crashes
-// in a process that had run others before is run again in one of its own, which then tells its cases. So what
+// in a process that had run others before is run again in one of its own, whose cases count. So what
 // one test case breaks is not counted as another's.
 //
 // Processes run side by side, as many as there are cores: nearly all their time is the driver's compiler's,
@@ -15,6 +15,7 @@
 #include "cli/child.hpp"
 #include "cli/process.hpp"
 #include "cli/selftest.hpp"
+#include "measure/measure.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,7 +31,8 @@ namespace smem::cli {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using measure::Clock;
+using measure::seconds_since;
 
 /// After so many processes of one test case that were lost, the rest is not run: each may have taken the
 /// whole time limit.
@@ -39,10 +41,6 @@ constexpr std::size_t kMostProcesses = 10;
 constexpr double kIdleLimits = 10;
 /// What is kept of a process's output: a build log with its beginning and its end.
 constexpr std::size_t kMostOutput = std::size_t{64} << 10;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 

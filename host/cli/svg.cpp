@@ -9,7 +9,7 @@ namespace smem::cli {
 
 namespace {
 
-// Okabe and Ito's colours, which colour-blind readers tell apart.
+// Okabe and Ito's colours, which colour-blind readers can distinguish.
 constexpr const char* kInk = "#222222";
 constexpr const char* kFaint = "#6b6b6b";
 constexpr const char* kGrid = "#e3e3e3";

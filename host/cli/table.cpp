@@ -43,6 +43,16 @@ std::string Table::head() const {
   return (is_narrow_ && !titles.empty() ? titles + '\n' : "") + line_of(heads, {});
 }
 
+void Table::print_head() const {
+  fmt::print("{}", head());
+  std::fflush(stdout);
+}
+
+void Table::print_row(const std::vector<std::string>& cells, const std::string& note) {
+  fmt::print("{}", row(cells, note));
+  std::fflush(stdout);
+}
+
 std::string Table::row(const std::vector<std::string>& cells, const std::string& note) {
   std::string title;
   for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i)

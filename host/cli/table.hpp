@@ -26,8 +26,11 @@ class Table {
   explicit Table(std::vector<Column> columns, std::size_t note = 0, std::size_t width = 0);
 
   std::string head() const;
+  /// Prints it, for a person who waits for the next row.
+  void print_head() const;
   /// A row, or its first cells, and a note, which goes on in further lines where it must.
   std::string row(const std::vector<std::string>& cells, const std::string& note = {});
+  void print_row(const std::vector<std::string>& cells, const std::string& note = {});
 
  private:
   std::string line_of(const std::vector<std::string>& cells, const std::string& note) const;

@@ -71,9 +71,9 @@ void print_row(Table& table, const CaseReport& report) {
                               : measured_others(report) > 0 ? report.shipped_seconds
                                                             : 0;
   const std::string best = report.best ? text_of(report.best->overrides) + ": " : "";
-  fmt::print("{}", table.row({report.operation, report.label, report.shipped,
-                              milliseconds(report.shipped_seconds), milliseconds(best_seconds)},
-                             best + verdict_of(report)));
+  table.print_row({report.operation, report.label, report.shipped, milliseconds(report.shipped_seconds),
+                   milliseconds(best_seconds)},
+                  best + verdict_of(report));
   for (const Outcome& outcome : report.dropped)
     print_fitted(fmt::format("  dropped: {}: {}\n", text_of(outcome.overrides), outcome.dropped));
   std::fflush(stdout);
@@ -159,8 +159,7 @@ int tune(const TuneOptions& options) {
   Journal journal(device, options.restart);
   print_fitted(device_text(device) + "\n");
   Table table = make_table();
-  fmt::print("{}", table.head());
-  std::fflush(stdout);
+  table.print_head();
   const Clock::time_point start = Clock::now();
   const auto end = start + std::chrono::duration_cast<Clock::duration>(
                                std::chrono::duration<double>(options.minutes * 60));

@@ -95,7 +95,7 @@ class Journal {
   std::map<std::string, Outcome> outcomes_;
 };
 
-/// The plans of a case that can be, as far as plan functions tell without the device.
+/// The plans of a case that can be, by the plan functions alone, without the device.
 class TuneSpace {
  public:
   TuneSpace(const TuneCase& of, const Device& device);
@@ -130,7 +130,7 @@ struct CaseReport {
 };
 
 /// Tries variants, then from the best one on what differs from it in one respect, until nothing is better or
-/// the time is over; at last the winner once more, at length. `tell(report, gain)` is called between.
+/// the time is over; at last the winner once more, at length. Calls `tell(report, gain)` between.
 CaseReport search_case(const TuneCase& of, const Device& device, const TuneOptions& options, Journal& journal,
                        std::chrono::steady_clock::time_point end,
                        const std::function<void(const CaseReport& report, double gain)>& tell);

@@ -36,7 +36,7 @@ std::string header_of(const Device& device) {
       .dump();
 }
 
-/// Whether nobody else can have written a file. Nobody else can put another one in its place meanwhile, since
+/// Whether only this user can have written a file. Other users cannot replace it meanwhile either, since
 /// store_tuning() has refused such folders.
 bool is_own(const fs::path& path) {
   struct stat status {};

@@ -12,18 +12,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kBatch = 8;  // candidates between two looks at the clock
+constexpr std::size_t kBatch = 8;  // candidates between two checks of the time
 constexpr std::size_t kFinalists = 3;
 constexpr std::size_t kRounds = 8;  // of neighbours; each must have found something better
+
+CaseReport report_of(const TuneCase& of) {
+  return {.operation = std::string(of.operation->name), .label = of.one.text, .problems = of.one.tuning};
+}
 
 class Search {
  public:
   Search(const TuneCase& of, const Device& device, const TuneOptions& options, Journal& journal,
          Clock::time_point end, const std::function<void(const CaseReport&, double)>& tell)
-      : case_(of), options_(options), journal_(journal), end_(end), tell_(tell), space_(of, device) {
-    report_.operation = std::string(of.operation->name);
-    report_.label = of.one.text;
-    report_.problems = of.one.tuning;
+      : case_(of),
+        options_(options),
+        journal_(journal),
+        end_(end),
+        tell_(tell),
+        space_(of, device),
+        report_(report_of(of)) {
     report_.shipped = space_.shipped().variant;
   }
 
@@ -126,10 +133,7 @@ CaseReport search_case(const TuneCase& of, const Device& device, const TuneOptio
   try {
     return Search(of, device, options, journal, end, tell).run();
   } catch (const Error& error) {
-    CaseReport report;
-    report.operation = std::string(of.operation->name);
-    report.label = of.one.text;
-    report.problems = of.one.tuning;
+    CaseReport report = report_of(of);
     report.failed = error.what();
     return report;
   }

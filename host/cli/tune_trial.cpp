@@ -43,7 +43,7 @@ std::optional<Json> answer_to(Worker& process, const Json& question, double seco
 std::string end_of(const Ended& ended, double seconds) {
   if (ended.stopped) return fmt::format("hung, or far too slow: no end within {} s", seconds);
   if (ended.signal != 0) return fmt::format("crashed: {}", signal_text(ended.signal));
-  // What it said last tells why.
+  // The last line of its output is the reason.
   const std::size_t end = ended.output.find_last_not_of('\n');
   const std::string said = end == std::string::npos ? std::string() : ended.output.substr(0, end + 1);
   const std::string last = said.substr(said.rfind('\n') + 1);

@@ -17,7 +17,7 @@ class WholeFile : public std::ofstream {
   WholeFile() = default;
   ~WholeFile() override;
 
-  /// Opens it; the stream's state tells whether that went well.
+  /// Opens it; the stream's state is bad where that failed.
   void open(const std::filesystem::path& path);
   /// Ends the file. \returns whether all of it is there.
   bool finish();

@@ -159,7 +159,7 @@ void Engine::start(const SessionOptions& options, int local_rank, int local_rank
     return;
   }
   Defaults defaults;
-  // What StarPU would do by itself with cores is of no use here: its workers only drive devices.
+  // StarPU's use of cores is disabled: its workers only drive devices.
   defaults.set("STARPU_WORKERS_NOBIND", "1");
   defaults.set("STARPU_SILENT", "1");
   if (Pause::cores_are_short()) {

@@ -60,7 +60,7 @@ class Engine {
   static void run(void* buffers[], void* argument);
 
   bool runs_ = false;
-  bool homes_count_ = false;  ///< whether tasks run at home: several devices, and no scheduler was asked for
+  bool homes_count_ = false;  ///< whether tasks run at home: several devices, and no scheduler was named
   std::vector<int> workers_;  ///< of StarPU, one a device
   std::size_t device_bytes_ = 0;
   int hook_ = -1;                    ///< of StarPU's workers' loops

@@ -30,7 +30,7 @@ class Temporary {
 };
 
 /// The device of this rank, from 1 on, on which tasks run whose first argument with a home is this data; 0:
-/// none. Where a scheduler was asked for by name, homes count nothing.
+/// none. Where a scheduler was named, homes are ignored.
 int home_of(Handle handle);
 /// Sets it.
 void set_home(Handle handle, int home);
@@ -42,7 +42,7 @@ void write_handle(State& state, Handle handle, const void* from, std::size_t off
 void read_handle(State& state, Handle handle, void* to, std::size_t offset, std::size_t bytes);
 /// The same as bytes.
 Bytes bytes_of(State& state, Handle handle, std::size_t bytes);
-/// Of several, of `bytes` each: one behind the other.
+/// Of several, of `bytes` each: contiguous.
 Bytes bytes_of(State& state, const std::vector<Temporary>& parts, std::size_t bytes);
 
 /// The elements of a vector from `first` on.

@@ -83,7 +83,7 @@ class Model {
 
   PlanPhase local(std::string what, double seconds) const { return {std::move(what), seconds + r_.call, 0}; }
 
-  /// `sent` bytes in so many messages, while as many arrive: through main memory on both sides.
+  /// `sent` bytes in `messages` messages, while as many arrive: through main memory on both sides.
   PlanPhase exchanged(std::string what, double compute, double sent, double messages, bool overlaps) const {
     PlanPhase phase{std::move(what), compute + r_.call, 0, overlaps};
     if (ranks_ > 1) {

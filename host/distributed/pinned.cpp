@@ -12,7 +12,7 @@ namespace smem::distributed::detail {
 namespace {
 
 constexpr std::size_t kSmall = std::size_t{64} << 10;    // less is copied as fast from any memory
-constexpr std::size_t kMostFree = std::size_t{8} << 30;  // kept for the next one who asks
+constexpr std::size_t kMostFree = std::size_t{8} << 30;  // kept for the next request
 
 std::atomic<PinnedMemory*> current = nullptr;
 

@@ -152,7 +152,7 @@ void reduce_to_host(const Rows& in, const Rows* other, const Reduction& reductio
   };
   state.collective(kReduce, check, [&] {
     const Parts parts = parts_of(reduction, *in.type().scalar, type);
-    // A block's result, and for places the one within the block behind it.
+    // A block's result, and for places then the one within the block.
     std::vector<Temporary> values, places;
     for (std::size_t i = 0; i < in.blocks().size(); ++i) {
       const Handle block = in.blocks()[i].handle;

@@ -168,7 +168,7 @@ class Sort {
   }
 
   /// cuts_[block][part]: where the part begins in the sorted block. Of keys that equal a splitter's, those in
-  /// blocks before the splitter's come before it, and those in blocks after it behind it.
+  /// blocks before the splitter's come before it, and those in blocks after it follow it.
   void find_cuts() {
     const std::size_t parts = splitters_.size() + 1, bytes = splitters_.size() * sizeof(std::uint64_t);
     std::vector<std::uint64_t> mine;

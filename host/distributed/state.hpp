@@ -90,7 +90,7 @@ class State {
     return first;
   }
 
-  /// Waits until at most so many tasks of this rank have not ended. Where data exceeds the devices, tasks are
+  /// Waits until at most this many of its tasks have not ended. Where data exceeds the devices, tasks are
   /// submitted block by block with it: those that are ready run in the order in which they became so, and
   /// would bring all blocks for their first step before the second one. Called by all ranks at the same
   /// places, as tasks may wait for messages.
@@ -105,7 +105,7 @@ class State {
 
   /// The bytes of every rank, on every rank.
   std::vector<Bytes> allgather(const void* from, std::size_t bytes);
-  /// The same, one behind the other.
+  /// The same, contiguous.
   Bytes gather(const void* from, std::size_t bytes);
   /// The bytes of rank 0, on every rank, which knows how many.
   void broadcast(void* data, std::size_t bytes, int root = 0) { transport_.broadcast(data, bytes, root); }

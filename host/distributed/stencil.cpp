@@ -23,7 +23,7 @@ constexpr std::size_t kMostHeatStepsPerHalo = 64;  // a kernel's passes: more re
 /// The grid along its slowest axis.
 struct Geometry {
   GridSize size;
-  /// The same with so many rows along the slowest axis.
+  /// The same with this many rows along the slowest axis.
   GridSize with_rows(std::size_t rows) const {
     if (size.depth != 1) return {size.width, size.height, rows};
     if (size.height != 1) return {size.width, rows, 1};

@@ -112,7 +112,7 @@ void Transport::abort(const std::string& why) const noexcept {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// What ranks tell each other.
+// Messages between ranks.
 
 void Transport::complete(MPI_Request& request, const char* call) {
   int done = 0;

@@ -1,4 +1,4 @@
-/// MPI: the ranks, what they tell each other, and the messages that carry data of StarPU between them.
+/// MPI: the ranks, their control messages, and the messages that carry data of StarPU between them.
 #pragma once
 
 #include <smem/opencl.hpp>  // before StarPU's headers, which include an older OpenCL
@@ -28,7 +28,7 @@ class Pause {
   /// where there are cores enough.
   void wait(bool moving = false);
   void reset() { polls_ = 0; }
-  /// Of this process: whether more threads want to run on this machine than it has cores.
+  /// Of this process: whether this machine has more threads to run than cores.
   static void set_cores_are_short(bool value);
   static bool cores_are_short();
 

@@ -232,7 +232,7 @@ class Meter {
     return result;
   }
 
-  /// Calls in turns, which takes no longer than it needs to see that the second one is far slower.
+  /// Calls in turns, stopped early where the second one is far slower.
   template <class First, class Second>
   Turns in_turns(const Buffers& buffers, const First& first, const Second& second, const Effort& effort) {
     std::size_t turn = 0;
@@ -331,7 +331,7 @@ class Meter {
     });
   }
 
-  /// Many calls of a GPU between two looks at the host's clock, in a queue without profiling: events make
+  /// Many calls of a GPU between two readings of the host's clock, in a queue without profiling: events make
   /// each launch of NVIDIA's take 4 us longer, which is as long as a short call.
   template <class Call>
   Measurement by_queue(const Buffers& buffers, const Call& call, const Effort& effort) {

@@ -261,7 +261,7 @@ std::string attention_text(const DescribedAttention& of, const Words& words) {
   return of.soft_cap == 0 ? text : text + formatted(", soft-cap {}", words.text("soft-cap"));
 }
 
-/// Of keys and values behind the lengths of their sequences, which are not read.
+/// Of keys and values beyond the lengths of their sequences, which are not read.
 double unused_bytes(const DescribedAttention& of) {
   const std::size_t room = of.p.keys;
   double keys = 0;

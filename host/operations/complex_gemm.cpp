@@ -17,7 +17,7 @@ namespace smem::operations {
 
 namespace {
 
-/// A complex product as the caller sees it, with matrices that are packed.
+/// A complex product of packed matrices, as passed by the caller.
 struct ComplexProduct {
   std::size_t m = 0, n = 0, k = 0;
   ComplexGemmProblem p;  ///< what plans are made for: row-major

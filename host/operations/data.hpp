@@ -19,9 +19,9 @@ namespace smem::operations {
 struct Fill {
   unsigned least = 0;          ///< the smallest number
   unsigned most = 255;         ///< the largest number
-  unsigned rare = 1;           ///< of so many elements, one is not the smallest
+  unsigned rare = 1;           ///< one element of this many is not the smallest
   bool negative = false;       ///< half of the numbers have a minus
-  std::size_t period = 0;      ///< not 0: after so many elements they come again
+  std::size_t period = 0;      ///< not 0: elements repeat after this many
   std::size_t offsets_of = 0;  ///< not 0: ascending instead, from 0 to this, of segments of any lengths
   std::function<double(std::uint64_t random)> number = {};  ///< instead: made of random bits
   std::function<double(std::size_t i)> at = {};             ///< instead: element i, whatever the seed

@@ -26,7 +26,7 @@ namespace {
 /// Rows of A that differ, of products that are too large for a plain loop: no size of a tile is a multiple.
 constexpr std::size_t kRows = 61;
 
-/// A product as the caller sees it, with matrices that are packed.
+/// A product of packed matrices, as passed by the caller.
 struct Product {
   std::size_t m = 0, n = 0, k = 0;
   GemmProblem p;  ///< what plans are made for: row-major

@@ -35,7 +35,7 @@ struct Member {
 /// What a member becomes whose value is `value`.
 using Change = std::function<std::size_t(const Member& member, std::size_t value)>;
 
-/// The problem with other numbers: `change` is asked for each.
+/// The problem with other numbers: `change` is called for each.
 template <class Problem>
 Problem changed(Problem problem, const Change& change) {
   const auto change_one = [&]<class T>(const T& value, Member member) {
@@ -117,6 +117,17 @@ Case case_of(std::string text, const Problem& problem,
   return made;
 }
 
+/// The case of a call that another operation computes: its plans have the name of the call.
+inline Case named(std::string_view call, Case made) {
+  made.plan = [call = std::string(call), plan = std::move(made.plan)](const Device& device,
+                                                                      const PlanOverrides& overrides) {
+    Plan found = plan(device, overrides);
+    found.operation = call;
+    return found;
+  };
+  return made;
+}
+
 /// What sizes are chosen for.
 enum class Scale {
   edges,       ///< tests: sizes around those of tiles and vectors
@@ -155,12 +166,12 @@ struct Step {
 struct Draw {
   std::vector<std::string> kinds;  ///< of problems: types; none: the operation draws none
   double most = 2e12;              ///< operations of a problem
-  /// The words of problem `number` of a seed, of at most so many operations.
+  /// The words of problem `number` of a seed, of at most `most` operations.
   std::function<std::string(std::string_view kind, std::uint64_t seed, std::size_t number, double most)>
       words = {};
 };
 
-/// Problems whose programs offline compilers shall see, for devices that are not here: types, sizes,
+/// Problems whose programs offline compilers build, for described devices: types, sizes,
 /// alignments and windows in which kernels differ.
 struct Programs {
   std::string words;                       ///< of a problem

@@ -170,7 +170,7 @@ Case read_reduce(const Words& words) {
   return made;
 }
 
-/// Every operation on floats, and every type with the sum: the rest is made of the same parts.
+/// Every operation on floats, and every type with the sum: the rest uses the same code.
 std::vector<Programs> reduce_programs() {
   constexpr std::string_view kVector = "16777216";
   std::vector<Programs> all;

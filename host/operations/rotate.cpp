@@ -18,14 +18,14 @@ namespace {
 /// The problem that a rotation is: of the rows' order plans know nothing but that the side which is walked
 /// backwards is not packed.
 Case planned(const std::string& text, const FlipProblem& matrices, Rotation rotation) {
-  if (rotation == Rotation::by_180) return case_of(text, matrices, plan_flip);
+  if (rotation == Rotation::by_180) return named("rotate", case_of(text, matrices, plan_flip));
   const std::size_t bytes = matrices.element_bytes;
   TransposeProblem problem{bytes, matrices.rows, matrices.cols, matrices.batch};
   problem.in_alignment = packed_alignment(matrices.rows * matrices.batch, matrices.cols * bytes);
   problem.out_alignment = packed_alignment(matrices.cols * matrices.batch, matrices.rows * bytes);
   problem.in_packed = rotation == Rotation::by_270;
   problem.out_packed = rotation == Rotation::by_90;
-  return case_of(text, problem, plan_transpose);
+  return named("rotate", case_of(text, problem, plan_transpose));
 }
 
 Case read_rotate(const Words& words) {

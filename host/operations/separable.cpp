@@ -1,4 +1,4 @@
-// separable, described, with what is made of it: Gaussian blurs and unsharp masks.
+// separable, described, with Gaussian blurs and unsharp masks.
 #include "operations/operation.hpp"
 #include "operations/windows.hpp"
 

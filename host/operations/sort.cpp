@@ -12,26 +12,11 @@ namespace smem::operations {
 
 namespace {
 
-void sort_plainly(const SortProblem& p, const HostArrays& arrays) {
-  const std::vector<HostArray> from = p.in_place ? arrays.in_out : arrays.in;
-  std::vector<HostArray>& to = p.in_place ? arrays.in_out : arrays.out;
-  const std::vector<std::uint64_t> places = sorted_places(from[0], 0, p.size, p.descending);
-  for (std::size_t i = 0; i < p.size; ++i) {
-    if (p.payload == SortPayload::places) {
-      to[0].set(i, static_cast<double>(places[i]));
-      continue;
-    }
-    copy_element(from[0], places[i], to[0], i, size_of(p.keys));
-    if (p.payload == SortPayload::values) copy_element(from[1], places[i], to[1], i, p.value_bytes);
-  }
-}
-
 Case read_sort(const Words& words) {
   SortProblem problem;
   problem.keys = words.scalar("type");
   problem.size = words.number("size");
-  problem.end_bit = 8 * size_of(problem.keys);
-  problem.descending = words.flag("descending");
+  set_order(problem, words, "sort");
   problem.in_place = words.flag("in-place");
   const std::string& op = words.text("op");
   Scalar value = words.scalar("value");
@@ -51,10 +36,10 @@ Case read_sort(const Words& words) {
       case_of(formatted("{} {}, {}{}", problem.size, name_of(problem.keys), op,
                         problem.payload == SortPayload::values ? formatted(" with {}", name_of(value)) : ""),
               problem, plan_sort);
-  made.text += keys_text(words);
+  made.text += keys_text(words) + order_text(problem);
   if (problem.in_place) made.text += ", in place";
-  std::vector<ArrayRule> from{
-      {"keys", problem.keys, problem.size, keys_of("sort", problem.keys, problem.size, words)}};
+  std::vector<ArrayRule> from{{"keys", problem.keys, problem.size,
+                               with_nans(keys_of("sort", problem.keys, problem.size, words), problem)}};
   if (problem.payload == SortPayload::values) from.push_back({"values", value, problem.size, {}});
   if (problem.in_place) {
     made.in_out = from;
@@ -74,7 +59,7 @@ Case read_sort(const Words& words) {
   made.call = [problem](const Context& context, const CallArrays& arrays, const CallOptions& options) {
     const auto& in = problem.in_place ? arrays.in_out : arrays.in;
     const auto& out = problem.in_place ? arrays.in_out : arrays.out;
-    const SortOrder order{.descending = problem.descending};
+    const SortOrder order = order_of(problem);
     if (problem.payload == SortPayload::values) {
       return sort_pairs(context, in[0].vector(), in[1].vector(), out[0].vector(), out[1].vector(), order,
                         options);
@@ -83,7 +68,10 @@ Case read_sort(const Words& words) {
       return argsort(context, in[0].vector(), out[0].vector(), order, options);
     return sort(context, in[0].vector(), out[0].vector(), order, options);
   };
-  made.reference = [problem](const HostArrays& arrays) { sort_plainly(problem, arrays); };
+  made.reference = [problem](const HostArrays& arrays) {
+    const std::vector<HostArray> given = problem.in_place ? arrays.in_out : arrays.in;
+    sort_plainly(problem, given, problem.in_place ? arrays.in_out : arrays.out, 0, problem.size);
+  };
   return made;
 }
 
@@ -101,18 +89,17 @@ Operation sort_operation() {
                  "8 bits a pass: count digits, scan the counts, scatter runs of equal digits"},
                 {"onesweep", "8 bits a pass, keys read once: decoupled look-back gives each tile its places"},
                 {"cpu", "one thread a block; keys of a digit are collected in cache lines"}},
-      .words = {{.name = "size", .help = "Number of keys", .positional = true},
-                type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "uint32"),
-                choice_rule("op", "The call", {"sort", "sort_pairs", "argsort"}),
-                {.name = "value",
-                 .kind = WordKind::scalar,
-                 .help = "Type of the values of sort_pairs",
-                 .usual = "uint32"},
-                or_zero(
-                    number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
-                spread_rule(),
-                flag_rule("descending", "Sort in descending order"),
-                flag_rule("in-place", "Sort in place")},
+      .words = with_order(
+          {{.name = "size", .help = "Number of keys", .positional = true},
+           type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "uint32"),
+           choice_rule("op", "The call", {"sort", "sort_pairs", "argsort"}),
+           {.name = "value",
+            .kind = WordKind::scalar,
+            .help = "Type of the values of sort_pairs",
+            .usual = "uint32"},
+           or_zero(number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
+           spread_rule(),
+           flag_rule("in-place", "Sort in place")}),
       .read = read_sort,
       // CUB sorts 48.8 * 10^9 uint32 keys a second on an H200, and 30.7 * 10^9 pairs: 0.092 and 0.116 of its
       // copy bandwidth, by the bytes that go in and come out; 2^27 floats in 2.91 ms, 2^26 uint64 in 4.23,
@@ -120,7 +107,10 @@ Operation sort_operation() {
       .samples = {.edges = {"1", "1009", "70001", "300007 float", "9001 uchar --descending",
                             "30011 ushort --op sort_pairs --value ulong --distinct 3",
                             "70001 int --op sort_pairs --in-place", "30011 double --op argsort --descending",
-                            "5003 char --in-place", "30011 --spread zipf", "20011 float --spread reversed"},
+                            "5003 char --in-place", "30011 --spread zipf", "20011 float --spread reversed",
+                            "9001 half --op argsort --total-order",
+                            "9001 float --op argsort --nan-least --descending",
+                            "30011 --op argsort --begin-bit 5 --end-bit 21"},
                   .small = {"65536", "1048576", "1048576 --op sort_pairs", "1048576 float --op argsort"},
                   .usual = {"16777216", "16777216 --distinct 1", "16777216 --op sort_pairs", "16777216 float",
                             "16777216 float --op argsort", "8388608 ulong", "33554432 half", "1048576",

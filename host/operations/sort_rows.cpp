@@ -12,21 +12,6 @@ namespace smem::operations {
 
 namespace {
 
-void sort_row_plainly(const SortRowsProblem& p, std::size_t row, const std::vector<HostArray>& from,
-                      std::vector<HostArray>& to) {
-  const std::size_t first = row * p.cols;
-  const std::vector<std::uint64_t> places = sorted_places(from[0], first, p.cols, p.descending);
-  for (std::size_t i = 0; i < p.cols; ++i) {
-    if (p.payload == SortPayload::places) {
-      to[0].set(first + i, static_cast<double>(places[i]));
-      continue;
-    }
-    copy_element(from[0], first + places[i], to[0], first + i, size_of(p.keys));
-    if (p.payload == SortPayload::values)
-      copy_element(from[1], first + places[i], to[1], first + i, p.value_bytes);
-  }
-}
-
 SortRowsProblem rows_problem_of(const Words& words) {
   const std::vector<std::size_t> shape = words.sizes("shape");
   SortRowsProblem p;
@@ -34,8 +19,7 @@ SortRowsProblem rows_problem_of(const Words& words) {
   p.rows = shape[0];
   p.cols = shape[1];
   p.batch = words.number("batch");
-  p.end_bit = 8 * size_of(p.keys);
-  p.descending = words.flag("descending");
+  set_order(p, words, "sort_rows");
   p.in_place = words.flag("in-place");
   set_payload(p, words, "sort_rows", p.cols);
   return p;
@@ -54,7 +38,8 @@ Case read_sort_rows(const Words& words) {
                       p, plan_sort_rows);
   const std::size_t distinct = words.number("distinct");
   if (distinct > 0) made.text += formatted(", {} distinct", distinct);
-  std::vector<ArrayRule> from{{"keys", p.keys, elements, keys_of(p.keys, distinct)}};
+  made.text += order_text(p);
+  std::vector<ArrayRule> from{{"keys", p.keys, elements, with_nans(keys_of(p.keys, distinct), p)}};
   if (pairs) from.push_back({"values", value, elements, {}});
   if (p.in_place) {
     made.in_out = from;
@@ -76,7 +61,7 @@ Case read_sort_rows(const Words& words) {
     const auto matrix = [&](const PlacedArray& array) { return array.matrix(p.rows, p.cols, p.batch); };
     const auto& in = p.in_place ? arrays.in_out : arrays.in;
     const auto& out = p.in_place ? arrays.in_out : arrays.out;
-    const SortOrder order{.descending = p.descending};
+    const SortOrder order = order_of(p);
     if (pairs) {
       return sort_pairs_rows(context, matrix(in[0]), matrix(in[1]), matrix(out[0]), matrix(out[1]), order,
                              options);
@@ -87,7 +72,7 @@ Case read_sort_rows(const Words& words) {
   made.reference = [p, rows](const HostArrays& arrays) {
     const std::vector<HostArray> given = p.in_place ? arrays.in_out : arrays.in;
     std::vector<HostArray>& to = p.in_place ? arrays.in_out : arrays.out;
-    for_each_in_parallel(rows, [&](std::size_t row) { sort_row_plainly(p, row, given, to); });
+    for_each_in_parallel(rows, [&](std::size_t row) { sort_plainly(p, given, to, row * p.cols, p.cols); });
   };
   return made;
 }
@@ -103,25 +88,26 @@ Operation sort_rows_operation() {
                 {"network", "rows in registers, several rows a group"},
                 {"keys_only", "a network of the keys' images, without their places"},
                 {"cpu", "one thread a row"}},
-      .words = {shape_rule("Rows, and keys of each"),
-                type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "float32"),
-                batch_rule(),
-                choice_rule("payload", "What moves with each key", names_to(SortPayload::places)),
-                {.name = "value",
-                 .kind = WordKind::scalar,
-                 .help = "Type of the values, with --payload values",
-                 .usual = "uint32"},
-                or_zero(
-                    number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
-                flag_rule("descending", "Sort in descending order"),
-                flag_rule("in-place", "Sort in place")},
+      .words = with_order(
+          {shape_rule("Rows, and keys of each"),
+           type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "float32"),
+           batch_rule(),
+           choice_rule("payload", "What moves with each key", names_to(SortPayload::places)),
+           {.name = "value",
+            .kind = WordKind::scalar,
+            .help = "Type of the values, with --payload values",
+            .usual = "uint32"},
+           or_zero(number_rule("distinct", "Number of different keys; 0: random keys of all values", "0")),
+           flag_rule("in-place", "Sort in place")}),
       .read = read_sort_rows,
       // PyTorch sorts 29.9, 19.3, 13.0 and 10.4 * 10^9 keys a second of these rows on an H200. smem aims at
       // 6, 6, 5 and 3 times that, which are so many shares of the copy bandwidth.
       .samples = {.edges = {"1x1", "37x31 --batch 2", "129x64 int --in-place", "65x200 half --payload values",
                             "9x1009 --descending", "5x3001 ulong --payload places",
                             "3x9001 double --payload values --value ushort --in-place", "2x70001 ushort",
-                            "3x2049 uchar --distinct 3 --payload places"},
+                            "3x2049 uchar --distinct 3 --payload places",
+                            "9x500 half --payload places --total-order",
+                            "9x500 float --payload places --nan-least --begin-bit 7"},
                   .small = {"65536x32", "4096x512", "128x8192"},
                   .usual = {"1000000x32", "65536x512", "4096x8192", "16x1048576",
                             "65536x512 --payload places", "65536x512 --payload values", "4096x8192 uint"},

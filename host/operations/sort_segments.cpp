@@ -17,8 +17,7 @@ SortSegmentsProblem segments_problem_of(const Words& words) {
   p.keys = words.scalar("type");
   p.size = words.number("size");
   p.segments = words.number("segments");
-  p.end_bit = 8 * size_of(p.keys);
-  p.descending = words.flag("descending");
+  set_order(p, words, "sort_segments");
   p.in_place = words.flag("in-place");
   set_payload(p, words, "sort_segments", p.size);
   p.offsets = p.size > 0xffffffffU ? Scalar::uint64 : Scalar::uint32;
@@ -34,10 +33,11 @@ Case read_sort_segments(const Words& words) {
                                 : places ? ", places"
                                          : ""),
                       p, plan_sort_segments);
+  made.text += order_text(p);
   Fill ascending;
   ascending.offsets_of = p.size;
-  const ArrayRule keys{"keys", p.keys, p.size, keys_of(p.keys, 0)}, values{"values", value, p.size, {}},
-      offsets{"offsets", p.offsets, p.segments + 1, ascending};
+  const ArrayRule keys{"keys", p.keys, p.size, with_nans(keys_of(p.keys, 0), p)},
+      values{"values", value, p.size, {}}, offsets{"offsets", p.offsets, p.segments + 1, ascending};
   made.in = {offsets};
   if (p.in_place) {
     made.in_out = {keys};
@@ -59,7 +59,7 @@ Case read_sort_segments(const Words& words) {
     const std::size_t first = p.in_place ? 0 : 1;
     const auto& in = p.in_place ? arrays.in_out : arrays.in;
     const auto& out = p.in_place ? arrays.in_out : arrays.out;
-    const SortOrder order{.descending = p.descending};
+    const SortOrder order = order_of(p);
     if (pairs) {
       return sort_pairs_segments(context, in[first].vector(), in[first + 1].vector(), bounds, out[0].vector(),
                                  out[1].vector(), order, options);
@@ -67,23 +67,13 @@ Case read_sort_segments(const Words& words) {
     if (places) return argsort_segments(context, in[first].vector(), bounds, out[0].vector(), order, options);
     return sort_segments(context, in[first].vector(), bounds, out[0].vector(), order, options);
   };
-  made.reference = [p, pairs, places](const HostArrays& arrays) {
+  made.reference = [p](const HostArrays& arrays) {
     const std::vector<HostArray> given =
         p.in_place ? arrays.in_out : std::vector<HostArray>(arrays.in.begin() + 1, arrays.in.end());
     std::vector<HostArray>& to = p.in_place ? arrays.in_out : arrays.out;
     const auto bound = [&](std::size_t i) { return static_cast<std::size_t>(arrays.in[0].number(i)); };
-    for_each_in_parallel(p.segments, [&](std::size_t s) {
-      const std::size_t first = bound(s), count = bound(s + 1) - first;
-      const std::vector<std::uint64_t> order = sorted_places(given[0], first, count, p.descending);
-      for (std::size_t i = 0; i < count; ++i) {
-        if (places) {
-          to[0].set(first + i, static_cast<double>(order[i]));
-          continue;
-        }
-        copy_element(given[0], first + order[i], to[0], first + i, size_of(p.keys));
-        if (pairs) copy_element(given[1], first + order[i], to[1], first + i, p.value_bytes);
-      }
-    });
+    for_each_in_parallel(
+        p.segments, [&](std::size_t s) { sort_plainly(p, given, to, bound(s), bound(s + 1) - bound(s)); });
   };
   return made;
 }
@@ -97,21 +87,21 @@ Operation sort_segments_operation() {
       .steps = {{"by_length",
                  "by length: short segments in registers, others in local memory, long ones by radix passes"},
                 {"cpu", "one thread for each range of segments"}},
-      .words = {{.name = "size", .help = "Number of keys", .positional = true},
-                type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "float32"),
-                number_rule("segments", "Number of segments, of random lengths", "100"),
-                choice_rule("payload", "What moves with each key", names_to(SortPayload::places)),
-                {.name = "value",
-                 .kind = WordKind::scalar,
-                 .help = "Type of the values, with --payload values",
-                 .usual = "uint32"},
-                flag_rule("descending", "Sort in descending order"),
-                flag_rule("in-place", "Sort in place")},
+      .words = with_order({{.name = "size", .help = "Number of keys", .positional = true},
+                           type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "float32"),
+                           number_rule("segments", "Number of segments, of random lengths", "100"),
+                           choice_rule("payload", "What moves with each key", names_to(SortPayload::places)),
+                           {.name = "value",
+                            .kind = WordKind::scalar,
+                            .help = "Type of the values, with --payload values",
+                            .usual = "uint32"},
+                           flag_rule("in-place", "Sort in place")}),
       .read = read_sort_segments,
       .samples = {.edges = {"1 --segments 1", "1009 --segments 100 int --in-place",
                             "70001 --segments 9 --payload values", "30011 half --segments 5000",
                             "20011 ulong --segments 40 --payload places --descending",
-                            "50021 uchar --segments 3 --payload values --value ulong --in-place"},
+                            "50021 uchar --segments 3 --payload values --value ulong --in-place",
+                            "9001 double --segments 40 --payload places --nan-least --end-bit 61"},
                   .small = {"1048576 --segments 10000"},
                   .usual = {"16777216 --segments 4000000", "16777216 --segments 100000",
                             "16777216 --segments 1000", "16777216 --segments 10",

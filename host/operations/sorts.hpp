@@ -2,19 +2,23 @@
 #pragma once
 
 #include "operations/data.hpp"
+#include "operations/matrices.hpp"
 #include "operations/words.hpp"
 
 #include "formatted.hpp"
 
 #include <smem/scalar.hpp>
-#include <smem/sort_plan.hpp>
+#include <smem/sort.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smem::operations {
@@ -84,7 +88,7 @@ inline std::string keys_text(const Words& words) {
          (spread != "uniform" ? ", " + spread : "");
 }
 
-/// What the words say of values or places beside keys, of which `count` lie one behind the other.
+/// Sets values or places beside keys, of which `count` are contiguous, from the words.
 template <class Problem>
 void set_payload(Problem& p, const Words& words, const char* operation, std::size_t count) {
   p.payload = words.enumerator<SortPayload>("payload");
@@ -95,18 +99,102 @@ void set_payload(Problem& p, const Words& words, const char* operation, std::siz
   }
 }
 
-/// The places of `count` keys from `first` on, counted from there, in the keys' order.
-inline std::vector<std::uint64_t> sorted_places(const HostArray& keys, std::size_t first, std::size_t count,
-                                                bool descending) {
-  std::vector<double> numbers(count);
+/// The words of SortOrder, after those that an operation has itself.
+inline std::vector<WordRule> with_order(std::vector<WordRule> words) {
+  words.insert(words.end(),
+               {flag_rule("descending", "Sort in descending order"),
+                flag_rule("total-order", "Order floating-point keys by IEEE 754's totalOrder"),
+                flag_rule("nan-least", "Order NaN below all other keys, instead of above them"),
+                or_zero(number_rule("begin-bit", "The lowest bit of the keys' codes to sort by", "0")),
+                or_zero(number_rule("end-bit", "The bit after the highest one; 0: all bits", "0"))});
+  return words;
+}
+
+/// The order that the words ask for. \throws Error where the keys are integers that have no NaN.
+template <class Problem>
+void set_order(Problem& p, const Words& words, const char* operation) {
+  for (const char* const word : {"total-order", "nan-least"})
+    if (words.flag(word) && !is_float(p.keys))
+      refuse(operation, word, "floating-point keys", std::string(name_of(p.keys)));
+  p.descending = words.flag("descending");
+  p.total_order = words.flag("total-order");
+  p.nan_least = words.flag("nan-least");
+  p.begin_bit = words.number("begin-bit");
+  p.end_bit = words.number("end-bit") != 0 ? words.number("end-bit") : 8 * size_of(p.keys);
+}
+
+template <class Problem>
+SortOrder order_of(const Problem& p) {
+  return {p.descending, p.total_order, p.nan_least, p.begin_bit, p.end_bit};
+}
+
+/// What a case's text says of the order.
+template <class Problem>
+std::string order_text(const Problem& p) {
+  std::string text = p.descending ? ", descending" : "";
+  if (p.total_order) text += ", total order";
+  if (p.nan_least) text += ", NaN least";
+  if (p.begin_bit != 0 || p.end_bit != 8 * size_of(p.keys))
+    text += formatted(", bits {} to {}", p.begin_bit, p.end_bit);
+  return text;
+}
+
+/// Random keys; where the order is one of NaNs, one in 16 is a zero or NaN of either sign.
+template <class Problem>
+Fill with_nans(Fill fill, const Problem& p) {
+  if (!p.total_order && !p.nan_least) return fill;
+  fill.number = [other = std::move(fill.number)](std::uint64_t random) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    constexpr double kSpecial[] = {0.0, -0.0, kNan, -kNan};
+    return random % 16 == 0 ? kSpecial[random / 16 % 4] : other(random);
+  };
+  return fill;
+}
+
+/// The code whose bits SortOrder selects: see smem/sort.hpp.
+template <class Problem>
+std::uint64_t code_of(const HostArray& keys, std::size_t i, const Problem& p) {
+  const std::size_t bytes = size_of(p.keys);
+  const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
+  std::uint64_t key = 0;  // of little-endian bytes
+  std::memcpy(&key, keys.bytes.data() + i * bytes, bytes);
+  if (!is_float(p.keys)) return is_signed(p.keys) ? key ^ sign : key;
+  const std::uint64_t magnitude = key & (sign - 1);
+  if (!p.total_order && std::isnan(keys.number(i))) return p.nan_least ? 0 : sign + (sign - 1);
+  return (key & sign) != 0 ? sign - magnitude - (p.total_order ? 1 : 0) : sign + magnitude;
+}
+
+/// The places of `count` keys from `first` on, counted from there, in the order of the problem.
+template <class Problem>
+std::vector<std::uint64_t> sorted_places(const HostArray& keys, std::size_t first, std::size_t count,
+                                         const Problem& p) {
+  const std::size_t bits = p.end_bit - p.begin_bit;
+  const std::uint64_t mask = bits == 0 ? 0 : ~std::uint64_t{0} >> (64 - bits);
+  std::vector<std::uint64_t> codes(count);
   for (std::size_t i = 0; i < count; ++i)
-    numbers[i] = keys.number(first + i);
+    codes[i] = code_of(keys, first + i, p) >> std::min<std::size_t>(p.begin_bit, 63) & mask;
   std::vector<std::uint64_t> places(count);
   std::iota(places.begin(), places.end(), std::uint64_t{0});
   std::stable_sort(places.begin(), places.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return descending ? numbers[a] > numbers[b] : numbers[a] < numbers[b];
+    return p.descending ? codes[a] > codes[b] : codes[a] < codes[b];
   });
   return places;
+}
+
+/// The reference: sorts `count` keys from `first` on, with what moves with them.
+template <class Problem>
+void sort_plainly(const Problem& p, const std::vector<HostArray>& from, std::vector<HostArray>& to,
+                  std::size_t first, std::size_t count) {
+  const std::vector<std::uint64_t> places = sorted_places(from[0], first, count, p);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (p.payload == SortPayload::places) {
+      to[0].set(first + i, static_cast<double>(places[i]));
+      continue;
+    }
+    copy_element(from[0], first + places[i], to[0], first + i, size_of(p.keys));
+    if (p.payload == SortPayload::values)
+      copy_element(from[1], first + places[i], to[1], first + i, p.value_bytes);
+  }
 }
 
 }  // namespace smem::operations

@@ -63,7 +63,7 @@ inline double filter_tolerance(Scalar type) {
   return type == Scalar::float64 ? 0x1p-40 : type == Scalar::float32 ? 0x1p-16 : 0x1p-10;
 }
 
-/// A filter whose results are each made of the elements of a window of 3 x 3 or 5 x 5 cells.
+/// A filter with windows of 3 x 3 or 5 x 5 cells.
 struct WindowFilter {
   WindowOp op;
   std::string_view what;  ///< "median"
@@ -75,7 +75,7 @@ Case window_case(const Words& words, const WindowFilter& filter);
 /// The words of such a filter.
 std::vector<WordRule> window_rules();
 
-/// `usual`: the boundary where none is said.
+/// `usual`: the default boundary.
 WordRule boundary_rule(const std::string& usual);
 Boundary boundary_of(const Words& words);
 WordRule pixel_rule();

@@ -28,16 +28,16 @@ struct WordRule {
   std::string name;  ///< "batch"; of an option or a flag without its dashes
   WordKind kind = WordKind::number;
   std::string help;                       ///< "Number of matrices"
-  std::string usual = {};                 ///< where it is not said; empty: it must be said, unless a flag
-  bool positional = false;                ///< told by its place, not by its name
+  std::string usual = {};                 ///< default; empty: required, unless a flag
+  bool positional = false;                ///< given by position, not by name
   std::string form = {};                  ///< of sizes: "ROWSxCOLS"
   std::size_t least = 1, most = 1;        ///< of sizes: how many numbers
   std::vector<std::string> choices = {};  ///< of a choice
   bool zero = false;                      ///< whether numbers may be 0
 };
 
-// Rules by their kinds. Where a word is not said, a choice is its first one, or `usual`; sizes without one
-// must be said, and are told by their place.
+// Rules by their kinds. The default of a choice is its first one, or `usual`; sizes without one
+// are required, and positional.
 WordRule number_rule(std::string name, std::string help, std::string usual);
 WordRule choice_rule(std::string name, std::string help, std::vector<std::string> choices,
                      std::string usual = {});
@@ -47,20 +47,20 @@ struct SizeCounts {
 };
 WordRule sizes_rule(std::string name, std::string help, std::string form, SizeCounts counts,
                     std::string usual = {});
-/// The type of elements, told by its place.
+/// The type of elements, a positional word.
 WordRule type_rule(WordKind kind, std::string help, std::string usual, std::vector<std::string> choices = {});
 /// The rule, of numbers that may be 0.
 WordRule or_zero(WordRule rule);
 
-/// Whether the text is what the rule wants.
+/// Whether the text fits the rule.
 bool fits(const WordRule& rule, const std::string& text);
 /// What the help calls such a value: "ROWSxCOLS".
 std::string form_of(const WordRule& rule);
 
-/// The words of one problem. What is asked for is there, and fits its rule.
+/// The words of one problem. All are present and fit their rules.
 class Words {
  public:
-  /// `given`: what was said, by names. \throws Error naming the word that is wrong or missing.
+  /// `given`: texts by names. \throws Error naming the word that is wrong or missing.
   Words(std::string_view operation, const std::vector<WordRule>& rules,
         const std::map<std::string, std::string>& given);
   /// Reads "16001x15999 float --batch 3". \throws Error naming the word that is wrong.
@@ -107,7 +107,7 @@ void check_weights(std::string_view operation, const std::string& word, const st
 
 /// Bytes of an OpenCL type's name, as "float" or "uchar4", or of a number of bytes; empty when unknown.
 std::optional<std::size_t> parse_element(const std::string& text);
-/// "float32", or as OpenCL C has it, "float"; empty when unknown.
+/// "float32", or OpenCL C's "float"; empty when unknown.
 std::optional<Scalar> parse_scalar(const std::string& text);
 
 }  // namespace smem::operations

@@ -40,7 +40,7 @@ struct AttentionCall {
     if (!paged()) return k.shape.tokens;
     return k.shape.batch == 0 ? 0 : detail::size_product(how.cache.table.cols, k.shape.tokens);
   }
-  /// Keys behind a query's own that it sees.
+  /// Keys after a query's own that it attends to.
   std::size_t right() const { return how.causal ? 0 : how.window.right; }
 };
 

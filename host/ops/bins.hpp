@@ -1,4 +1,4 @@
-/// The bins of a histogram as kernels are told them.
+/// The bins of a histogram as arguments of kernels.
 #pragma once
 
 #include <smem/histogram.hpp>

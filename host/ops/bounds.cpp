@@ -19,9 +19,7 @@ BoundsProblem problem_of(BoundsOp op, const char* argument, const ConstVector& s
   problem.op = op;
   problem.keys = ops::number_type(name_of(op).data(), argument, sorted.type);
   problem.size = sorted.size;
-  problem.descending = order.descending;
-  problem.total_order = order.total_order && is_float(problem.keys);
-  problem.nan_least = order.nan_least && is_float(problem.keys);
+  ops::set_order(problem, order);
   return problem;
 }
 

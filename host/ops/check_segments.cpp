@@ -1,4 +1,4 @@
-// check_segments: the device looks; only where something is wrong do the offsets come to the host.
+// check_segments: the device checks; only where offsets are wrong does the host read them.
 #include "plan/check_segments.hpp"
 #include "formatted.hpp"
 #include "ops/run.hpp"

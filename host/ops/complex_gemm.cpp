@@ -1,6 +1,7 @@
 // Products of complex matrices: views -> problem -> launches of complex numbers, or slices of one real
 // product, whose factors are expanded before it.
 #include "formatted.hpp"
+#include "ops/products.hpp"
 #include "ops/run.hpp"
 #include "ops/views.hpp"
 #include "plan/complex_gemm_variants.hpp"
@@ -46,34 +47,11 @@ Scalar part_type(const char* argument, const ElementType& type) {
 /// \throws Error unless the shapes fit each other. \returns the call, row-major, but for what is read.
 ComplexCall row_major_call(const Context& context, const ComplexGemm& product, const ConstMatrix& a,
                            const ConstMatrix& b, const Matrix& c) {
-  using ops::refuse;
-  const bool turned = product.order == Order::column_major;
-  if (!turned && product.order != Order::row_major) {
-    refuse(complex_plans::kName, "order", "row_major or column_major",
-           formatted("number {}", static_cast<int>(product.order)));
-  }
-  // Rows and columns of the matrices, whatever the order in memory.
-  const auto rows = [&](const ConstMatrix& view) { return turned ? view.cols : view.rows; };
-  const auto cols = [&](const ConstMatrix& view) { return turned ? view.rows : view.cols; };
-  const std::size_t m = product.transpose_a ? cols(a) : rows(a);
-  const std::size_t k = product.transpose_a ? rows(a) : cols(a);
-  const std::size_t b_rows = product.transpose_b ? cols(b) : rows(b);
-  const std::size_t n = product.transpose_b ? rows(b) : cols(b);
-  const auto named = [](const char* name, bool transposed) {
-    return transposed ? formatted("the transpose of {}", name) : std::string(name);
-  };
-  if (b_rows != k) {
-    refuse(complex_plans::kName, "b",
-           formatted("{} rows of {}, as {} has columns", k, named("b", product.transpose_b),
-                     named("a", product.transpose_a)),
-           b_rows);
-  }
-  if (rows(c) != m || cols(c) != n) {
-    refuse(complex_plans::kName, "c", formatted("{} x {}", m, n), formatted("{} x {}", rows(c), cols(c)));
-  }
+  const auto [turned, m, n, k] = ops::check_product(complex_plans::kName, product, a, b, c);
   for (const auto& [name, view] : {std::pair{"a", &a}, {"b", &b}}) {
     if (view->batch != c.batch && view->batch != 1)
-      refuse(complex_plans::kName, name, formatted("a batch of {}, as c has, or 1", c.batch), view->batch);
+      ops::refuse(complex_plans::kName, name, formatted("a batch of {}, as c has, or 1", c.batch),
+                  view->batch);
   }
   ComplexCall call{.context = context,
                    .a = a,

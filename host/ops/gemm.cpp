@@ -2,6 +2,7 @@
 // one after it where sums are made in parts.
 #include "formatted.hpp"
 #include "ops/custom.hpp"
+#include "ops/products.hpp"
 #include "ops/run.hpp"
 #include "ops/views.hpp"
 #include "plan/gemm_variants.hpp"
@@ -40,29 +41,7 @@ std::string shape_of(const ConstMatrix& view) { return formatted("{} x {}", view
 
 /// \throws Error unless the shapes fit each other. \returns the problem, row-major, but for alignments.
 GemmProblem check_shapes(const Gemm& product, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
-  // Rows and columns of the matrices, whatever the order in memory.
-  const bool turned = product.order == Order::column_major;
-  if (!turned && product.order != Order::row_major) {
-    refuse("gemm", "order", "row_major or column_major",
-           formatted("number {}", static_cast<int>(product.order)));
-  }
-  const auto rows = [&](const ConstMatrix& view) { return turned ? view.cols : view.rows; };
-  const auto cols = [&](const ConstMatrix& view) { return turned ? view.rows : view.cols; };
-  const std::size_t m = product.transpose_a ? cols(a) : rows(a);
-  const std::size_t k = product.transpose_a ? rows(a) : cols(a);
-  const std::size_t b_rows = product.transpose_b ? cols(b) : rows(b);
-  const std::size_t n = product.transpose_b ? rows(b) : cols(b);
-  const auto named = [](const char* name, bool transposed) {
-    return transposed ? formatted("the transpose of {}", name) : std::string(name);
-  };
-  if (b_rows != k) {
-    refuse("gemm", "b",
-           formatted("{} rows of {}, as {} has columns", k, named("b", product.transpose_b),
-                     named("a", product.transpose_a)),
-           b_rows);
-  }
-  if (rows(c) != m || cols(c) != n)
-    refuse("gemm", "c", formatted("{} x {}", m, n), formatted("{} x {}", rows(c), cols(c)));
+  const auto [turned, m, n, k] = ops::check_product("gemm", product, a, b, c);
   GemmProblem problem;
   problem.turned = turned;
   problem.m = turned ? n : m;

@@ -25,9 +25,7 @@ cl::Event merge_of(const Context& context, const char* operation, bool pairs, co
   const char* out_name = pairs ? "out_keys" : "out";
   ops::check_type(operation, out_name, o.out.type, o.a.type, "a");
   problem.size = detail::size_sum(o.a.size, o.b.size);
-  problem.descending = order.descending;
-  problem.total_order = order.total_order && is_float(problem.keys);
-  problem.nan_least = order.nan_least && is_float(problem.keys);
+  ops::set_order(problem, order);
   const std::size_t end_bit = ops::checked_end_bit(operation, problem.keys, order);
   ops::check_size(operation, out_name, o.out.size, problem.size, "both");
   if (pairs) {

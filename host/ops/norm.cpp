@@ -155,7 +155,7 @@ NormOperands operands_of(const NormCall& call, const ConstMatrix& in, const Matr
   return o;
 }
 
-/// Whether a result may be what it is made of: each element is read before that place is written.
+/// Whether a result may be its own input: each element is read before its place is written.
 bool may_be(const NormOperand& read, const NormOperand& written, const NormOperands& o) {
   return (&read == &o.in || &read == &o.residual) && (&written == &o.out || &written == &o.sum) &&
          ops::is_in_place(read.view, read.memory, written.view, written.memory);

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostCopied = std::size_t{1} << 30;   // of a buffer that is copied
-constexpr std::size_t kLittleBytes = std::size_t{1} << 26;  // of the first look
+constexpr std::size_t kLittleBytes = std::size_t{1} << 26;  // of the first measurement
 constexpr cl_uint kMostRounds = 1 << 20;
 constexpr double kMostRate = 1e18;       // a second: no device is near
 constexpr std::size_t kRepetitions = 7;  // the best one counts: others were disturbed

@@ -47,7 +47,7 @@ class CallMemory {
   cl_mem counters(cl_mem otherwise) const;
   /// The number of this call among those that used the same statuses; 0: the plan has none.
   cl_uint epoch() const { return epoch_; }
-  /// Makes zero what the plan wants to begin with zero, after `wait_for`. \returns the fills' events.
+  /// Zeroes the plan's zeroed scratch, after `wait_for`. \returns the fills' events.
   std::vector<cl::Event> clear(runtime::Runtime& runtime, const Plan& plan,
                                std::span<const cl::Event> wait_for);
   void used_until(const cl::Event& event);

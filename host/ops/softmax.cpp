@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace smem {
 
@@ -134,6 +136,27 @@ cl::Event softmax_of(const Context& context, SoftmaxOp op, const ConstMatrix& in
   return launch(context, problem, in, out, masked, options);
 }
 
+/// \throws Error unless the output has room for one result of each row or column, as `each` says.
+void require_results(const char* operation, const Vector& out, std::size_t results, const char* each) {
+  if (out.size >= results) return;
+  ops::refuse(operation, "out", formatted("at least {} elements, one a {}", results, each),
+              formatted("{}", out.size));
+}
+
+/// Checks the memory of results and input. \returns that of the input and of the output; of an input without
+/// elements nothing.
+std::optional<std::pair<ops::Memory, ops::Memory>> check_results(const Context& context,
+                                                                 const char* operation, const ConstMatrix& in,
+                                                                 Vector out, std::size_t results) {
+  out.size = results;
+  const ConstMatrix to = ops::as_matrix(out);
+  const ops::Memory out_memory = ops::check_view(context, operation, "out", to, true);
+  if (ops::is_empty(in)) return std::nullopt;
+  const ops::Memory in_memory = ops::check_view(context, operation, "in", in, false);
+  ops::check_apart(operation, in, in_memory, to, out_memory);
+  return std::pair{in_memory, out_memory};
+}
+
 }  // namespace
 
 cl::Event softmax(const Context& context, const ConstMatrix& in, const Matrix& out, MaskedRows masked,
@@ -151,20 +174,10 @@ cl::Event logsumexp(const Context& context, const ConstMatrix& in, const Vector&
   constexpr const char* kOperation = "logsumexp";
   SoftmaxProblem problem = problem_of(context, SoftmaxOp::logsumexp, in, out.type);
   const std::size_t results = plan::size_product(in.rows, in.batch);
-  if (out.size < results) {
-    ops::refuse(kOperation, "out", formatted("at least {} elements, one a row", results),
-                formatted("{}", out.size));
-  }
+  require_results(kOperation, out, results, "row");
   if (results == 0) return ops::run_empty(context, kOperation, plan_softmax, problem, options);
-  Vector written = out;
-  written.size = results;
-  const ConstMatrix to = ops::as_matrix(written);
-  const ops::Memory out_memory = ops::check_view(context, kOperation, "out", to, true);
-  if (!ops::is_empty(in)) {
-    const ops::Memory in_memory = ops::check_view(context, kOperation, "in", in, false);
-    ops::check_apart(kOperation, in, in_memory, to, out_memory);
-    set_alignment(problem, in, in_memory, out_memory);
-  }
+  if (const auto memory = check_results(context, kOperation, in, out, results))
+    set_alignment(problem, in, memory->first, memory->second);
   const ConstMatrix column{out.buffer, out.type, in.rows, 1, {.offset = out.offset, .batch = in.batch}};
   return launch(context, problem, in, column, MaskedRows::nan, options);
 }
@@ -185,19 +198,9 @@ cl::Event logsumexp_columns(const Context& context, const ConstMatrix& in, const
   const SoftmaxColumnsProblem problem =
       columns_problem(context, kOperation, SoftmaxOp::logsumexp, in, out.type);
   const std::size_t results = plan::size_product(in.cols, in.batch);
-  if (out.size < results) {
-    ops::refuse(kOperation, "out", formatted("at least {} elements, one a column", results),
-                formatted("{}", out.size));
-  }
+  require_results(kOperation, out, results, "column");
   if (results == 0) return ops::run_empty(context, kOperation, plan_softmax_columns, problem, options);
-  Vector written = out;
-  written.size = results;
-  const ConstMatrix to = ops::as_matrix(written);
-  const ops::Memory out_memory = ops::check_view(context, kOperation, "out", to, true);
-  if (!ops::is_empty(in)) {
-    const ops::Memory in_memory = ops::check_view(context, kOperation, "in", in, false);
-    ops::check_apart(kOperation, in, in_memory, to, out_memory);
-  }
+  check_results(context, kOperation, in, out, results);
   const ConstMatrix row{out.buffer, out.type, 1, in.cols, {.offset = out.offset, .batch = in.batch}};
   return launch_columns(context, kOperation, problem, in, row, MaskedRows::nan, options);
 }

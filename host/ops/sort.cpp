@@ -1,6 +1,7 @@
 // Sorts: views -> problem -> launch.
 #include "formatted.hpp"
 #include "ops/run.hpp"
+#include "ops/sorts.hpp"
 #include "ops/views.hpp"
 #include "plan/sizes.hpp"
 #include "plan/sort_types.hpp"
@@ -71,11 +72,7 @@ cl::Event check_and_launch(const Context& context, SortProblem problem, const So
   const std::optional<Vector> scratch = std::exchange(options.scratch, std::nullopt);
   problem.keys = ops::number_type(operation, "keys", o.keys.type);
   problem.size = o.keys.size;
-  problem.descending = order.descending;
-  problem.total_order = order.total_order && is_float(problem.keys);
-  problem.nan_least = order.nan_least && is_float(problem.keys);
-  problem.begin_bit = order.begin_bit;
-  problem.end_bit = order.end_bit.value_or(8 * size_of(problem.keys));
+  ops::set_order(problem, order);
   if (problem.payload != SortPayload::none) problem.value_bytes = o.out_values.type.bytes;
   plan::check_sort(context.device(), problem);
   const bool pairs = problem.payload == SortPayload::values;

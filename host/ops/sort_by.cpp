@@ -40,7 +40,7 @@ cl::Event launch(const Context& context, const SortByProblem& problem, const Con
     const std::size_t merges = launch.plan().number("merges");
     const cl_mem spare = launch.scratch(0, in.buffer);
     // Arrays take turns, so that the last merge writes `out`.
-    const std::size_t turn = launch.launch().number("turn");
+    const std::size_t turn = launch.launch().number("turn") + launch.repeat();
     const bool is_first = launch.is_main(), to_out = (merges - (is_first ? 0 : turn + 1)) % 2 == 0;
     const cl_mem from = is_first ? in.buffer : to_out ? spare : out.buffer;
     const std::size_t from_offset = is_first ? in.offset : to_out ? 0 : out.offset;

@@ -78,11 +78,7 @@ SortRowsProblem checked(const Context& context, const char* operation, SortPaylo
   problem.rows = o.keys.rows;
   problem.cols = o.keys.cols;
   problem.batch = o.keys.batch;
-  problem.descending = order.descending;
-  problem.total_order = order.total_order && is_float(problem.keys);
-  problem.nan_least = order.nan_least && is_float(problem.keys);
-  problem.begin_bit = order.begin_bit;
-  problem.end_bit = order.end_bit.value_or(8 * size_of(problem.keys));
+  ops::set_order(problem, order);
   if (payload != SortPayload::none) problem.value_bytes = o.out_values.type.bytes;
   const bool pairs = payload == SortPayload::values, places = payload == SortPayload::places;
   if (places) ops::require_places(operation, o.out_values.type);

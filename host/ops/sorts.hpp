@@ -86,6 +86,18 @@ inline void require_places(const char* operation, const ElementType& places) {
     refuse(operation, "places", "uint32 or uint64", std::string(name_of(type)));
 }
 
+/// Sets the order of the problem's keys, whose type it has.
+template <class Problem>
+void set_order(Problem& problem, const SortOrder& order) {
+  problem.descending = order.descending;
+  problem.total_order = order.total_order && is_float(problem.keys);
+  problem.nan_least = order.nan_least && is_float(problem.keys);
+  if constexpr (requires { problem.begin_bit; }) {
+    problem.begin_bit = order.begin_bit;
+    problem.end_bit = order.end_bit.value_or(8 * size_of(problem.keys));
+  }
+}
+
 /// The bit after the highest one that keys are sorted by. \throws Error unless the bits are the keys'.
 inline std::size_t checked_end_bit(const char* operation, Scalar keys, const SortOrder& order) {
   const std::size_t end = order.end_bit.value_or(8 * size_of(keys));

@@ -21,7 +21,7 @@ struct TopKOperands {
   ConstMatrix in, values, places;
 };
 
-/// The turn of a launch, as its kernel has it: merges take turns with what they read.
+/// The number of a launch, for its kernel: merges alternate between two arrays.
 cl_uint turn_of(const ops::Launching& launch) {
   const std::size_t repeat = launch.repeat();
   const bool merges = launch.launch().variant == "merge";

@@ -79,7 +79,7 @@ Memory check_view(const Context& context, const char* operation, const char* arg
   const bool is_part = memory.root != nullptr;
   if (is_part) {
     memory.origin = memory_value<std::size_t>(view.buffer, CL_MEM_OFFSET, operation);
-    // Not all drivers tell what a sub-buffer inherits.
+    // Not all drivers report the flags that a sub-buffer inherits.
     memory.flags |= memory_value<cl_mem_flags>(memory.root, CL_MEM_FLAGS, operation);
   } else {
     memory.root = view.buffer;

@@ -169,7 +169,7 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
   return no_tile_fits(device);
 }
 
-/// Bytes of a vector in local memory, as cl/nvidia/attention/mma.cl has it.
+/// Bytes of a vector in local memory (cl/nvidia/attention/mma.cl).
 std::size_t mma_pitch(std::size_t size) { return round_up(size, 64) * 2; }
 
 /// Results of a store.
@@ -285,7 +285,7 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
   return no_tile_fits(device);
 }
 
-constexpr std::size_t kBlockM = 6;  // as cl/attention/cpu.cl has it
+constexpr std::size_t kBlockM = 6;  // of cl/attention/cpu.cl
 
 /// Rows and keys of a thread's tile.
 struct CpuTile {

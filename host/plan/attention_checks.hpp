@@ -22,7 +22,7 @@ inline void require_head_size(const char* operation, const char* argument, std::
 /// \throws Error naming the argument unless the device can compute it.
 void check_attention(const Device& device, const AttentionProblem& problem);
 
-/// Pairs of a query and a key that it sees, of all heads and sequences; a window is taken for causal.
+/// Pairs of a query and a key that it attends to, of all heads and sequences; a window is taken for causal.
 inline double attention_pairs(const AttentionProblem& p) {
   // Ragged sequences are taken for equal ones.
   const double sequences = real(at_least_1(p.batch)), parts = p.ragged ? sequences : 1;

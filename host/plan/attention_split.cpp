@@ -16,7 +16,7 @@ namespace smem::plan::attention {
 
 namespace {
 
-constexpr std::size_t kMostCounters = 1024;  // at most ScratchPool::kZeroedBytes / 4
+constexpr std::size_t kMostCounted = kSharedCounters / 4;  // work-groups, each of which has a counter
 
 /// The sizes that the kernel is compiled with.
 struct Split {
@@ -84,7 +84,7 @@ Attempt plan_of_chunks(const Device& device, const AttentionProblem& p, const Pl
   const double all = real(tiles, chunks, p.kv_heads, p.ragged ? 1 : p.batch);
   if (all >= 0x1p32) return formatted("{} chunks are more than it counts", all);
   const std::size_t most =
-      std::min(static_cast<std::size_t>(all), device_fence(device) != 0 ? kMostCounters : kMaxTiles);
+      std::min(static_cast<std::size_t>(all), device_fence(device) != 0 ? kMostCounted : kMaxTiles);
   Plan plan = base_plan(p, variant, file, formatted("attention_{}", variant).c_str());
   set_groups(plan, group, std::min(a_unit * device.compute_units, most));
   plan.numbers = {{"tiles", tiles}, {"chunk", chunk}};
@@ -175,7 +175,7 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
                  .keys_each = policy.mma_keys_each};
   if (split.group % 32 != 0) return "its work-groups have whole warps";
   constexpr std::size_t kPadding =
-      1024 - 16;  // before the ring, which is aligned, behind the last group's flag
+      1024 - 16;  // before the ring, which is aligned, after the last group's flag
   while (split.bytes(p) + kPadding > device.local_bytes || group_for(device, split.group, 0) != split.group) {
     if (split.stages > 2) {
       --split.stages;

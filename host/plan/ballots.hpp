@@ -9,7 +9,7 @@
 
 namespace smem::plan {
 
-/// Bits of the masks of cl/intel/match_lanes.clh.
+/// Bits of the masks of cl/sort/match_ballots.clh.
 inline constexpr std::size_t kMostBallotLanes = 64;
 
 /// The sub-group whose ballots a device should have; 0: none. `extensions` is CL_DEVICE_EXTENSIONS,

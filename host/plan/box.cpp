@@ -214,11 +214,11 @@ Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t w
   const std::size_t columns = strip->columns;
   const std::size_t groups = divide_up(g.row_elements(), strip->results) * strip->bands * g.planes;
   set_groups(plan, strip->group, groups, std::size_t{1} << 20);
-  plan.tile_rows = strip->step;
-  plan.tile_cols = strip->results;
-  plan.vector_width = columns;
-  plan.items_per_work_item = strip->step * columns;
-  plan.local_bytes = strip->bytes;
+  set_group_tile(plan, {.rows = strip->step,
+                        .cols = strip->results,
+                        .vector_width = columns,
+                        .items = strip->step * columns,
+                        .local_bytes = strip->bytes});
   const double share = real(strip->group * columns) / real(strip->results);
   const auto sum = real(sum_of(g).bytes), element = real(size_of(g.in));
   plan.prediction.local_bytes =
@@ -267,11 +267,11 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   const std::size_t band = round_up(std::max({std::size_t{1}, least, divide_up(g.height, bands)}), step);
   const std::size_t warps = strips * divide_up(g.height, band);
   set_groups(plan, group, divide_up(warps * kWarp, group), std::size_t{1} << 20);
-  plan.tile_rows = step;
-  plan.tile_cols = results;
-  plan.vector_width = kCols;
-  plan.items_per_work_item = step * kCols;
-  plan.local_bytes = shuffles ? 0 : step * (kCols + 1) * kWarp * sizeof(std::uint32_t);
+  set_group_tile(plan, {.rows = step,
+                        .cols = results,
+                        .vector_width = kCols,
+                        .items = step * kCols,
+                        .local_bytes = shuffles ? 0 : step * (kCols + 1) * kWarp * sizeof(std::uint32_t)});
   define(plan, {{"GROUP", group},
                 {"STEP", step},
                 {"ROW_TAPS", g.row_taps},

@@ -17,7 +17,7 @@ std::string_view variant_of(const Plan& plan, const std::vector<std::string_view
   return borrowed ? plan.operation : plan.variant;
 }
 
-/// What was said of a variant that was not chosen.
+/// The reason of a variant that was not chosen.
 std::string why_not(const Plan& plan, std::string_view variant) {
   for (const Alternative& other : plan.alternatives)
     if (other.variant == variant) return other.why_not;

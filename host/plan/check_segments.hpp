@@ -23,7 +23,7 @@ struct CheckSegmentsProblem {
   }
 };
 
-/// The launch that looks whether the offsets ascend. There is nothing to choose.
+/// The launch that checks whether the offsets ascend. There is nothing to choose.
 Plan plan_check_segments(const Device& device, const CheckSegmentsProblem& problem,
                          const PlanOverrides& overrides = {});
 

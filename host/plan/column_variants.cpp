@@ -96,7 +96,7 @@ std::size_t online_width(const Device& device, std::size_t group) {
   return std::min(column_policy(device).width, group);
 }
 
-/// Parts of a column: as many as units want, of some rows for each work-item.
+/// Parts of a column: enough to fill the units, of some rows for each work-item.
 std::size_t count_parts(const Device& device, const ColumnWork& w, std::size_t group) {
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t width = online_width(device, group);
@@ -218,11 +218,11 @@ Attempt cpu(const Device& device, const ColumnWork& w) {
   const bool twice = w.rows > rows && w.element_written != 0;
   Plan plan = base_plan(w, "cpu", "cpu", twice ? 2 : 1);
   set_groups(plan, 1, blocks_of(w, width), policy.groups_a_unit * device.compute_units);
-  plan.tile_rows = rows;
-  plan.tile_cols = width;
-  plan.vector_width = lanes;
-  plan.items_per_work_item = at_least_1(std::min(w.rows, rows) * width);
-  plan.local_bytes = (rows + w.column_values) * width * bytes;
+  set_group_tile(plan, {.rows = rows,
+                        .cols = width,
+                        .vector_width = lanes,
+                        .items = at_least_1(std::min(w.rows, rows) * width),
+                        .local_bytes = (rows + w.column_values) * width * bytes});
   define(plan, {{"WIDTH", width}, {"TILE_ROWS", rows}, {"LANES", lanes}});
   plan.reason = twice ? "a thread merges tiles of columns in its cache, and reads them again"
                       : formatted("a thread has {} columns in its cache", width);

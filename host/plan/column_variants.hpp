@@ -22,7 +22,7 @@ struct ColumnWork {
   std::string_view family;  ///< of the kernels: "softmax_columns"
   Scalar in, out;
   std::size_t rows, cols, batch;
-  std::vector<Define> defines;       ///< what kernels are told of the operation
+  std::vector<Define> defines;       ///< of the operation, for all kernels
   std::size_t tree_values = 1;       ///< that a work-item combines with others' in "tiled"
   std::size_t part_values = 2;       ///< of the statistics of a part of a column
   std::size_t column_values = 3;     ///< that "cpu" keeps of a column besides

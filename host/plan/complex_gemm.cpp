@@ -70,7 +70,7 @@ LocalLayout layout_of_factor(const Device& device, const ComplexTile& tile, std:
   const Access load{"numbers of its results", false, 1, [=](std::size_t item) {
                       return Item{0, first(item)};
                     }};
-  // Waves are alike: two of them tell what all cost.
+  // Waves are alike: the cost of all follows from two of them.
   const std::size_t seen = std::min(tile.group(), 2 * std::max<std::size_t>(device.sub_group_width, 32));
   LocalLayout layout = infer_layout(device, {tile.k, width, item_bytes, seen, {store, load}});
   for (AccessCost& access : layout.accesses)

@@ -195,11 +195,11 @@ plan::Attempt plan::conv2d::depthwise_cells(const Device& device, const Conv2dPr
                 {"STRIDE_Y", p.stride.y},
                 {"EACH_X", tile.each_x}});
   plan.numbers = {{"tile_h", tile.rows}};
-  plan.tile_rows = tile.rows;
-  plan.tile_cols = tile.each_x;
-  plan.vector_width = tile.pack;
-  plan.items_per_work_item = tile.each_x * tile.rows * tile.pack;
-  plan.local_bytes = tile.local_bytes;
+  set_group_tile(plan, {.rows = tile.rows,
+                        .cols = tile.each_x,
+                        .vector_width = tile.pack,
+                        .items = tile.each_x * tile.rows * tile.pack,
+                        .local_bytes = tile.local_bytes});
   plan.reason = formatted(
       "a channel and a filter a group, side by side: a work-item slides down {} row(s) of {} column(s) of {} "
       "channel(s)",

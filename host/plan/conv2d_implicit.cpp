@@ -144,11 +144,11 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   if (device.vendor != Vendor::nvidia || device.type == DeviceType::cpu)
     define(plan, "UNROLL", device.type == DeviceType::cpu ? 1 : 4);
   plan.layout = layout_of(device, s, value, pack, lanes);
-  plan.tile_rows = s.planes;
-  plan.tile_cols = s.results;
-  plan.vector_width = pack;
-  plan.items_per_work_item = s.each_k * s.each_p;
-  plan.local_bytes = bytes_of(device, s, value);
+  set_group_tile(plan, {.rows = s.planes,
+                        .cols = s.results,
+                        .vector_width = pack,
+                        .items = s.each_k * s.each_p,
+                        .local_bytes = bytes_of(device, s, value)});
   // Each number of the tiles is written once, and a work-item reads those of its results.
   plan.prediction.local_bytes = real(jobs, round_up(p.depth(), s.depth),
                                      s.planes + s.results + s.group() * (s.each_k + s.each_p), value);

@@ -110,11 +110,11 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
                 {"OUT_VECTOR", store_width(p)}});
   if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
-  plan.tile_rows = tile.tile_m();
-  plan.tile_cols = tile.tile_n();
-  plan.vector_width = piece;
-  plan.items_per_work_item = tile.tile_m() * tile.tile_n() / tile.group();
-  plan.local_bytes = tile.local_bytes();
+  set_group_tile(plan, {.rows = tile.tile_m(),
+                        .cols = tile.tile_n(),
+                        .vector_width = piece,
+                        .items = tile.tile_m() * tile.tile_n() / tile.group(),
+                        .local_bytes = tile.local_bytes()});
   plan.prediction.local_bytes = 2 * real(jobs, depth, tile.tile_m() + tile.tile_n(), size_of(p.type));
   plan.reason = formatted(
       "a product of {} x {} x {} on matrix units, whose left factor is gathered from the input: tiles of {} "

@@ -19,7 +19,7 @@ using namespace plan::conv2d;
 
 constexpr std::size_t kPieceBytes = 16;  // that a lane reads and writes at once, and after each row of a tile
 
-/// A tile of results and filters, as a device has it.
+/// A tile of results and filters that fits a device.
 struct UnitTile {
   const gemm::units::Tile* tile = nullptr;
   UnitShape unit;
@@ -110,11 +110,11 @@ plan::Attempt plan::conv2d::matrix_units(const Device& device, const Conv2dProbl
                 {"B_TILE_STRIDE", b.stride}});
   if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
   plan.layout = gemm::both_layouts(a, b);
-  plan.tile_rows = tile.m();
-  plan.tile_cols = tile.n();
-  plan.vector_width = piece_of_units(p);
-  plan.items_per_work_item = tile.m() * tile.n() / found.group;
-  plan.local_bytes = found.bytes;
+  set_group_tile(plan, {.rows = tile.m(),
+                        .cols = tile.n(),
+                        .vector_width = piece_of_units(p),
+                        .items = tile.m() * tile.n() / found.group,
+                        .local_bytes = found.bytes});
   // Written once, and read by the sub-groups of its row or column of the tile.
   plan.prediction.local_bytes = real(found.jobs, round_up(depth, tile_k), bytes) *
                                 real(tile.m() * (1 + tile.subs_n) + tile.n() * (1 + tile.subs_m));

@@ -231,11 +231,11 @@ Attempt cpu(const Device& device, const Conv2dProblem& p) {
                 {"SUM_ITEMS", items[2]}});
   plan.numbers = {
       {"block_k", cut.block_k}, {"tile_w", cut.tile_w}, {"tile_h", cut.tile_h}, {"depth", cut.depth}};
-  plan.tile_rows = cut.tile_h;
-  plan.tile_cols = cut.tile_w;
-  plan.vector_width = r.lanes;
-  plan.items_per_work_item = cut.block_k * cut.tile_h * cut.tile_w;
-  plan.local_bytes = (items[0] + items[1] + items[2]) * size_of(sums_of(p.type));
+  set_group_tile(plan, {.rows = cut.tile_h,
+                        .cols = cut.tile_w,
+                        .vector_width = r.lanes,
+                        .items = cut.block_k * cut.tile_h * cut.tile_w,
+                        .local_bytes = (items[0] + items[1] + items[2]) * size_of(sums_of(p.type))});
   plan.reason = formatted(
       "a thread makes {} planes of {} x {} columns and rows in its cache, {} x {} at a time in registers",
       cut.block_k, cut.tile_w, cut.tile_h, r.each_k, r.vectors * r.lanes);

@@ -23,7 +23,7 @@ bool is_intel_cpu(const Device& device) {
   return device.platform == "Intel(R) OpenCL" && device.type == DeviceType::cpu;
 }
 
-/// A variant that some versions of a driver break. A new row says what was seen, with which version.
+/// A variant that some versions of a driver break. A new row names the fault and the version.
 struct Fault {
   bool (*is_of)(const Device&);
   Version from, below;  ///< versions of CL_DRIVER_VERSION: from <= version < below

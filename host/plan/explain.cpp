@@ -58,7 +58,7 @@ std::string side_text(const Launch& launch) {
                    launch.repeats != 1 ? formatted(", {} times", launch.repeats) : "", launch.reason);
 }
 
-/// What the kernel is told besides its defines.
+/// The kernel's arguments that the plan decides.
 std::string numbers_text(const Launch& launch) {
   std::string text;
   for (const auto& [name, value] : launch.numbers)

@@ -152,7 +152,7 @@ void read(const std::string& field, const Json& json, MatrixUnit& value, Range) 
 void read(const std::string& field, const Json& json, UnitLimits& value, Range);
 void read(const std::string& field, const Json& json, std::vector<BrokenVariant>& value, Range);
 
-/// Reads the fields that are there, and refuses those that nobody knows.
+/// Reads the fields that are there, and refuses unknown ones.
 template <class Facts, class Each>
 void read_object(const std::string& prefix, const Json& json, Facts& facts, const Each& each) {
   std::set<std::string> known;

@@ -21,8 +21,8 @@ PackedWindow packed_window(std::size_t taps, std::size_t origin, std::size_t cha
 
 /// \throws Error naming the argument of `operation` unless it can filter such grids on the device.
 void check_grids(const char* operation, const Device& device, const SeparableProblem& grids);
-/// The plan of a filter whose window reaches so many cells from its result, with what all kernels of filters
-/// are told.
+/// The plan of a filter whose window reaches so many cells from its result, with the defines of all kernels
+/// of filters.
 Plan filter_plan(const char* operation, std::string_view variant, const char* file, const char* entry,
                  const SeparableProblem& grids, std::size_t across, std::size_t down);
 

@@ -26,7 +26,7 @@ struct CheckPlacesProblem {
   }
 };
 
-/// The launch that looks whether places are inside. There is nothing to choose.
+/// The launch that checks whether places are inside. There is nothing to choose.
 Plan plan_check_places(const Device& device, const CheckPlacesProblem& problem,
                        const PlanOverrides& overrides = {});
 

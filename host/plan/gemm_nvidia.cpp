@@ -361,7 +361,7 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const nvidia::Dmma& tile = policy.dmma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
-  constexpr std::size_t kAlignment = 128;  // of the tiles, also behind the flag
+  constexpr std::size_t kAlignment = 128;  // of the tiles, also after the flag
   const std::size_t bytes =
       tile.local_bytes(problem.a_along_k, problem.b_along_k) + (split.parts > 1 ? kAlignment : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan/policy.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/gemm_plan.hpp>
 
@@ -283,8 +284,8 @@ struct Policy {
   Rates skinny_rates = {5250, 3200, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Rates dmma_rates = {5250, 2900, 1930, 80, 0.85, {0.875, 0.87, 0.84, 1.1}, {1.03, 1.08, 0.96, 1.02}};
   Pack pack = {};
-  /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has (4096 bytes).
-  std::size_t least_depth = 128, most_parts = 256, counters = 1024;
+  /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has.
+  std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
   /// Parts of a sum that are added first, where it has more than so many.
   std::size_t team = 8, team_parts = 12;
   double gain = 1.04;    ///< that it must have by the model, which is that far off

@@ -80,7 +80,7 @@ struct PartsPolicy {
   std::size_t most = 256;          ///< of a sum
   std::size_t groups_a_unit = 2;   ///< that are wanted, also by "stream_k"
   std::size_t most_slices = 16;    ///< work-items that add the parts of a result
-  std::size_t items_a_unit = 512;  ///< that the adding launch wants
+  std::size_t items_a_unit = 512;  ///< of the launch that adds parts
 };
 
 struct Policy {

@@ -82,7 +82,7 @@ LocalLayout layout_of(const Device& device, const Side& side, const TileShape& t
                     [=](std::size_t item) {
                       return Item{0, offset(item)};
                     }};
-  // Waves are alike: two of them tell what all cost.
+  // Waves are alike: the cost of all follows from two of them.
   const std::size_t seen = std::min(tile.group(), 2 * std::max<std::size_t>(device.sub_group_width, 32));
   return infer_layout(device, {tile.k, side.width, item_bytes, seen, {store, load}, read_width}, kind);
 }

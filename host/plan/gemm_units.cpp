@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLineBytes = 16;  // that a lane reads and writes at once
 
-/// A tile as a device has it.
+/// A tile that fits a device.
 struct Sizes {
   TileShape shape;  ///< m, n and k
   UnitShape unit;
@@ -39,7 +39,7 @@ bool fits(const Device& device, const Sizes& sizes) {
          sizes.group <= device.max_work_items[0];
 }
 
-/// The tile with which C takes the least time, as best_tile() tells it; null: none fits.
+/// The tile with which C takes the least time, by best_tile(); null: none fits.
 const units::Tile* best_unit_tile(const Device& device, const GemmProblem& problem) {
   const units::Policy& policy = units::policy_of(device);
   const units::Tile* best = nullptr;

@@ -185,7 +185,7 @@ Choice choose(const Device& device, const HeatProblem& problem, const PlanOverri
     }
     return {std::string(variant), steps};
   }
-  Choice fewer{"", 0};  // what comes next to the steps that the caller wants
+  Choice fewer{"", 0};  // the nearest to the steps that the caller fixed
   for (const std::string_view variant : preference(device, problem)) {
     const std::size_t asked = std::min(most, wanted != 0 ? wanted : usual_steps(device, problem, variant));
     const std::size_t steps = steps_that_run(device, problem, variant, asked, fixed);

@@ -139,7 +139,7 @@ March march_of(const HeatProblem& problem, std::size_t pack, std::size_t steps, 
   march.rows = divide_up(rows + 2 * halo_y, rows_each);
   march.cols_made = (march.lanes - 2 * halo_lanes) * pack;
   march.rows_made = march.rows * rows_each - 2 * halo_y;
-  // With places for neighbours that are not there: see ROW_PLACES in the kernel.
+  // With places for neighbours outside of the group: see ROW_PLACES in the kernel.
   const std::size_t items = march.lanes * march.rows;
   const std::size_t of_rows =
       shape.dimensions == 3 ? (rows_each > 1 ? 2 : 1) * pack * (items + 2 * march.lanes) : 0;
@@ -286,11 +286,11 @@ Attempt marching(const Device& device, const HeatProblem& problem, std::size_t s
   const std::size_t group = march.lanes * march.rows;
   Plan plan = base_plan(device, problem, "march", "heat/march.cl", "heat_march", steps);
   set_groups(plan, group, tiles * chunks);
-  plan.tile_cols = march.cols_made;
-  plan.tile_rows = march.rows_made;
-  plan.vector_width = tile.pack;
-  plan.items_per_work_item = tile.pack * march.rows_each;
-  plan.local_bytes = march.local_bytes;
+  set_group_tile(plan, {.rows = march.rows_made,
+                        .cols = march.cols_made,
+                        .vector_width = tile.pack,
+                        .items = tile.pack * march.rows_each,
+                        .local_bytes = march.local_bytes});
   define(plan, "PACK", tile.pack);
   define_access(device, problem, tile.pack, plan);
   define(plan,

@@ -14,7 +14,7 @@ namespace smem::plan {
 /// \throws Error naming what is wrong, unless the problem can be solved on the device.
 void check_heat(const Device& device, const HeatProblem& problem);
 
-/// The grid as kernels see it: a grid of two dimensions is one of height 1, whose planes are its rows.
+/// The grid of kernels: a grid of two dimensions is one of height 1, whose planes are its rows.
 struct HeatShape {
   std::size_t dimensions, width, height, depth;
 };

@@ -102,7 +102,7 @@ struct WeightedPolicy {
   std::size_t part_elements = 4096;  ///< of a part, at least
   std::size_t entry_elements = 4;    ///< of a part, for each entry of its table, at least
   std::size_t least_entries = 256;   ///< of a table: few programs serve the smaller ones
-  std::size_t scale_elements = 16;   ///< of a work-item that looks for the greatest exponent
+  std::size_t scale_elements = 16;   ///< of a work-item that finds the greatest exponent
 };
 
 inline constexpr WeightedPolicy kWeightedPolicies[] = {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace smem::plan {
@@ -41,7 +42,7 @@ inline std::size_t status_bytes(const Device& device, std::size_t rows, std::siz
 /// Why no variant of a single pass runs, where can_look_back() says so.
 inline constexpr const char* kCannotPublish = "work-groups of one launch cannot publish to each other there";
 
-/// How a row of elements is cut into parts, and how these come together.
+/// How a row of elements is cut into parts, and how these are combined.
 struct Parts {
   std::size_t parts = 1;
   std::size_t piece = 1;      ///< elements of a part; the last one may be shorter
@@ -60,8 +61,33 @@ struct Parts {
   }
 };
 
-/// Gives the plan the memory in which parts come together, of each of `rows`, and tells the kernel of them.
-/// `state_bytes`: of what a part makes. `epochs`: whether the kernel tells launches apart (define_epochs()).
+/// How a vector of `length` elements of `bytes` bytes is cut, by a policy with `threads`. `publishes`:
+/// whether threads of "cpu" publish their aggregates.
+template <class Policy>
+Parts cut_vector(const Device& device, const Policy& policy, std::string_view variant, std::size_t length,
+                 std::size_t bytes, std::size_t tile, bool publishes) {
+  const auto& threads = policy.threads;
+  const std::size_t piece = threads.piece_bytes / bytes;
+  Parts parts;
+  if (variant == "cpu" && length <= threads.whole_pieces * piece) {
+    parts.cut(length, 1, 1);
+  } else if (variant == "cpu" && publishes) {
+    parts.cut_for_single_pass(length, piece);
+  } else if (variant == "cpu") {
+    const std::size_t wanted = threads.pieces_a_unit * device.compute_units;
+    parts.cut(length, std::min(wanted, divide_up(length, piece)), threads.multiple);
+  } else if (variant == "look_back") {
+    parts.cut_for_single_pass(length, tile);
+  } else {
+    const std::size_t wanted = policy.groups_a_unit * device.compute_units;
+    const std::size_t most = std::min(length / (policy.tiles_of_parts * tile), policy.most_parts);
+    parts.cut(length, std::min(wanted, most), tile);
+  }
+  return parts;
+}
+
+/// Gives the plan the memory of the parts' aggregates, of each of `rows`, and its defines.
+/// `state_bytes`: of what a part makes. `epochs`: whether its statuses have epochs (define_epochs()).
 inline void share_results(const Device& device, const Parts& parts, std::size_t rows, std::size_t state_bytes,
                           Plan& plan, bool epochs) {
   plan.numbers = {{"parts", parts.parts}, {"piece", parts.piece}};
@@ -120,7 +146,7 @@ inline void define_publishing(const Device& device, Launch& launch) {
                   {"POLL_LIMIT", std::min(device.poll_limit, policy.polls)}});
 }
 
-/// Whether statuses of earlier launches are told apart by epochs, for states without heads.
+/// Whether epochs distinguish statuses from those of earlier launches, for states without heads.
 inline bool has_epochs(const Device& device, std::size_t tiles) {
   return tiles <= look_back_policy(device).epoch_tiles;
 }

@@ -1,5 +1,5 @@
-/// The matrix units of AMD and Intel as cl/common/matrix_unit.clh has them: what a kernel that uses one is
-/// told.
+/// The matrix units of AMD and Intel by cl/common/matrix_unit.clh: the defines of
+/// kernels that use one.
 #pragma once
 
 #include <smem/device.hpp>

@@ -1,6 +1,7 @@
 /// The tile of a merge in local memory: what fits a device.
 #pragma once
 
+#include "formatted.hpp"
 #include "plan/merge_policy.hpp"
 #include "plan/sizes.hpp"
 
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 
 namespace smem::plan {
 
@@ -32,6 +34,14 @@ inline std::optional<MergeTile> merge_tile(const Device& device, const PlanOverr
     if (group != 0 && (fixed.work_items == 0 || group == fixed.work_items)) return MergeTile{group, items};
     if (items == 1) return std::nullopt;
   }
+}
+
+/// What the passes of a merge sort do, launch by launch the same.
+inline std::string merges_text(std::size_t width, const char* elements) {
+  return formatted(
+      "merges pairs of sorted runs, of {} {} in the first pass, twice as many in each next: each group finds "
+      "its part of both by bisection",
+      width, elements);
 }
 
 }  // namespace smem::plan

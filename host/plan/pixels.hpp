@@ -1,4 +1,4 @@
-/// Types of pixels, and how the kernels of filters are told of them (cl/common/pixel.clh).
+/// Types of pixels, and their defines in the kernels of filters (cl/common/pixel.clh).
 #pragma once
 
 #include <smem/boundary.hpp>

@@ -18,11 +18,11 @@ struct Evidence {
   std::string_view share = {};   ///< what was reached there: "0.96 of copy"
 
   bool measured() const { return !device.empty(); }
-  /// As a plan for the device says it. A measurement on another device of its family is told as one.
+  /// The text of a plan for the device. It names the device where that is another one of its family.
   std::string text(const Device& at_hand) const;
 };
 
-/// Of numbers that nobody measured on the family, nor on one like it.
+/// Of numbers that were measured neither on the family nor on a similar one.
 inline constexpr Evidence kFromFacts{
     .what = "no measurement for this family: the sizes follow from the device's facts"};
 /// Of NVIDIA's GPUs before Ampere, whose compiler spills what a Hopper's sizes need.
@@ -31,8 +31,8 @@ inline constexpr Evidence kWithoutSpills{
 /// Of Intel's GPUs: its compiler runs 32 work-items in the registers of one thread.
 inline constexpr Evidence kFromRegisters{.what = "no measurement: what its compiler keeps in registers"};
 
-/// The family of a device that evidence names: "nvidia-hopper" of "H200"; empty: of a device that nobody
-/// measured.
+/// The family of a device that evidence names: "nvidia-hopper" of "H200"; empty: of a device that was
+/// not measured.
 std::string_view family_of_measured(std::string_view device);
 
 /// Facts that a device must have for a row. What is left out, every device has.

@@ -16,7 +16,7 @@ namespace {
 
 using namespace plan;
 
-constexpr std::size_t kMaxCounters = 1024;  // at most ScratchPool::kZeroedBytes / 4
+constexpr std::size_t kMostCounted = kSharedCounters / 4;  // results whose last group combines the parts
 
 Plan base_plan(const ReduceProblem& problem, std::string_view variant, const char* file, const char* entry) {
   Plan plan = named_plan(operation_name(problem), variant, file, entry);
@@ -96,7 +96,7 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
   return std::clamp<std::size_t>(std::min(wanted / jobs, most), 1, policy.most_parts);
 }
 
-/// How the results come together, whatever the size of a work-group.
+/// How partial results are combined, whatever the size of a work-group.
 struct ReduceParts {
   std::size_t parts = 1;   ///< of each result
   bool one_launch = true;  ///< the last work-group to end combines them
@@ -104,11 +104,11 @@ struct ReduceParts {
 
 ReduceParts parts_of(const Device& device, const ReduceProblem& problem, std::string_view variant) {
   const std::size_t parts = count_parts(device, problem, variant);
-  return {parts, parts == 1 || (device_fence(device) != 0 && problem.results() <= kMaxCounters &&
+  return {parts, parts == 1 || (device_fence(device) != 0 && problem.results() <= kMostCounted &&
                                 problem.shape != ReduceShape::columns && !is_tree(variant))};
 }
 
-/// Gives the plan the memory of its partial results, and tells the kernel how they come together.
+/// Gives the plan the memory of its partial results, and defines how they are combined.
 void share_results(const Device& device, const ReduceProblem& problem, const ReduceParts& parts, Plan& plan) {
   plan.numbers = {{"parts", parts.parts}};
   if (parts.parts == 1) return;
@@ -179,11 +179,11 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
 
   Plan plan = base_plan(problem, variant, "reduce/several.cl", "reduce_several");
   set_groups(plan, group, groups);
-  plan.tile_rows = group / team;
-  plan.tile_cols = team * pack * unroll;
-  plan.vector_width = pack;
-  plan.items_per_work_item = pack * unroll;
-  plan.local_bytes = group * accumulator_bytes(problem) + flag;
+  set_group_tile(plan, {.rows = group / team,
+                        .cols = team * pack * unroll,
+                        .vector_width = pack,
+                        .items = pack * unroll,
+                        .local_bytes = group * accumulator_bytes(problem) + flag});
   define(plan, {{"GROUP", group},
                 {"TEAM", team},
                 {"PACK", pack},
@@ -219,11 +219,11 @@ Attempt short_vector(const Device& device, const ReduceProblem& problem, std::si
   Plan plan = base_plan(problem, "short", "reduce/short.cl", "reduce_short");
   const bool shuffles = uses_shuffles(device, group);
   set_groups(plan, group, 1);
-  plan.tile_rows = 1;
-  plan.tile_cols = group * pack * unroll;
-  plan.vector_width = pack;
-  plan.items_per_work_item = pack * unroll;
-  plan.local_bytes = (shuffles ? group / 32 : group) * accumulator_bytes(problem);
+  set_group_tile(plan, {.rows = 1,
+                        .cols = group * pack * unroll,
+                        .vector_width = pack,
+                        .items = pack * unroll,
+                        .local_bytes = (shuffles ? group / 32 : group) * accumulator_bytes(problem)});
   plan.numbers = {{"parts", 1}};
   define(plan, {{"GROUP", group}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", lanes_of(policy, problem)}});
   if (shuffles) define(plan, "TEAM_REDUCTION", 2);
@@ -252,11 +252,11 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
 
   Plan plan = base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
   set_groups(plan, group, groups);
-  plan.tile_rows = group / across * unroll;
-  plan.tile_cols = across * pack;
-  plan.vector_width = pack;
-  plan.items_per_work_item = pack * unroll;
-  plan.local_bytes = group * pack * accumulator_bytes(problem);
+  set_group_tile(plan, {.rows = group / across * unroll,
+                        .cols = across * pack,
+                        .vector_width = pack,
+                        .items = pack * unroll,
+                        .local_bytes = group * pack * accumulator_bytes(problem)});
   define(plan, {{"GROUP", group}, {"ACROSS", across}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", pack}});
   share_results(device, problem, parts, plan);
   plan.reason = "neighbouring work-items reduce neighbouring columns, and combine in local memory";

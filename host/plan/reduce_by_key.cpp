@@ -85,28 +85,9 @@ std::size_t items_of(const Device& device, const ReduceByKeyProblem& problem) {
 /// How the vectors are cut.
 Parts parts_of(const Device& device, const ReduceByKeyProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
-  const ScanPolicy& policy = scan_policy(device);
-  const ScanThreads& threads = policy.threads;
-  const std::size_t length = at_least_1(problem.size);
-  const std::size_t tile = group_of(device, fixed) * items_of(device, problem);
-  Parts parts;
-  if (variant == "cpu") {
-    const std::size_t piece = threads.piece_bytes / std::max(size_of(problem.in), size_of(problem.keys));
-    if (length <= threads.whole_pieces * piece) {
-      parts.cut(length, 1, 1);
-    } else if (prefers_look_back(device)) {
-      parts.cut_for_single_pass(length, piece);
-    } else {
-      const std::size_t wanted = threads.pieces_a_unit * device.compute_units;
-      parts.cut(length, std::min(wanted, divide_up(length, piece)), threads.multiple);
-    }
-  } else if (variant == "look_back") {
-    parts.cut_for_single_pass(length, tile);
-  } else {
-    const std::size_t wanted = policy.groups_a_unit * device.compute_units;
-    const std::size_t most = std::min(length / (policy.tiles_of_parts * tile), policy.most_parts);
-    parts.cut(length, std::min(wanted, most), tile);
-  }
+  Parts parts = cut_vector(device, scan_policy(device), variant, at_least_1(problem.size),
+                           std::max(size_of(problem.in), size_of(problem.keys)),
+                           group_of(device, fixed) * items_of(device, problem), prefers_look_back(device));
   parts.two_launches = parts.parts > 1 && !parts.single_pass;
   return parts;
 }

@@ -1,4 +1,4 @@
-/// The types of a reduction: what is computed in, and how kernels are told.
+/// The types of a reduction: accumulators, and the defines of kernels.
 #pragma once
 
 #include <smem/reduce_plan.hpp>

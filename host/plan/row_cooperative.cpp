@@ -104,11 +104,11 @@ plan::Attempt plan::cooperative_rows(const Device& device, const RowWork& w, con
     return formatted("a row has more than {} parts of {} elements", group.most_parts, group.most * row.pack);
   Plan plan = base_plan(w, "cooperative", "cooperative", 1);
   set_groups(plan, group.items, size_product(shares.teams, shares.parts));
-  plan.tile_rows = group.stages;
-  plan.tile_cols = shares.piece * row.pack;
-  plan.vector_width = row.pack;
-  plan.items_per_work_item = divide_up(shares.piece, group.items) * row.pack;
-  plan.local_bytes = group.beside + shares.piece * group.each;
+  set_group_tile(plan, {.rows = group.stages,
+                        .cols = shares.piece * row.pack,
+                        .vector_width = row.pack,
+                        .items = divide_up(shares.piece, group.items) * row.pack,
+                        .local_bytes = group.beside + shares.piece * group.each});
   plan.prediction.local_bytes = 3 * real(w.rows, w.batch, w.cols) * real(size_of(w.in));
   plan.numbers = {{"parts", shares.parts}, {"groups_a_unit", group.a_unit}};
   // Of doubles, ptxas for sm_90 spills 132 bytes where two packs are under way.

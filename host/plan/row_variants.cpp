@@ -97,11 +97,11 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   const std::size_t group = wanted != 0 ? most : std::max(usual, team.items);
   Plan plan = base_plan(w, variant, "registers", 1);
   set_groups(plan, group, divide_up(results_of(w), group / team.items));
-  plan.tile_rows = group / team.items;
-  plan.tile_cols = team.items * team.unroll * pack;
-  plan.vector_width = pack;
-  plan.items_per_work_item = team.unroll * pack;
-  plan.local_bytes = group * tree_bytes;
+  set_group_tile(plan, {.rows = group / team.items,
+                        .cols = team.items * team.unroll * pack,
+                        .vector_width = pack,
+                        .items = team.unroll * pack,
+                        .local_bytes = group * tree_bytes});
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
   if (shuffle) define(plan, "SHUFFLES", 1);
   if (has_whole_packs(device, w, pack)) define(plan, "WHOLE_PACKS", 1);
@@ -191,7 +191,7 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   return plan;
 }
 
-/// Parts of a row: as many as units want, of some packs for each work-item.
+/// Parts of a row: enough to fill the units, of some packs for each work-item.
 std::size_t count_parts(const Device& device, const RowWork& w, std::size_t packs, std::size_t group) {
   const RowPolicy& policy = w.policy;
   const std::size_t wanted = divide_up(2 * device.compute_units, at_least_1(results_of(w)));

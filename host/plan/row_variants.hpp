@@ -26,7 +26,7 @@ struct RowWork {
   Scalar in, out;
   std::size_t rows, cols, batch;
   std::size_t alignment, row_alignment;  ///< of all buffers, and of every row of the input: in bytes
-  std::vector<Define> defines;           ///< what kernels are told of the operation
+  std::vector<Define> defines;           ///< of the operation, for all kernels
   std::size_t tree_values = 1;           ///< that a work-item combines with others' in "tiled", "registers"
   std::size_t part_values = 2;           ///< of the statistics of a part of a row
   std::size_t published_values = 2;      ///< of those, which groups publish

@@ -98,30 +98,12 @@ bool selects_in_one_pass(const Device& device, const SelectProblem& problem) {
 /// How the vector is cut.
 Parts parts_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
-  const std::size_t length = at_least_1(problem.size);
-  const SelectPolicy& policy = select_policy(device);
-  const SelectThreads& threads = policy.threads;
   // Of work-groups of group_of() work-items; smaller groups need several steps for it.
   const std::size_t tile =
       group_of(device, problem, fixed, variant) * items_of(device, problem, fixed, variant);
-  Parts parts;
-  if (variant == "cpu") {
-    const std::size_t piece = threads.piece_bytes / size_of(problem.in);
-    if (length <= threads.whole_pieces * piece) {
-      parts.cut(length, 1, 1);
-    } else if (prefers_look_back(device) && selects_in_one_pass(device, problem)) {
-      parts.cut_for_single_pass(length, piece);
-    } else {
-      const std::size_t wanted = threads.pieces_a_unit * device.compute_units;
-      parts.cut(length, std::min(wanted, divide_up(length, piece)), threads.multiple);
-    }
-  } else if (variant == "look_back") {
-    parts.cut_for_single_pass(length, tile);
-  } else {
-    const std::size_t wanted = policy.groups_a_unit * device.compute_units;
-    const std::size_t most = std::min(length / (policy.tiles_of_parts * tile), policy.most_parts);
-    parts.cut(length, std::min(wanted, most), tile);
-  }
+  const bool publishes = prefers_look_back(device) && selects_in_one_pass(device, problem);
+  Parts parts = cut_vector(device, select_policy(device), variant, at_least_1(problem.size),
+                           size_of(problem.in), tile, publishes);
   parts.two_launches = counts_all_first(problem, variant) ||
                        (!parts.single_pass && (parts.parts > 1 || is_partition_in_order(problem.op)));
   return parts;

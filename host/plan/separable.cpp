@@ -291,11 +291,11 @@ Attempt march(const Device& device, const SeparableProblem& problem, std::size_t
   const std::size_t results = group * shape.cols - shape.halo, band = march_band(device, problem);
   const std::size_t strips = divide_up(problem.row_elements(), results) * divide_up(problem.height, band);
   set_groups(plan, group, strips * problem.planes, std::size_t{1} << 20);
-  plan.tile_rows = shape.step;
-  plan.tile_cols = results;
-  plan.vector_width = shape.cols;
-  plan.items_per_work_item = shape.step * shape.cols;
-  plan.local_bytes = march_local_bytes(problem, shape, group);
+  set_group_tile(plan, {.rows = shape.step,
+                        .cols = results,
+                        .vector_width = shape.cols,
+                        .items = shape.step * shape.cols,
+                        .local_bytes = march_local_bytes(problem, shape, group)});
   const double vectors = real(divide_up(shape.cols + problem.halo(), shape.cols));
   plan.prediction.local_bytes = real(problem.elements() * bytes) * (1 + vectors);
   define_march(device, problem, shape, plan);

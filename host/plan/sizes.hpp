@@ -171,7 +171,20 @@ inline void set_groups(Launch& launch, std::size_t group, std::size_t groups, st
   launch.global = {std::clamp<std::size_t>(groups, 1, most) * group, 1, 1};
 }
 
-/// Tells a kernel the three sizes of its work-group.
+/// What a work-group makes at a time, as plans print it.
+struct GroupTile {
+  std::size_t rows = 1, cols = 1, vector_width = 1, items = 1;  ///< `items`: of a work-item
+  std::size_t local_bytes = 0;
+};
+inline void set_group_tile(Launch& launch, const GroupTile& tile) {
+  launch.tile_rows = tile.rows;
+  launch.tile_cols = tile.cols;
+  launch.vector_width = tile.vector_width;
+  launch.items_per_work_item = tile.items;
+  launch.local_bytes = tile.local_bytes;
+}
+
+/// Defines the three sizes of a kernel's work-group.
 inline void define_group(Launch& launch) {
   define(launch, {{"GROUP_0", launch.work_group[0]},
                   {"GROUP_1", launch.work_group[1]},
@@ -276,6 +289,9 @@ inline std::size_t device_fence(const Device& device) {
   if (is_nvidia_gpu(device)) return 2;
   return device.type == DeviceType::cpu && device.prefetch_builtin ? 1 : 0;
 }
+
+/// Counters of 32 bits that the kernels of a call may share (Plan::counters).
+inline constexpr std::size_t kSharedCounters = 4096;
 
 inline constexpr std::size_t kOwnBytes = 64;  ///< of local memory, which compilers take for themselves
 /// Local memory that is left for what a plan lays there.

@@ -36,7 +36,7 @@ RowWork work_of(const Device& device, const SoftmaxProblem& p) {
           .element_written = one_a_row ? 0 : result,
           .row_written = one_a_row ? result : 0,
           .operations = 5,  // maximum, difference, exponential, sum and product
-          // Written twice and read twice; of logsumexp the second time is for nothing.
+          // Written twice and read twice; of logsumexp the second time without need.
           .local_passes = 4,
           .statistics = "the largest element and the sum"};
 }

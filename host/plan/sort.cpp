@@ -22,8 +22,7 @@ namespace {
 
 using namespace plan;
 
-constexpr std::size_t kMostCounters = 4096;  // ScratchPool::kZeroedBytes / 4
-constexpr std::size_t kLine = 64;            // bytes; areas of temporary memory begin at multiples
+constexpr std::size_t kLine = 64;  // bytes; areas of temporary memory begin at multiples
 
 Launch base_launch(const SortProblem& problem, const char* variant, const char* file, const char* entry,
                    bool moves) {
@@ -123,12 +122,14 @@ std::optional<Plan> merge_sort(const Device& device, const SortProblem& problem,
   predict_local(problem, passes, plan);
   plan.reason = formatted("sorts tiles of {} keys in local memory; {} passes merge runs in pairs",
                           tile->size(), merges);
-  for (std::size_t turn = 1; turn <= merges; ++turn) {
+  if (merges > 0) {
     Launch merge = static_cast<const Launch&>(plan);
     merge.variant = "merges";
     define(merge, "PHASE", 1);
-    merge.numbers = {{"turn", turn}};
-    merge.reason = "merges pairs of sorted runs: each group finds its part of both by bisection";
+    merge.numbers = {{"turn", 1}};
+    merge.repeats = merges;
+    merge.prediction = {};  // the plan's counts all passes
+    merge.reason = merges_text(tile->size(), "keys");
     plan.after.push_back(std::move(merge));
   }
   return plan;
@@ -269,7 +270,7 @@ std::optional<Plan> onesweep(const Device& device, const SortProblem& problem, c
               .access = plan::device_fence(device)};
   constexpr std::size_t kHeader = 128, kMostPasses = 64;  // words of cl/sort/status.clh, and what they hold
   if (sweep.tiles > plan::kMaxTiles || sweep.passes.count > kMostPasses) return std::nullopt;
-  sweep.schedules = sweep.access != 0 && !plan::is_wide(problem) && sweep.bins() < kMostCounters;
+  sweep.schedules = sweep.access != 0 && !plan::is_wide(problem) && sweep.bins() < kSharedCounters;
   Plan plan = base_plan(problem, "onesweep", "sort/onesweep.cl", "sort_onesweep", sweep.passes);
   define_tile(device, problem, *sizes, plan);
   plan.global = {sweep.tiles * sizes->group, 1, 1};

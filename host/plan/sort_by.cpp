@@ -53,14 +53,17 @@ void add_merges(const SortByProblem& p, std::size_t width, Launch merge, std::op
     ++merges;
   plan.numbers.insert(plan.numbers.end(), {{"width", width}, {"merges", merges}});
   plan.reason = formatted("sorts runs of {} elements; {} merge passes follow", width, merges);
-  merge.reason = split ? "merges pairs of sorted runs, a tile of the result a group"
-                       : "merges pairs of sorted runs: each group finds its part of both by bisection";
+  if (!split && merges > 0) {
+    merge.repeats = merges;
+    merge.reason = merges_text(width, "elements");
+    plan.after.push_back(std::move(merge));
+    return;
+  }
   for (std::size_t turn = 0; turn < merges; ++turn) {
-    merge.numbers = {{"turn", turn}};
-    if (split) {
-      split->numbers = merge.numbers;
-      plan.after.push_back(*split);
-    }
+    merge.numbers = split->numbers = {{"turn", turn}};
+    merge.reason =
+        formatted("merges pairs of sorted runs of {} elements, a tile of the result a group", width << turn);
+    plan.after.push_back(*split);
     plan.after.push_back(merge);
   }
 }

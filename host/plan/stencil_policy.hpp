@@ -33,7 +33,7 @@ struct StencilColumns {
   std::size_t rows = 1;             ///< of results in each plane, at most
   std::size_t deep = 4;             ///< planes of results, at most
   std::size_t registers;            ///< of 32 bits that it may fill
-  std::size_t tenths_of_small = 8;  ///< of them: what is packed takes some while numbers are made of it
+  std::size_t tenths_of_small = 8;  ///< of them: unpacking takes some
 };
 
 /// Of "tiled" and "march".

@@ -27,7 +27,7 @@ std::string in_one_line(std::string text) {
   return text;
 }
 
-/// The group of `tiled` and `march`: as large as is asked for and local memory allows, 0 where nothing fits.
+/// The group of `tiled` and `march`: as large as requested and local memory allows; 0: none fits.
 /// `bytes(group)`: of local memory.
 template <class Bytes>
 Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, const Bytes& bytes) {
@@ -343,11 +343,11 @@ Attempt cpu(const Device& device, const StencilProblem& problem) {
                             divide_up(at_least_1(problem.out_size[1]), jobs.band) * problem.out_size[2] *
                             problem.batch;
   set_groups(plan, 1, count);
-  plan.tile_rows = jobs.band;
-  plan.tile_cols = jobs.strip;
-  plan.vector_width = jobs.lanes;
-  plan.items_per_work_item = jobs.strip * jobs.band;
-  plan.local_bytes = jobs.memory * value_bytes(problem);
+  set_group_tile(plan, {.rows = jobs.band,
+                        .cols = jobs.strip,
+                        .vector_width = jobs.lanes,
+                        .items = jobs.strip * jobs.band,
+                        .local_bytes = jobs.memory * value_bytes(problem)});
   define(plan, {{"MEMORY", jobs.memory}, {"LANES", jobs.lanes}});
   plan.numbers = {{"strip", jobs.strip}, {"band", jobs.band}};
   const bool aligned = problem.out_alignment >= jobs.lanes * size_of(problem.type);

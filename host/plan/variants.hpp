@@ -55,7 +55,7 @@ struct Operation {
 };
 
 /// Notes the variants that were not chosen, where the choice was the plan's, and what the caller had fixed,
-/// and counts the plan. `why_not(variant, plan)` is asked when somebody reads the reasons.
+/// and counts the plan. `why_not(variant, plan)` is called when the reasons are read.
 void note_choice(Plan& plan, const PlanOverrides& overrides, std::vector<std::string_view> names,
                  std::function<std::string(std::string_view, const Plan&)> why_not);
 

@@ -8,7 +8,7 @@
 
 namespace smem::runtime {
 
-/// Whether the code of cl/intel/match_lanes.clh compiles for sub-groups of `lanes` neighbouring work-items,
+/// Whether the code of cl/sort/match_ballots.clh compiles for sub-groups of `lanes` neighbouring work-items,
 /// runs, and ranks right.
 bool ranks_by_ballots(cl_device_id id, const Device& device, std::size_t lanes);
 

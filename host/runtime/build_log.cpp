@@ -12,7 +12,7 @@ namespace smem::runtime {
 
 namespace {
 
-constexpr std::size_t kMostErrors = 50;  // looked at for one whose place is in the source
+constexpr std::size_t kMostErrors = 50;  // searched for one whose place is in the source
 constexpr std::size_t kMostText = 1000;  // letters of a line of source that are shown
 
 std::string_view next_line(std::string_view& text) {
@@ -80,11 +80,11 @@ std::vector<Line> lines_of(std::string_view source) {
   return lines;
 }
 
-/// Where a compiler sees something.
+/// The place of a compiler's message.
 struct Place {
   std::string_view file;
   std::size_t line;
-  std::size_t column;     ///< from 1; 0: not told
+  std::size_t column;     ///< from 1; 0: unknown
   std::string_view rest;  ///< what follows in the log's line
 };
 

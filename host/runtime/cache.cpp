@@ -1,4 +1,4 @@
-// The program cache on disk as its users see it.
+// The program cache on disk: its public functions.
 #include "formatted.hpp"
 #include "runtime/disk_cache.hpp"
 

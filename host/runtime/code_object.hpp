@@ -1,4 +1,4 @@
-/// What compilers tell of a compiled kernel's registers.
+/// Registers of a compiled kernel, as compilers report them.
 #pragma once
 
 #include <cstddef>

@@ -56,7 +56,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 Vendor vendor_of(cl_device_id id, const Device& device) {
   if (device.type == DeviceType::cpu)
-    return Vendor::other;  // a CPU's maker says nothing of its OpenCL driver
+    return Vendor::other;  // a CPU's maker does not identify its OpenCL driver
   switch (device_value<cl_uint>(id, CL_DEVICE_VENDOR_ID)) {  // PCI vendor numbers
     case 0x10de:
       return Vendor::nvidia;
@@ -169,7 +169,7 @@ void set_languages(const LanguageFacts& facts, Device& device) {
 }
 
 std::vector<FoundDevice> find_devices() {
-  // A process's first look at its devices is not thread-safe in every driver: PoCL 3.1 crashes when eight
+  // A process's first query of its devices is not thread-safe in every driver: PoCL 3.1 crashes when eight
   // threads make it at once, and does not once it has been made.
   static std::mutex one_at_a_time;
   const std::scoped_lock lock(one_at_a_time);
@@ -234,7 +234,7 @@ Device facts_of(cl_device_id id) {
   device.max_allocation = device_value<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   device.cache_bytes = device_value<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
   device.cache_line_bytes = device_value<cl_uint>(id, CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE);
-  if (device.cache_line_bytes == 0) device.cache_line_bytes = 64;  // a driver that does not tell
+  if (device.cache_line_bytes == 0) device.cache_line_bytes = 64;  // the driver does not report it
   device.clock_mhz = device_value<cl_uint>(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   device.vector_bytes = sizeof(cl_float) * device_value<cl_uint>(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   device.timer_ns = device_value<std::size_t>(id, CL_DEVICE_PROFILING_TIMER_RESOLUTION);

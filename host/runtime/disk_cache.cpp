@@ -58,7 +58,7 @@ std::string name_of_entry(const std::string& key) {
   return formatted("{:016x}{:016x}{}", hash.high64, hash.low64, kSuffix);
 }
 
-/// The header of a file that may be an entry, by what is there of it.
+/// The header of a file that may be an entry, as far as it is complete.
 std::optional<Header> header_in(std::string_view text, std::size_t file_bytes) {
   Header header;
   if (text.size() < sizeof header || file_bytes < sizeof header) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<Header> header_in(std::string_view text, std::size_t file_bytes) {
   return header;
 }
 
-/// The key that an entry's file tells; empty when the file is damaged. The hash is not checked, which needs
+/// The key in an entry's file; empty when the file is damaged. The hash is not checked, which needs
 /// all of it.
 std::string key_in(const OwnFolder& folder, const std::string& name, std::size_t file_bytes) {
   std::string text;

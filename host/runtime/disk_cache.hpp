@@ -49,7 +49,7 @@ class DiskCache {
   /// Removes an entry, for instance one that the driver refused.
   void remove(const std::string& key) const;
 
-  /// An entry as its file tells, without its content.
+  /// An entry by its file's header, without its content.
   struct Entry {
     std::filesystem::path path;
     std::filesystem::file_time_type used;

@@ -20,7 +20,7 @@ HostFacts host_facts() {
     std::error_code error;
     return std::filesystem::is_directory(path, error);
   };
-  // Where hwloc looks, unless it is told of another place.
+  // Where hwloc searches by default.
   host.cpu_topology = is_there("/sys/devices/system/cpu/cpu0/topology") ||
                       is_there("/sys/bus/cpu/devices/cpu0/topology") ||
                       !environment("HWLOC_XMLFILE").empty() || !environment("HWLOC_SYNTHETIC").empty() ||

@@ -8,9 +8,9 @@
 
 namespace smem::runtime {
 
-/// What a platform's first look at its devices finds of the system.
+/// What a platform's first query of its devices reads of the system.
 struct HostFacts {
-  bool cpu_topology = true;         ///< whether /sys tells of the processor's cores
+  bool cpu_topology = true;         ///< whether /sys lists the processor's cores
   unsigned long data_limit = ~0UL;  ///< bytes that the process may have: RLIMIT_DATA
 };
 HostFacts host_facts();

@@ -32,7 +32,7 @@ std::string distrust(const struct stat& status) {
   return {};
 }
 
-/// The end of a name that nobody can guess.
+/// The end of a name that cannot be guessed.
 std::string random_suffix() {
   static thread_local std::random_device source;
   char text[17];

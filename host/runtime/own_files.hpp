@@ -1,10 +1,10 @@
-/// Files that nobody but the effective user can have written: what smem reads by itself, without being told a
-/// name, it reads from here.
+/// Files that only the effective user can have written: what smem reads by itself, without a name from the
+/// caller, it reads from here.
 ///
 /// The rule is that of OpenSSH's StrictModes. The folder belongs to the effective user, and neither group nor
 /// others can write it. Each folder above belongs to the effective user or root, and is not writable by group
-/// or others unless it has the sticky bit, so that nobody can put another folder in its place. A file belongs
-/// to the effective user and is writable by nobody else. All checks are made on opened descriptors, and files
+/// or others unless it has the sticky bit, so that other users cannot replace it. A file belongs to the
+/// effective user and is not writable by others. All checks are made on opened descriptors, and files
 /// are reached through the descriptor of their folder: nothing can be exchanged between check and use.
 /// Symbolic links to the folder are resolved first; those in it are not followed.
 #pragma once

@@ -43,8 +43,8 @@ bool names_a_line(const std::string& log) {
   return false;
 }
 
-/// Clang, which is in most drivers, tells the error stream of the process how many warnings and errors there
-/// were, whoever reads the log ("1 error generated."). Without warnings it has none to count. PoCL keeps
+/// Clang, which is in most drivers, prints how many warnings and errors there were to the error stream of the
+/// process, even where the log is read ("1 error generated."); without warnings it counts none. PoCL keeps
 /// errors to itself only without carets, an option of Clang that it does not let pass; but it parts options
 /// at blanks when it checks them, and at tabs too when it hands them on. NVIDIA's (580.159) refuses that
 /// option, and does not part at tabs, line feeds or other white space.

@@ -1,4 +1,4 @@
-/// Programs of a context: built once, whichever thread asks first, from memory, else disk, else source.
+/// Programs of a context: built once, by the first thread that asks; from memory, else disk, else source.
 #pragma once
 
 #include "runtime/disk_cache.hpp"
@@ -95,8 +95,8 @@ class Programs {
  public:
   Programs(cl::Context context, cl_device_id id, const Device& device);
 
-  /// The program that a plan launches. One build, even when many threads ask at once; a failed build is told
-  /// to all who waited for it, and tried again by the next call. \throws Error with the compiler's log and
+  /// The program that a plan launches. One build, even when many threads ask at once; a failed build is
+  /// reported to all who wait for it, and tried again by the next call. \throws Error with the build log and
   /// the failing line.
   std::shared_ptr<Program> get(const Launch& plan);
 
@@ -109,7 +109,7 @@ class Programs {
   /// not in it. So this is called where the host waits or closes anyway, and never waits itself.
   void store_what_has_run();
 
-  /// 32-bit registers of a work-item of the plan's kernel; 0 when the compiler does not tell. Compiles anew.
+  /// 32-bit registers of a work-item of the plan's kernel; 0: not reported by the compiler. Compiles anew.
   std::size_t registers(const Launch& plan);
 
   /// The place for whatever else is to be kept for this device and driver, and their part of its key.

@@ -112,8 +112,8 @@ class Runtime {
   /// target, the plan for the device without retargeting.
   std::shared_ptr<Ready> make_ready(const Make& make_plan, const Device& device);
   /// Whether the driver refused a launch because the compiled kernel needs more than the device has for so
-  /// many work-items. The refusal is asked for, and not CL_KERNEL_WORK_GROUP_SIZE, since drivers do not tell
-  /// the truth there: for kernels that demand their size NVIDIA's says 256 where 512 run, rusticl 32 where
+  /// many work-items. The refusal is asked for, and not CL_KERNEL_WORK_GROUP_SIZE, whose values
+  /// are wrong: for kernels that demand their size NVIDIA's says 256 where 512 run, rusticl 32 where
   /// 256 do, Intel's CPU 8192 always.
   static bool is_too_large(const Error& error);
   /// Sets the arguments of one launch and enqueues it, with its sizes. A size is an ulong to the kernel; a

@@ -1,6 +1,8 @@
 /// Temporary buffers, kept for reuse.
 #pragma once
 
+#include "plan/sizes.hpp"
+
 #include <smem/device.hpp>
 #include <smem/opencl.hpp>
 
@@ -28,7 +30,7 @@ class ScratchPool {
   /// A buffer of kZeroedBytes that are all zero, for counters. The command that uses it must leave it so.
   cl::Buffer take_zeroed();
   void give_back_zeroed(cl::Buffer buffer, cl::Event used_until);
-  static constexpr std::size_t kZeroedBytes = 16384;
+  static constexpr std::size_t kZeroedBytes = plan::kSharedCounters * sizeof(std::uint32_t);
 
   /// Statuses that were zero at first, and have been written by launches with lower epochs.
   struct Statuses {
@@ -68,7 +70,7 @@ class ScratchPool {
   std::size_t bytes_ = 0;
 };
 
-/// A buffer of the pool for the length of a scope. It goes back with the event that was told last.
+/// A buffer of the pool for the length of a scope. It goes back with the last event of used_until().
 class Lease {
  public:
   /// zeroed: of ScratchPool::kZeroedBytes, and left zero; statuses: of launches with epochs

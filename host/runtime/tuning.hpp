@@ -1,4 +1,4 @@
-/// What was found by tuning, as a context has it: read when it opens.
+/// Tuned choices of a context: read when it opens.
 #pragma once
 
 #include <smem/device.hpp>

@@ -35,6 +35,11 @@ bad nosuch bench sort 100 nosuch
 bad -1 bench top_k 100 --k=-1
 bad half3 bench softmax 3x4 half3
 bad nosuch bench norm 3x4 --op nosuch
+bad total-order bench sort 100 --total-order
+bad nan-least explain sort_segments 100 int --nan-least
+bad nan_least explain sort_rows 3x4 float --nan-least --total-order
+bad end_bit bench sort 100 --end-bit 40
+bad --begin-bit bench sort 100 --begin-bit x
 bad 7 bench rotary 7
 bad 2x2x21 bench attention 2x2x21
 bad nosuch explain attention 2x2x21x40 half --variant nosuch

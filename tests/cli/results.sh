@@ -17,9 +17,10 @@ refuse "$text" '^  [a-z_0-9]+ *$'
 text=$("$smem" ladder pool --small --plot "$folder/ladder.svg" --json "$folder/pool.json")
 expect "$text" '^windows .* one result after the other'
 expect "$text" '^vector .* x [0-9.]+ +several results'
-text=$("$smem" roofline pool transpose --small --plot "$folder/roof.svg")
+text=$("$smem" roofline pool rotate transpose --small --plot "$folder/roof.svg")
 expect "$text" '^max_pool2d +max 2 x 2'
 expect "$text" '^transpose .*333 x 333.* none '
+expect "$text" '^rotate .*by 90 .* none '
 expect "$text" '^copy [0-9.]+ GB/s, fp32 [0-9.]+ GFLOP/s'
 refuse "$text" '^scan'
 expect "$text" '^Results are not compared here'
@@ -36,7 +37,7 @@ done
 expect "$(cat "$folder/ladder.svg")" 'The ladder of pool'
 # What does no arithmetic has a bar, and no point.
 expect "$(cat "$folder/roof.svg")" 'Operations without arithmetic'
-expect "$(cat "$folder/roof.svg")" 'text-anchor="end" >transpose</text>'
+for name in transpose rotate; do expect "$(cat "$folder/roof.svg")" "text-anchor=\"end\" >$name</text>"; done
 refuse "$(cat "$folder/roof.svg")" '>transpose [a-z]+</text>'
 expect "$(cat "$folder/roof.svg")" '>max_pool2d [a-z]+</text>'
 if "$smem" ladder pool --small --plot /nonexistent/x.svg >"$folder/out" 2>&1; then fail 'wrote into nothing'; fi

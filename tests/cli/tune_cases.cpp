@@ -27,7 +27,7 @@ PlanOverrides another_choice(const cli::TuneCase& of, const Device& device) {
   return found.empty() ? PlanOverrides{} : found.front();
 }
 
-/// Whether a call that fixes nothing builds all that one builds which fixes the choice.
+/// Whether a call without overrides builds the same programs as one that fixes the choice.
 bool is_used(const cli::TuneCase& of, const Device& device, const PlanOverrides& choice) {
   store_tuning(device, {{of.one.tuning, choice, 2, 1e-3, "other", "2026-11-22"}});
   const Context context;

@@ -1,4 +1,4 @@
-// Calls that do not compile, one a line. tests/consumer/wrong_calls.cmake counts what the compiler says of
+// Calls that do not compile, one a line. tests/consumer/wrong_calls.cmake counts the compiler's errors of
 // each.
 #include <smem/smem.hpp>
 

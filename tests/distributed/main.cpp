@@ -62,7 +62,7 @@ int act(const std::string& what) {
       try {
         static_cast<void>(smem::distributed::sum(data));
       } catch (const smem::Error&) {
-        if (!mpi_fails) throw;  // else a program that goes on: the others wait in vain
+        if (!mpi_fails) throw;  // else the program continues, and other ranks wait forever
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }

@@ -1,5 +1,5 @@
 // Data of four times the device's memory. The device is a clamp: this program's clCreateBuffer, which StarPU
-// and smem call too, refuses what exceeds it. Runs where SMEM_TEST_DEVICE_BYTES says how many bytes a device
+// and smem call too, refuses what exceeds it. Runs where SMEM_TEST_DEVICE_BYTES gives the bytes that a device
 // has.
 #include "support.hpp"
 

@@ -91,7 +91,7 @@ TEST_CASE("sort: all keys go to the other device, in pieces") {
 
 TEST_CASE("sort: stable, by bits of the keys, floats with NaN and zeros of both signs") {
   const std::size_t n = 15000;
-  // Few different bits 8 to 15 of many different keys: what does not count tells whether equal keys keep
+  // Few different bits 8 to 15 of many different keys: the other bits show whether equal keys keep
   // their order.
   std::vector<std::uint32_t> keys = test::numbers<std::uint32_t>(n, 0, 1 << 20), wanted = keys;
   const auto selected = [](std::uint32_t key) { return key >> 8 & 0xffu; };

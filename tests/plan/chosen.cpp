@@ -24,7 +24,7 @@ TEST_CASE("plans of the H200: mirror images are made in vectors, by groups of 12
   CHECK(smem::plan_flip(h200, problem).variant == "vector");
   CHECK(smem::plan_flip(h200, problem).work_items() == 128);
   CHECK(smem::plan_flip(test::target("gfx90a"), problem).work_items() == 256);
-  problem.element_bytes = 16;  // a vector by itself
+  problem.element_bytes = 16;  // a vector of one element
   CHECK(smem::plan_flip(h200, problem).variant == "items");
 }
 

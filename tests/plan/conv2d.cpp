@@ -1,4 +1,4 @@
-// Plans of convolutions of many channels for devices that are not here: they fit, and they say why.
+// Plans of convolutions of many channels for described devices: they fit, and have reasons.
 #include <smem/conv2d_plan.hpp>
 #include <smem/error.hpp>
 
@@ -240,7 +240,7 @@ TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and
       other.winograd = smem::Winograd::f4x4;
       CHECK_FALSE(smem::plan_conv2d(device, other).variant.starts_with("winograd"));
     }
-    // Every variant that was not chosen says why.
+    // Every variant that was not chosen has a reason.
     allowed.winograd = smem::Winograd::f4x4;
     for (const smem::Alternative& other : smem::plan_conv2d(device, allowed).alternatives)
       CHECK_FALSE(other.why_not.empty());

@@ -1,4 +1,4 @@
-// Plans of products for devices that are not here: they fit, they say why, and they count right.
+// Plans of products for described devices: they fit, have reasons, and count right.
 #include <smem/error.hpp>
 #include <smem/gemm_plan.hpp>
 
@@ -168,7 +168,7 @@ TEST_CASE("plan of gemm: matrix units of AMD and Intel") {
       CHECK(smem::plan_gemm(device, problem).tile_rows <= 16);
       std::swap(problem.m, problem.n);
       CHECK(smem::plan_gemm(device, problem).tile_cols <= 16);
-      // A unit that is emulated is not chosen, and runs where it is asked for.
+      // An emulated unit is not chosen, and runs where the caller fixes it.
       const smem::Device emulated =
           smem::clamp(target("gfx1030"), "matrix_unit=" + std::string(smem::name_of(device.matrix_unit)));
       CHECK(smem::plan_gemm(emulated, problem).variant != "matrix_units");
@@ -426,7 +426,7 @@ TEST_CASE("plan of gemm: what it predicts") {
   CHECK(error.argument == "in");
 }
 
-// Kernels have sizes of their own for what they are not told.
+// Kernels have default sizes for what is not defined.
 TEST_CASE("plan gemm: kernels are told how many results a work-item makes, one too") {
   for (const smem::Device& device : {target("cpu"), target("sm_90")}) {
     for (const char* variant : {"registers_1d", "registers_2d", "async"}) {

@@ -101,7 +101,7 @@ TEST_CASE("plan of gemm: factors of fp8 are widened, turned or read as they are"
   CHECK(plan.before.empty());
   CHECK(is_defined(plan, "ELEMENT_TYPE", 6));
   CHECK(is_defined(plan, "B_TYPE", 7));
-  // A list does not say what there is to widen.
+  // With a list, the elements to widen are unknown.
   problem.listed = true;
   CHECK(smem::plan_gemm(target("gfx90a"), problem).before.empty());
   CHECK(smem::plan_gemm(target("cpu"), problem).before.empty());

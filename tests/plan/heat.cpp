@@ -1,4 +1,4 @@
-// Plans of heat diffusion for devices that are not here: they fit, they say why, and any number of steps is
+// Plans of heat diffusion for described devices: they fit, have reasons, and any number of steps is
 // spread over passes.
 #include <smem/error.hpp>
 #include <smem/heat_plan.hpp>

@@ -128,7 +128,7 @@ TEST_CASE("layout: other numbers of banks, waves in halves, and a CPU") {
   CHECK(strided(intel, 68, 4) == 1);
   CHECK(strided(test::targets::cpu(), 4096, 4) == 1);
   CHECK(smem::find_conflicts(intel, {}, 4) == smem::Conflicts{});
-  // A wave of 64 on 32 banks issues in halves, each judged by itself.
+  // A wave of 64 on 32 banks issues in halves, each with its own conflicts.
   const smem::Device amd = test::targets::gpu("gfx90a", smem::Vendor::amd, 64, 1024, 65536);
   CHECK(wave_of(amd, 4, [](std::size_t k) { return k * 4; }) == smem::Conflicts{1, 2, 2});
   CHECK(wave_of(amd, 4, [](std::size_t k) { return k * 128; }) == smem::Conflicts{32, 2, 64});

@@ -1,4 +1,4 @@
-// Plans of moving means for devices that are not here: they fit, and they say why.
+// Plans of moving means for described devices: they fit, and have reasons.
 #include <smem/error.hpp>
 #include <smem/moving_mean_plan.hpp>
 

@@ -61,7 +61,7 @@ void check_evidence(const Evidence& evidence, std::string_view family) {
   }
 }
 
-/// `evidence`: pointers to all members that say what chose a row's numbers.
+/// `evidence`: pointers to all Evidence members of a row.
 template <class Row, std::size_t kRows, class... Members>
 void check_table(const char* name, const Row (&table)[kRows], Members... evidence) {
   INFO(name);

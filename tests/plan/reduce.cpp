@@ -1,4 +1,4 @@
-// Plans of reductions for devices that are not here: they fit, they say why, and they give the same parts
+// Plans of reductions for described devices: they fit, have reasons, and give the same parts
 // whatever the size of a work-group.
 #include <smem/smem.hpp>
 

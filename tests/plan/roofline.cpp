@@ -24,7 +24,7 @@ smem::Plan group_of(std::size_t work_items, std::size_t local_bytes) {
 TEST_CASE("roofline: resident groups of compute capability 9.0") {
   const smem::Device device = test::targets::nvidia("sm_90", 227 * 1024);
   CHECK(device.unit.local_bytes == 228 * 1024);
-  // 2048 work-items: 8 groups of 256, if nothing else limits.
+  // 2048 work-items: 8 groups of 256, without another limit.
   CHECK(occupancy(device, group_of(256, 0)) == smem::Occupancy{8, 2048, 1.0, "work-items"});
   CHECK(occupancy(device, group_of(32, 0)) == smem::Occupancy{32, 1024, 0.5, "groups"});
   // 227 KiB and the KiB that the system takes of each group: one group.
@@ -52,7 +52,7 @@ TEST_CASE("roofline: resident groups of other architectures") {
   CHECK(occupancy(xe, group_of(1024, 0)) == smem::Occupancy{2, 2048, 1.0, "work-items"});
   CHECK(occupancy(xe, group_of(1024, 0), 64).groups == 2);   // 128 registers a thread
   CHECK(occupancy(xe, group_of(1024, 0), 128).groups == 1);  // 256
-  // What nobody knows, it does not invent.
+  // Unknown limits stay unknown.
   CHECK(occupancy(test::targets::nvidia("sm_99"), group_of(256, 0)).groups == 0);
   CHECK(test::targets::nvidia("sm_99").unit == smem::UnitLimits{});
   CHECK(test::targets::gpu("strange", smem::Vendor::other, 32, 256, 32768).unit == smem::UnitLimits{});

@@ -1,4 +1,4 @@
-// Plans of scans for devices that are not here: they fit, they say why, and they cut a row into the same
+// Plans of scans for described devices: they fit, have reasons, and cut a row into the same
 // pieces whatever the size of a work-group.
 #include <smem/error.hpp>
 #include <smem/scan_plan.hpp>

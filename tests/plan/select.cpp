@@ -1,4 +1,4 @@
-// Plans of selections for devices that are not here: they fit, they say why, and they cut a vector into the
+// Plans of selections for described devices: they fit, have reasons, and cut a vector into the
 // same pieces whatever the size of a work-group.
 #include <smem/select_plan.hpp>
 #include <smem/smem.hpp>

@@ -1,4 +1,4 @@
-// Plans of stencils for devices that are not here: they fit, and they say why.
+// Plans of stencils for described devices: they fit, and have reasons.
 #include <smem/error.hpp>
 #include <smem/stencil_plan.hpp>
 

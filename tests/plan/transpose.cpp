@@ -1,4 +1,4 @@
-// Plans for devices that are not here: they fit, they say why, and they can be compared, printed and passed
+// Plans for described devices: they fit, have reasons, and can be compared, printed and passed
 // on.
 #include <smem/smem.hpp>
 
@@ -112,7 +112,7 @@ TEST_CASE("plan: the variant that is chosen is one that can be asked for and giv
       CAPTURE(chosen.to_string());
       CHECK(std::find(names.begin(), names.end(), chosen.variant) != names.end());
       const smem::Plan asked = smem::plan_transpose(device, p, {.variant = std::string(chosen.variant)});
-      CHECK(asked.alternatives.empty());  // nothing else was to be had
+      CHECK(asked.alternatives.empty());  // no other variant runs
       CHECK(chosen.alternatives.size() == names.size() - 1);
       smem::Plan without = chosen;
       without.alternatives = {};

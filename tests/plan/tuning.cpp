@@ -1,4 +1,4 @@
-// Classes of problems for tuning: what a choice for one says of another.
+// Classes of problems for tuning: which problems share a choice.
 #include <smem/blur_plan.hpp>
 #include <smem/conv2d_plan.hpp>
 #include <smem/flip_plan.hpp>

@@ -146,7 +146,7 @@ TEST_CASE("adopted: the caller's own memory at addresses that are not aligned") 
               context, smem::Matrix(in(), smem::ElementType::of_bytes(element_bytes), kRows, kCols),
               smem::Matrix(out(), smem::ElementType::of_bytes(element_bytes), kCols, kRows), options);
         } catch (const smem::Error& error) {
-          CHECK(error.details().argument == "variant");  // a variant that wants aligned rows
+          CHECK(error.details().argument == "variant");  // a variant that needs aligned rows
           continue;
         }
         std::vector<unsigned char> got(bytes);
@@ -160,7 +160,7 @@ TEST_CASE("adopted: the caller's own memory at addresses that are not aligned") 
           }
         }
         CHECK(wrong == 0);
-        // What the caller has before and behind the buffer stays.
+        // The caller's bytes before and after the buffer stay.
         CHECK(std::all_of(result.data(), to, [](unsigned char c) { return c == 0xee; }));
         CHECK(std::all_of(to + bytes, result.data() + result.size(),
                           [](unsigned char c) { return c == 0xee; }));

@@ -1,4 +1,4 @@
-// The program cache as its users see it: what lies there, and that clearing it takes nothing else.
+// The program cache through its public functions: its entries, and that clearing removes only these.
 #include <smem/smem.hpp>
 
 #include "support/environment.hpp"

@@ -36,7 +36,7 @@ TEST_CASE("devices: facts are filled in") {
     for (const std::size_t items : d.max_work_items)
       CHECK(items > 0);
     if (d.type == smem::DeviceType::cpu) CHECK(d.sub_group_width == 1);
-    // Drivers pad names; nobody wants to see it.
+    // Drivers pad names with spaces.
     CHECK(d.name.back() != ' ');
     CHECK(d.name.back() != '\0');
   }
@@ -110,7 +110,7 @@ TEST_CASE("child: there is a platform without a device" * doctest::skip()) {
 }
 
 TEST_CASE("devices: a platform without any device") {
-  // PoCL has no device when it is told to use none that it knows.
+  // PoCL has no device when POCL_DEVICES names none that it has.
   const test::Ended child =
       test::run_child("child: there is a platform without a device", {{"POCL_DEVICES", "none"}});
   CHECK_MESSAGE(child.passed(), child.output);

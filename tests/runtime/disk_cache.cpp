@@ -1,4 +1,4 @@
-// The disk cache by itself: bytes under keys, and everything that can go wrong with files.
+// The disk cache alone: bytes by keys, and damaged, missing or unwritable files.
 #include "runtime/disk_cache.hpp"
 #include "runtime/programs.hpp"
 

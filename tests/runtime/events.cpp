@@ -1,4 +1,4 @@
-// Wait lists and events: a call waits for what it was told to wait for, and nothing else waits.
+// Wait lists and events: a call waits for the events of its list, and the host does not wait.
 #include <smem/smem.hpp>
 
 #include "support/matrices.hpp"
@@ -83,7 +83,7 @@ TEST_CASE("events: the result does not appear before the wait list completes") {
   smem::CallOptions options;
   options.wait_for = list;
   const cl::Event event = smem::transpose(context, in.matrix(n, n), out.matrix(n, n), options);
-  // Another queue looks at the output meanwhile.
+  // Another queue reads the output meanwhile.
   const smem::Context beside(context.cl_context(), context.cl_device());
   context.queue().flush();
   std::vector<float> now(n * n);

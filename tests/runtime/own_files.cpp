@@ -1,4 +1,4 @@
-// Which folders and files are trusted: those that nobody but the effective user can have written.
+// Which folders and files are trusted: those that only the effective user can have written.
 #include "runtime/own_files.hpp"
 
 #include "support/failure.hpp"

@@ -171,7 +171,7 @@ TEST_CASE("program cache: a folder that cannot be made or written is only slower
 TEST_CASE("program cache: without any home there is no disk cache") {
   const test::Variable on("SMEM_CACHE", std::nullopt), at("SMEM_CACHE_DIR", std::nullopt),
       xdg("XDG_CACHE_HOME", std::nullopt);
-  // PoCL wants a home too: its own cache is told where to go.
+  // PoCL needs a home too: its own cache gets a folder.
   const test::Folder pocl;
   const test::Variable for_pocl("POCL_CACHE_DIR", pocl.string());
   const test::Variable home("HOME", std::nullopt);

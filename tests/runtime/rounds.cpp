@@ -1,4 +1,4 @@
-// A call of several launches: their order, their memory, and what they are told.
+// A call of several launches: their order, their memory and their arguments.
 #include "ops/run.hpp"
 
 #include <smem/smem.hpp>

@@ -100,7 +100,7 @@ inline void set_vectors(const AttentionCase& c, AttentionArrays& a, Random& rand
   });
 }
 
-/// Keys behind the lengths of their sequences, and pages that no sequence has, are NaN.
+/// Keys beyond the lengths of their sequences, and pages of no sequence, are NaN.
 inline void poison_padding(const AttentionCase& c, AttentionArrays& a) {
   if (c.lengths.empty()) return;
   std::vector<bool> used(a.k.shape.batch * a.k.shape.tokens);

@@ -1,7 +1,7 @@
 /// What `smem selftest` reads: a line for each case that begins or ends.
 ///
 /// Where the environment variable SMEM_TEST_REPORT names a file, each case of each sweep adds lines of JSON
-/// to it, written at once, so that the last line tells what ran when the process crashed or hung:
+/// to it, written at once, so that the last line is the case that ran when the process crashed or hung:
 ///   {"case": 3, "begin": "text", "operation": "gemm", "variant": "tiled", "type": "half"}
 ///   {"case": 3, "outcome": "passed", "why": "", "seconds": 0.1}        or failed, refused, skipped
 /// A file that has lines already is that of a process which was lost in the middle of the same test case:
@@ -41,7 +41,7 @@ inline std::string types_text(smem::Scalar in, smem::Scalar out) {
   return in == out ? from : from + " to " + std::string(smem::name_of(out));
 }
 
-/// After so many cases that are wrong, others would tell no more.
+/// After so many wrong cases the others are not run.
 inline constexpr int kEnoughFaults = 5;
 
 /// Whether SMEM_TEST_REPORT, or report_to(), asks for lines.
@@ -50,10 +50,10 @@ bool is_reporting();
 /// From now on lines go to this file, as those of another test case.
 void report_to(const std::string& path);
 
-/// Tells of a change at the device, where lines are asked for.
+/// Reports a change of the device's state, where reports are requested.
 void report_device(const char* state);
 
-/// Reports the variants of an operation that are tested, where reports are asked for.
+/// Reports the variants of an operation that are tested, where reports are requested.
 void report_variants(std::string_view operation, const std::vector<std::string_view>& tested,
                      const std::vector<std::string_view>& left_out);
 
@@ -68,7 +68,7 @@ void end_case(const Begun& begun, const Tested& tested, const Outcome& outcome, 
 
 }  // namespace detail
 
-/// Runs the case `c` by `run()`, and reports it where that is asked for. `c.tested()` and `c.text()` say what
+/// Runs the case `c` by `run()`, and reports it where that is requested. `c.tested()` and `c.text()` say what
 /// it is.
 template <class OneCase, class Run>
 Outcome reported(const OneCase& c, const Run& run) {

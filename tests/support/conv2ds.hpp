@@ -78,7 +78,7 @@ struct Conv2dGrid {
   }
 };
 
-/// One result and what arithmetic may have made of it.
+/// One result and its tolerance.
 inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dGrid& weights, double bias,
                         std::size_t n, std::size_t k, std::size_t y, std::size_t x) {
   const std::size_t channels = c.in_channels / c.how.groups,
@@ -86,7 +86,7 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
   double sum = bias, magnitude = std::abs(bias);
   for (std::size_t r = 0; r < c.window_h; ++r) {
     for (std::size_t s = 0; s < c.window_w; ++s) {
-      // Unsigned: what lies before the plane is far behind it.
+      // Unsigned: what is before the plane wraps to far beyond it.
       const std::size_t row = y * c.how.stride.y + r * c.how.dilation.y - c.how.padding.top;
       const std::size_t col = x * c.how.stride.x + s * c.how.dilation.x - c.how.padding.left;
       if (row >= c.height || col >= c.width) continue;

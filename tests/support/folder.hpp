@@ -17,7 +17,7 @@ namespace test {
 
 namespace fs = std::filesystem;
 
-/// An empty folder that goes with the object.
+/// An empty folder, removed with the object.
 class Folder {
  public:
   Folder() {

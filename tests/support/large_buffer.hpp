@@ -41,7 +41,7 @@ inline std::optional<cl::Buffer> large_buffer(const smem::Context& context, std:
 }
 
 /// Fills a buffer with a byte: in pieces and by words, since a fill of more than 2^31 single bytes is much to
-/// ask of a driver. The 3 bytes behind the last word stay.
+/// ask of a driver. The 3 bytes after the last word stay.
 inline void fill_words(const smem::Context& context, const cl::Buffer& buffer, std::size_t bytes,
                        cl_uchar value) {
   constexpr std::size_t kPiece = std::size_t{1} << 28;

@@ -289,7 +289,7 @@ inline Outcome run(const smem::Context& context, const Case& c, Random& random) 
                               : smem::Matrix(nullptr, smem::ElementType::of_bytes(c.element_bytes),
                                              c.out_rows(), c.out_cols(), c.out.extent);
   const std::size_t tail = in_place ? c.in.tail : c.out.tail;
-  // A buffer cannot be empty, so that one element stands in for nothing.
+  // A buffer cannot be empty, so one of no elements has one.
   const std::vector<unsigned char> input =
       random.bytes(std::max<std::size_t>(elements_of(in) + c.in.tail, 1) * c.element_bytes);
   const std::vector<unsigned char> poison =

@@ -247,7 +247,7 @@ inline void call(const smem::Context& context, const NormCase& c, const NormArra
   norm(context, a.in.view, a.out.matrix(), what, options);
 }
 
-/// Compares results, and that nothing else of the buffer has changed.
+/// Compares results, and the rest of the buffer with what it was.
 inline std::string wrong(const smem::Context& context, const std::string& name, const NormPlace& place,
                          const std::vector<std::vector<NormResult>>& rows) {
   const smem::operations::HostArray got = place.now(context);

@@ -10,7 +10,7 @@ namespace test {
 
 namespace {
 
-/// The kernel's function in its program's source; empty: it was made of a binary.
+/// The kernel's function in its program's source; empty: it came from a binary.
 std::string body_of(cl_kernel handle) {
   const cl::Kernel kernel(handle, true);
   std::string name = kernel.getInfo<CL_KERNEL_FUNCTION_NAME>();

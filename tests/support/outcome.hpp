@@ -8,7 +8,7 @@
 namespace test {
 
 struct Outcome {
-  bool refused = false;  ///< the variant cannot run this problem, and both the plan and the call say so
+  bool refused = false;  ///< the variant cannot run this problem: both the plan and the call refuse
   std::string fault;     ///< what is wrong; empty: nothing
   std::string why;       ///< why it was refused
 };

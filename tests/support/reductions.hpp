@@ -78,7 +78,7 @@ inline smem::Scalar usual_result(smem::ReduceOp op, smem::Scalar in) {
 }
 
 /// Elements for which every operation has one right result: sums of floats are exact in any order, and so are
-/// products; all bits of integers occur. `nans`: one element in so many is a NaN.
+/// products; all bits of integers occur. `nans`: one element of `nans` is a NaN.
 template <class T>
 T element_for(smem::ReduceOp op, Random& random, std::size_t nans) {
   if constexpr (smem::is_float(smem::scalar_of<T>)) {
@@ -267,7 +267,7 @@ struct ReduceCase {
   std::size_t cols = 0;
   Layout layout = {};
   std::size_t out_offset = 0;
-  std::size_t nans = 0;                       ///< one element in so many is a NaN; 0: none
+  std::size_t nans = 0;                       ///< one element of this number is a NaN; 0: none
   std::vector<std::uint64_t> bounds = {};     ///< of segments
   smem::Scalar bound = smem::Scalar::uint32;  ///< their type
 

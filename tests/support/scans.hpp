@@ -45,7 +45,7 @@ struct ScanCase {
   Layout from = {};
   Layout to = {};
   bool in_place = false;                     ///< `to` is not used
-  std::size_t nans = 0;                      ///< one element in so many is a NaN; 0: none
+  std::size_t nans = 0;                      ///< one element of this number is a NaN; 0: none
   std::vector<std::uint64_t> marks = {};     ///< offsets, or keys
   smem::Scalar mark = smem::Scalar::uint32;  ///< their type
 

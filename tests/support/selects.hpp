@@ -121,7 +121,7 @@ Selected select_plainly(const SelectCase& c, const T* in, const std::vector<bool
   return result;
 }
 
-/// Elements of which about so many per mille are selected.
+/// Elements of which about this many per mille are selected.
 template <class T>
 std::vector<T> elements_for(const SelectCase& c, std::size_t size, Random& random) {
   std::vector<T> elements(size);

@@ -48,7 +48,7 @@ using BitsOf =
 template <class K>
 inline constexpr bool is_real = smem::is_float(smem::scalar_of<K>);
 
-/// A key as a number that compares as C++ has it.
+/// A key as a number that C++ compares.
 template <class K>
 auto number_of(K key) {
   if constexpr (std::is_class_v<K>) {
@@ -203,7 +203,7 @@ struct SortCall {
   std::size_t offset = 0;  ///< of all views, in elements
 };
 
-/// Elements of a buffer, with others before and after them that nobody may touch.
+/// Elements of a buffer, with guard elements before and after them.
 template <class T>
 class Fenced {
  public:

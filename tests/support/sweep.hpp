@@ -123,7 +123,7 @@ inline void run_layouts(Sweep& sweep, Case c) {
   };
   with(packed(), packed());
   with(strided(rows, cols, 1), aligned(out_rows, out_cols, 1));
-  if (large) return;  // the rest would say no more than it says of small shapes
+  if (large) return;  // small shapes cover the rest
   with(packed(), strided(out_rows, out_cols, 1));
   with(aligned(rows, cols, 1), aligned(out_rows, out_cols, 1));
   with(packed(3), packed(3));

@@ -35,7 +35,7 @@ inline std::size_t wide_size(std::size_t bits, std::size_t more) {
   return (std::size_t{1} << (bits - std::min(bits, halvings()))) + more;
 }
 
-/// Buffers of so many bytes each, or nothing and a message why. `scratch`: bytes that calls take besides.
+/// Buffers of these bytes, or none and a message why. `scratch`: bytes that calls take besides.
 inline std::optional<std::vector<cl::Buffer>> wide_buffers(const smem::Context& context,
                                                            const std::vector<std::size_t>& bytes,
                                                            std::size_t scratch = 0) {
@@ -69,7 +69,7 @@ struct Loop {
   std::string functions = {};                                            ///< that the body calls
   /// For each `ulong i` below `size`: it may read and write a[i] and others, and add to the uints `wrong` and
   /// `sum`. `size`, `p` and `q` are ulongs. hash_of() makes a random ulong of an ulong, sum_of() a uint that
-  /// tells elements apart in sums.
+  /// makes sums depend on positions.
   std::string body;
 
   Loop& with(std::string_view text) {
@@ -78,7 +78,7 @@ struct Loop {
   }
 };
 
-/// Runs the loop; p and q are what its body makes of them.
+/// Runs the loop; its body defines p and q.
 inline Found run_loop(const smem::Context& context, const Loop& loop, std::size_t size,
                       const std::vector<cl::Buffer>& buffers, std::size_t p = 0, std::size_t q = 0) {
   constexpr const char* kBefore = R"(

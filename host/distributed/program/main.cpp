@@ -51,7 +51,7 @@ struct Row {
   const Operation* operation;
   PlanProblem problem;
   double seconds = 0, seconds_of_one = 0, predicted = 0;
-  double compute = 0, exchange = 0;  ///< seconds of each by itself; 0: not measured
+  double compute = 0, exchange = 0;  ///< seconds of each alone; 0: not measured
   /// How much of the shorter of both is hidden behind the other one: 1 where the call takes as long as the
   /// longer one by itself.
   double overlap() const { return std::max(compute, exchange) / seconds; }
@@ -205,7 +205,7 @@ int bench(const Options& options) {
   for (const Operation* operation : chosen(options)) {
     const PlanProblem problem = problem_of(*operation, options, small);
     Row row = measured(session, *operation, problem, options);
-    // A rank that found it wrong says so, and leaves with exit code 1, as mpirun then does.
+    // A rank with a wrong result reports it and exits with code 1, as mpirun then does.
     if (!row.is_right) {
       fmt::print(stderr, "smem: {} {}: rank {} has other results than one device\n", operation->name,
                  text_of(problem), session.rank());

@@ -19,7 +19,7 @@ struct Prepared {
 };
 
 struct Operation {
-  std::string_view name;  ///< as planned_operations() has it
+  std::string_view name;  ///< of planned_operations()
   std::string_view summary;
   PlanProblem small, usual;                       ///< of benchmarks: for a CPU, and for a GPU
   double work(const PlanProblem& problem) const;  ///< bytes of the data, or operations of a product

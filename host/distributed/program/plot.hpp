@@ -6,7 +6,7 @@
 
 namespace smem::distributed::program {
 
-/// The efficiency of an operation on so many ranks.
+/// The efficiency of an operation on a number of ranks.
 struct ScalingPoint {
   std::size_t ranks = 1;
   double strong = 0, weak = 0;
