@@ -30,6 +30,18 @@ struct Numbers {
   std::vector<T> all;
 };
 
+/// The numbers of a launch, as cl/gemm/operation.clh has them.
+template <class Value>
+struct GemmNumbers {
+  cl_ulong a_offset, a_pitch, a_stride, b_offset, b_pitch, b_stride, c_offset, c_pitch, c_stride, m, n, k,
+      batch;
+  Value alpha, beta;
+  cl_ulong list_offset, a_last, b_last, c_last, bias_offset, residual_offset, residual_pitch, residual_stride;
+  Value scale;
+  cl_uint parts;
+  cl_ulong part_depth;
+};
+
 /// Runs a plan's own launch on a device that it was not made for. `Value`: of sums and C.
 template <class T, class Value>
 void check(const smem::Context& context, const smem::Plan& plan, const smem::GemmProblem& p, bool is_padded,
@@ -53,11 +65,23 @@ void check(const smem::Context& context, const smem::Plan& plan, const smem::Gem
                                              .defines = defines});
   const smem::Array<T> a_array(context, a.all), b_array(context, b.all);
   const smem::Array<Value> c_array(context, c.all);
-  const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
-  kernel({.global = plan.global, .work_group = plan.work_group}, a_array, n(a.offset), n(a.pitch), n(0),
-         b_array, n(b.offset), n(b.pitch), n(0), c_array, n(c.offset), n(c.pitch), n(0), n(p.m), n(p.n),
-         n(p.k), n(1), Value{-2}, static_cast<Value>(beta), c_array, n(0), n(0), n(0), n(0), c_array, n(0),
-         c_array, n(0), n(0), n(0), Value{1}, cl_uint{1}, n(p.k), c_array, c_array);
+  const GemmNumbers<Value> numbers{.a_offset = a.offset,
+                                   .a_pitch = a.pitch,
+                                   .b_offset = b.offset,
+                                   .b_pitch = b.pitch,
+                                   .c_offset = c.offset,
+                                   .c_pitch = c.pitch,
+                                   .m = p.m,
+                                   .n = p.n,
+                                   .k = p.k,
+                                   .batch = 1,
+                                   .alpha = -2,
+                                   .beta = static_cast<Value>(beta),
+                                   .scale = 1,
+                                   .parts = 1,
+                                   .part_depth = p.k};
+  kernel({.global = plan.global, .work_group = plan.work_group}, a_array, b_array, c_array, c_array, c_array,
+         c_array, c_array, c_array, numbers);
   INFO(p.m, " x ", p.n, " x ", p.k, ", A along k ", p.a_along_k, ", B along k ", p.b_along_k, ", padded ",
        is_padded, ", beta ", beta, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
   CHECK(c_array.to_host() == expected.all);

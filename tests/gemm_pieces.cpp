@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -30,10 +31,23 @@ void check_turn(const smem::Context& context, bool turned, std::size_t lines, st
                                                          {"B_TURNED", is_turned},
                                                          {"ALIGNMENT", words ? 4 : 1}}});
   const std::size_t blocks = (rows + 127) / 128 * ((k * sizeof(T) + 127) / 128);
-  const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
-  // As B: A has no blocks.
-  kernel({.global = {blocks * 64, 1, 1}, .work_group = {64, 1, 1}}, in, n(0), n(0), n(0), n(0), n(0), n(0),
-         in, n(offset), n(pitch), n(0), n(lines), n(along), n(1), out, n(0), n(0), n(0), n(to_pitch));
+  // The numbers of a launch, as cl/gemm/packed.clh has them. As B: A has no blocks.
+  const struct {
+    std::array<cl_ulong, 6> a;
+    cl_ulong b_offset, b_pitch, b_stride, b_lines, b_along, b_matrices;
+    cl_ulong packed_a, packed_a_pitch, packed_b, packed_b_pitch;
+  } numbers{.a = {},
+            .b_offset = offset,
+            .b_pitch = pitch,
+            .b_stride = 0,
+            .b_lines = lines,
+            .b_along = along,
+            .b_matrices = 1,
+            .packed_a = 0,
+            .packed_a_pitch = 0,
+            .packed_b = 0,
+            .packed_b_pitch = to_pitch};
+  kernel({.global = {blocks * 64, 1, 1}, .work_group = {64, 1, 1}}, in, in, out, numbers);
   const std::vector<T> got = out.to_host();
   std::size_t wrong = 0;
   for (std::size_t r = 0; r < rows; ++r)
