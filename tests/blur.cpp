@@ -5,15 +5,12 @@
 #include "support/blurs.hpp"
 #include "support/broken.hpp"
 #include "support/failure.hpp"
-#include "support/random.hpp"
 #include "support/reduce_sweep.hpp"
-#include "support/targets.hpp"
 #include "support/turn.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
@@ -73,7 +70,7 @@ TEST_CASE("blur: boxes of every size, boundary and variant") {
   const smem::Context context;
   test::BlurSweep sweep(context);
   for (const std::string_view variant : smem::box_variants()) {
-    if (variant == "shuffle") continue;  // for bytes alone, by a test of its own
+    if (variant == "shuffle" || variant == "mma") continue;  // for bytes alone, by tests of their own
     std::size_t ran = 0;
     for (const Boundary boundary : kBoundaries) {
       // Each is a program to compile, and for "march" each size of a box, too.
@@ -106,7 +103,7 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::box_variants()) {
-    if (variant == "separable" || variant == "shuffle") continue;  // which their own tests look at
+    if (variant == "separable" || variant == "shuffle" || variant == "mma") continue;  // own tests
     std::size_t sound = 0;
     for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
                                   {Scalar::uint16, Scalar::uint16},
@@ -179,7 +176,7 @@ TEST_CASE("blur: means of integers are exact, as floats too") {
   // Of boxes of 15 x 15 and 601 x 1001 elements, whose sums a float does not hold.
   for (const smem::BoxRadius& radius : {smem::BoxRadius(7), smem::BoxRadius(300, 500)}) {
     for (const std::string_view variant : smem::box_variants()) {
-      if (variant == "shuffle") continue;  // for results of bytes
+      if (variant == "shuffle" || variant == "mma") continue;  // for results of bytes
       for (const Scalar type : {Scalar::uint8, Scalar::uint16}) {
         const bool large = radius.across > 7;
         if (large && variant == "march") continue;  // whose boxes are programs
@@ -282,7 +279,7 @@ TEST_CASE("blur: infinities and NaN reach the boxes that hold them alone") {
   large[20 * kWidth + 40] = large[21 * kWidth + 40] = large[30 * kWidth + 60] = large[30 * kWidth + 61] =
       3e38F;
   for (const std::string_view variant : smem::box_variants()) {
-    if (!always_runs(context.device(), variant) || variant == "shuffle") continue;
+    if (!always_runs(context.device(), variant) || variant == "shuffle" || variant == "mma") continue;
     CAPTURE(variant);
     CHECK(wrong_means(context, numbers, variant, 0) == 0);
     CHECK(wrong_means(context, numbers, variant, 2) == 0);
@@ -376,85 +373,6 @@ TEST_CASE("blur: Gaussian of bytes by packed products") {
           smem::gaussian_blur(context, from, to, {.size = 3}, {Boundary::constant, 0.5}, packed);
         }).argument == "variant");
   CHECK(failure_of([&] { smem::unsharp_mask(context, from, to, {}, {}, packed); }).argument == "variant");
-}
-
-namespace {
-
-struct MatrixUnitsCase {
-  Boundary boundary;
-  std::size_t across, down, channels;
-  smem::GridSize size;
-  std::size_t pitch, tile_rows;
-};
-
-/// Runs the kernel for NVIDIA's matrix units with its instructions emulated, beside the plan's own choice.
-void check_emulated(const smem::Context& context, const MatrixUnitsCase& c) {
-  const smem::Gaussian window{.size = c.across, .size_down = c.down};
-  constexpr std::uint8_t kValue = 200;
-  smem::SeparableProblem problem;
-  problem.in = problem.out = Scalar::uint8;
-  problem.boundary = c.boundary;
-  problem.width = c.size.width, problem.height = c.size.height;
-  problem.channels = c.channels;
-  problem.row_taps = c.across, problem.column_taps = c.down;
-  problem.half_up = problem.fixed_point = true;
-  problem.in_alignment = 8;
-  const smem::Plan plan =
-      smem::plan_separable(test::target("sm_86"), problem, {.variant = "mma", .tile_rows = c.tile_rows});
-  std::vector<std::uint8_t> cells(c.pitch * c.size.height);
-  test::Random random(static_cast<unsigned>(c.across));
-  // Mostly the least and the greatest, of which sums have all bits.
-  for (std::uint8_t& cell : cells)
-    cell = static_cast<std::uint8_t>(random.chance(2) ? 255 * random.between(0, 1) : random.between(0, 255));
-  const smem::Array<std::uint8_t> in(context, cells),
-      wanted(context, std::vector<std::uint8_t>(cells.size(), 77)),
-      got(context, std::vector<std::uint8_t>(cells.size(), 77));
-  const smem::GridLayout layout{.channels = c.channels, .pitch = c.pitch};
-  smem::gaussian_blur(context, in.grid(c.size, layout), wanted.grid(c.size, layout), window,
-                      {c.boundary, kValue});
-  std::vector<float> numbers{kValue, 0, 0, 0};
-  for (const smem::Gaussian& w : {smem::Gaussian{.size = c.across}, smem::Gaussian{.size = c.down}})
-    for (const double weight : smem::gaussian_weights(w, Scalar::uint8))
-      numbers.push_back(static_cast<float>(weight));
-  const smem::Array<float> weights(context, numbers);
-  auto defines = plan.defines;
-  defines.emplace_back("EMULATED", 1);
-  const smem::Kernel kernel = context.build({.source = "#include \"" + plan.kernel_file + "\"\n",
-                                             .entry_point = plan.entry_point,
-                                             .defines = defines});
-  const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
-  const auto u = [](std::size_t x) { return static_cast<cl_uint>(x); };
-  const std::size_t row = c.size.width * c.channels, plane = c.pitch * c.size.height;
-  const bool leaves = c.boundary == Boundary::leave;
-  const std::size_t left = leaves ? c.across / 2 : 0, top = leaves ? c.down / 2 : 0;
-  kernel({.global = plan.global, .work_group = plan.work_group}, in, n(0), n(c.pitch), n(plane), n(plane),
-         got, n(0), n(c.pitch), n(plane), n(plane), n(row), n(c.size.height), n(1), n(1),
-         n(left * c.channels), n(row - left * c.channels), n(top), n(c.size.height - top), u(c.across),
-         u(c.down), u(c.across / 2), u(c.down / 2), weights, u(plan.tile_rows), u(0), weights,
-         std::array<float, 96>{});
-  CAPTURE(c.across);
-  CAPTURE(c.channels);
-  const auto made = got.to_host(), right = wanted.to_host();
-  std::size_t first = 0;
-  while (first < made.size() && made[first] == right[first])
-    ++first;
-  CAPTURE(first % c.pitch);
-  CAPTURE(first / c.pitch);
-  CHECK(made == right);
-}
-
-}  // namespace
-
-TEST_CASE("blur: Gaussian of bytes by NVIDIA's matrix units, emulated") {
-  const smem::Context context;
-  if (context.device().max_work_group < 128) return;
-  for (const MatrixUnitsCase& c :
-       {MatrixUnitsCase{Boundary::mirror, 15, 15, 1, {200, 53}, 200, 32},  // three strips and some columns
-        MatrixUnitsCase{Boundary::constant, 5, 17, 3, {47, 20}, 144, 16},
-        MatrixUnitsCase{Boundary::wrap, 17, 3, 1, {129, 37}, 136, 64},
-        MatrixUnitsCase{Boundary::leave, 9, 9, 1, {150, 40}, 152, 0},
-        MatrixUnitsCase{Boundary::clamp, 5, 5, 4, {36, 7}, 144, 16}})
-    check_emulated(context, c);
 }
 
 TEST_CASE("blur: boxes of bytes by shuffles") {

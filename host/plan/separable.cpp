@@ -241,24 +241,6 @@ std::size_t march_group(const Device& device, const SeparableProblem& problem, s
   return group_for(device, wanted == 0 ? shape.group : wanted, item, kOwnBytes + slack);
 }
 
-/// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
-/// as long as a band has rows, with those that it reads twice. `strips`: groups side by side of all planes.
-std::size_t best_band(const SeparableProblem& problem, std::size_t strips, std::size_t resident,
-                      std::size_t step, std::size_t least_band, std::size_t most_rounds) {
-  const std::size_t most =
-      std::min(divide_up(problem.height, least_band), divide_up(most_rounds * resident, at_least_1(strips)));
-  std::size_t best = at_least_1(problem.height), best_rows = 0;
-  for (std::size_t bands = 1; bands <= most; ++bands) {
-    const std::size_t band = round_up(divide_up(problem.height, bands), step);
-    const std::size_t rounds = divide_up(strips * divide_up(problem.height, band), resident);
-    const std::size_t rows = rounds * (band + problem.column_taps - 1);
-    if (best_rows != 0 && rows >= best_rows) continue;
-    best_rows = rows;
-    best = band;
-  }
-  return best;
-}
-
 std::size_t march_band(const Device& device, const SeparableProblem& problem) {
   const SeparableMarch& policy = separable_policy(device).march;
   const MarchShape shape = march_shape(device, problem);
@@ -378,55 +360,10 @@ Attempt packed(const Device& device, const SeparableProblem& problem, const Plan
   return plan;
 }
 
-/// By matrix units of bytes: cl/nvidia/separable/mma.cl.
-Attempt mma(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed) {
-  constexpr std::size_t kReach = 8, kCols = 64, kStep = 16, kWarp = 32, kLoaded = 12, kWeights = 40;
-  constexpr std::size_t kRegisters = 65536;  // of a compute unit
-  const SeparableMma& policy = separable_policy(device).mma;
-  if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
-    return "for NVIDIA's matrix units, of sm_80 and later";
-  if (!problem.fixed_point || problem.in != Scalar::uint8 || problem.out != Scalar::uint8)
-    return "for bytes and weights of whole 256ths, as Gaussian blurs of bytes have them";
-  if (problem.in_alignment < kReach || problem.row_elements() < kReach)
-    return "rows do not begin at multiples of 8 bytes";
-  const std::size_t before = problem.origin() * problem.channels,
-                    after = (problem.row_taps - 1 - problem.origin()) * problem.channels;
-  if (before > kReach || after > kReach || problem.column_taps > kStep + 1)
-    return formatted("a window reaches at most {} bytes to each side, and has at most {} rows", kReach,
-                     kStep + 1);
-  if (problem.row_elements() > kMarchMost || problem.height > kMarchMost) return "the grid has too many rows";
-  if (fixed.tile_cols != 0 && fixed.tile_cols != kCols) return formatted("a strip has {} columns", kCols);
-  if (fixed.tile_rows % kStep != 0) return formatted("a band has whole steps of {} rows", kStep);
-  const std::size_t group = group_for(device, fixed.work_items == 0 ? policy.group : fixed.work_items,
-                                      kLoaded * sizeof(int), kWeights * sizeof(int) + kOwnBytes);
-  if (group < kWarp) return no_tile_fits(device);
-  const std::size_t across = divide_up(problem.row_elements(), kCols), warps = group / kWarp;
-  const std::size_t resident = at_least_1(kRegisters / (policy.registers * group) * device.compute_units);
-  const std::size_t chosen = best_band(problem, divide_up(across * problem.planes, warps), resident, kStep,
-                                       policy.least_band, policy.most_rounds);
-  const std::size_t band = fixed.tile_rows != 0 ? fixed.tile_rows : round_up(chosen, kStep);
-  Plan plan = base_plan(problem, "mma", "nvidia/separable/mma.cl", "separable_mma");
-  const std::size_t strips = across * divide_up(problem.height, band) * problem.planes;
-  set_groups(plan, group, divide_up(strips, warps), std::size_t{1} << 20);
-  plan.tile_rows = band;
-  plan.tile_cols = kCols;
-  plan.vector_width = sizeof(int);
-  plan.items_per_work_item = kStep * kCols / kWarp;
-  plan.local_bytes = kLoaded * sizeof(int) * group + kWeights * sizeof(int);
-  define(plan, {{"GROUP", group},
-                {"ROW_TAPS", problem.row_taps},
-                {"ROW_ORIGIN", problem.origin()},
-                {"COLUMN_TAPS", problem.column_taps},
-                {"VECTOR_OUT", problem.out_alignment >= sizeof(int) ? 1 : 0}});
-  plan.numbers = {{"band", band}};
-  plan.reason = "matrix units multiply rows by weights, and the bytes of their sums down columns";
-  return plan;
-}
-
 Attempt plan_variant(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   if (variant == "packed") return packed(device, problem, fixed);
-  if (variant == "mma") return mma(device, problem, fixed);
+  if (variant == "mma") return separable_mma(device, problem, fixed);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
   if (variant == "two_pass") return two_pass(device, problem);

@@ -1,5 +1,5 @@
-// Separable filter of bytes by matrix units, where all weights are whole 256ths of at most 255 that add up to 1: the sums are exact. Windows
-// reach at most 8 bytes to each side, and have at most 17 rows.
+// Separable filter of bytes by matrix units, where all weights are whole 256ths of at most 255 that add up to 1, or with MEAN all are 1: the sums
+// are exact. Windows reach at most 8 bytes to each side, and have at most 17 rows.
 //
 // A warp goes down a band of rows of COLS columns, 16 rows a step. Along rows it multiplies matrices of weights, 16 results by 64 bytes that
 // they may need, by 64 bytes of 8 rows; each row of weights is the one before, moved on by a byte. The sums have 16 bits. Their lower and their
@@ -52,10 +52,11 @@ static inline uint permuted_bytes(uint a, uint b, uint selector) {
 #define LEFT 8             // bytes that are loaded before a strip
 #define CHUNKS (BLOCKS + 1)  // of 32 bytes, that are loaded of a row
 #define STEP 16
-#define HALF_A_UNIT 32768u  // a result is a sum of 65536ths
+#define HALF_A_UNIT (MEAN ? 0u : 32768u)  // a result is a sum of 65536ths
+#define UNITS (MEAN ? 1 : 256)            // of a weight
 #define FIRST_OF_WINDOW (ROW_ORIGIN * CHANNELS)  // bytes of a window before its result
 
-// Weights as numbers of 256ths, one a byte, in local memory: those along rows CHANNELS bytes apart, from byte ALONG_FIRST on, those down columns
+// Weights as whole numbers, one a byte, in local memory: those along rows CHANNELS bytes apart, from byte ALONG_FIRST on, those down columns
 // from byte DOWN_FIRST on. All bytes around them that the matrices have are 0.
 #define ALONG_FIRST 40
 #define ALONG_BYTES 112
@@ -64,8 +65,8 @@ static inline uint permuted_bytes(uint a, uint b, uint selector) {
 static inline uint weight_of_byte(constant VALUE* weights, int byte) {
   const int along = byte - ALONG_FIRST, down = byte - DOWN_FIRST;
   if (byte < ALONG_BYTES)
-    return along >= 0 && along % CHANNELS == 0 && along / CHANNELS < ROW_TAPS ? (uint)(row_weights(weights)[along / CHANNELS] * 256) : 0;
-  return down >= 0 && down < COLUMN_TAPS ? (uint)(column_weights(weights, ROW_TAPS)[down] * 256) : 0;
+    return along >= 0 && along % CHANNELS == 0 && along / CHANNELS < ROW_TAPS ? (uint)(row_weights(weights)[along / CHANNELS] * UNITS) : 0;
+  return down >= 0 && down < COLUMN_TAPS ? (uint)(column_weights(weights, ROW_TAPS)[down] * UNITS) : 0;
 }
 
 // All work-items of the group call it.
@@ -205,6 +206,19 @@ INLINED void sum_along(step_sums sums, uint w[2][CHUNKS][2], uint along[2][2][4]
   }
 }
 
+// The result of a sum, in byte RESULT_BYTE of a word. Means are rounded to the nearest; the product's error is at most 255 * 2^-24, and no mean
+// is nearer than 1 / (2 * area) to the middle of two whole numbers, which is more: area <= 17 * 17.
+#define RESULT_BYTE (MEAN ? 0 : 2)
+#define TWO_RESULTS (RESULT_BYTE + (4 + RESULT_BYTE) * 16)  // a selector of two words' results
+INLINED uint result_word(uint sum) {
+#if MEAN
+  const float area = ROW_TAPS * COLUMN_TAPS;
+  return as_uint(fma(as_float(sum | 0x4b000000u) - 0x1p23f, 1 / area, 0x1p23f));
+#else
+  return sum;
+#endif
+}
+
 // The results of two rows, 2 q and 2 q + 1 of 8, of four columns.
 INLINED void sum_down(uint results[2], step_sums before, step_sums sums, const uint down[2], uint block MMA_SCRATCH_PARAMETER) {
   uint d[2][4];
@@ -217,11 +231,11 @@ INLINED void sum_down(uint results[2], step_sums before, step_sums sums, const u
       multiply_bytes(part[byte], a, down MMA_SCRATCH_ARGUMENT);
     }
 #pragma unroll
-    for (uint i = 0; i < 4; ++i) d[tile][i] = part[0][i] + (part[1][i] << 8);
+    for (uint i = 0; i < 4; ++i) d[tile][i] = result_word(part[0][i] + (part[1][i] << 8));
   }
 #pragma unroll
   for (uint r = 0; r < 2; ++r) {
-    const uint a = permuted_bytes(d[0][r], d[0][2 + r], 0x62), b = permuted_bytes(d[1][r], d[1][2 + r], 0x62);
+    const uint a = permuted_bytes(d[0][r], d[0][2 + r], TWO_RESULTS), b = permuted_bytes(d[1][r], d[1][2 + r], TWO_RESULTS);
     results[r] = permuted_bytes(a, b, 0x5410);
   }
 }
