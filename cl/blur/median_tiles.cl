@@ -38,9 +38,7 @@
 #define BYTES 0  // 1: elements of 8 bits
 #endif
 #ifndef SUMS
-#define SUMS \
-  0  // exchanges by sums, of BYTES in PAIRS: 1 of columns, 2 of rows, 4 of pairs of columns, 8 of cores, 16
-     // of windows
+#define SUMS 0  // exchanges by sums, of BYTES in PAIRS: 1 of columns, 2 of rows, 4 of pairs of columns, 8 of cores, 16 of windows
 #endif
 #define SIZE 5
 #define RADIUS 2
