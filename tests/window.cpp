@@ -4,6 +4,7 @@
 
 #include "support/blurs.hpp"
 #include "support/failure.hpp"
+#include "support/random.hpp"
 #include "support/reduce_sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +26,7 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::window_variants()) {
-    if (variant == "columns") continue;  // its own test, below
+    if (variant == "columns" || variant == "tiles") continue;  // their own test, below
     // Each is a program to compile: half of them of each variant.
     for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
                                      {Scalar::uint8, 5},
@@ -55,34 +56,61 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
   }
 }
 
-TEST_CASE("blur: medians by shared columns") {
+TEST_CASE("blur: medians by shared columns and by tiles") {
   const smem::Context context;
-  test::BlurSweep sweep(context);
-  std::size_t turn = 0;
-  for (const Scalar type : {Scalar::uint8, Scalar::float32, Scalar::half, Scalar::uint16, Scalar::float64}) {
-    BlurCase c;
-    c.blur = Blur::median;
-    c.variant = "columns";
-    c.grids.in = c.grids.out = type;
-    if (type == Scalar::uint16) c.grids.out = Scalar::float32;
-    c.grids.channels = turn % 2 == 0 ? 1 : 3;
-    c.grids.boundary = kBoundaries[turn];
-    c.grids.value = 3;
-    c.size = 5;
-    c.grids.batch = 1 + turn % 2;
-    // Rows of whole vectors, then others.
-    for (const auto& [width, height] : {std::pair{72, 13}, {67, 9}}) {
-      c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
-      c.grids.gaps = width == 67;
-      sweep.run(c);
+  for (const char* variant : {"columns", "tiles"}) {
+    test::BlurSweep sweep(context);
+    std::size_t turn = 0;
+    for (const Scalar type :
+         {Scalar::uint8, Scalar::float32, Scalar::half, Scalar::uint16, Scalar::float64}) {
+      BlurCase c;
+      c.blur = Blur::median;
+      c.variant = variant;
+      c.grids.in = c.grids.out = type;
+      if (type == Scalar::uint16) c.grids.out = Scalar::float32;
+      c.grids.channels = turn % 2 == 0 ? 1 : 3;
+      c.grids.boundary = kBoundaries[turn];
+      c.grids.value = 3;
+      c.size = 5;
+      c.grids.batch = 1 + turn % 2;
+      // Rows of whole vectors, then others.
+      for (const auto& [width, height] : {std::pair{72, 13}, {67, 9}}) {
+        c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+        c.grids.gaps = width == 67;
+        sweep.run(c);
+      }
+      ++turn;
     }
-    ++turn;
+    CHECK(sweep.ran() == (context.device().fp64 ? 10 : 8));
+    CHECK(test::failure_of([&] {
+            const smem::Array<float> in(context, std::vector<float>(64)),
+                out(context, std::vector<float>(64));
+            smem::median_blur(context, in.grid({8, 8}), out.grid({8, 8}), 3, {}, {.variant = variant});
+          }).argument == "variant");
   }
-  CHECK(sweep.ran() == (context.device().fp64 ? 10 : 8));
-  CHECK(test::failure_of([&] {
-          const smem::Array<float> in(context, std::vector<float>(64)), out(context, std::vector<float>(64));
-          smem::median_blur(context, in.grid({8, 8}), out.grid({8, 8}), 3, {}, {.variant = "columns"});
-        }).argument == "variant");
+}
+
+// All sums of 0 and 1 that a window can have, at every place of a work-item's results.
+TEST_CASE("blur: medians by tiles of two numbers, in words of 4 and of 8 bytes") {
+  const smem::Context context;
+  constexpr std::size_t kWidth = 256, kHeight = 100;
+  std::vector<unsigned char> cells(kWidth * kHeight);
+  test::Random random(7);
+  // Of every row of squares another share of ones, around one half.
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    cells[i] = random.between(0, 19) < 6 + i / kWidth / 10 ? 255 : 0;
+  const smem::Array<unsigned char> in(context, cells);
+  std::vector<std::vector<unsigned char>> made;
+  for (const smem::PlanOverrides& fixed :
+       {smem::PlanOverrides{.variant = "registers"}, smem::PlanOverrides{.variant = "tiles", .tile_cols = 4},
+        smem::PlanOverrides{.variant = "tiles", .tile_cols = 8}}) {
+    const smem::Array<unsigned char> out(context, std::vector<unsigned char>(cells.size(), 77));
+    smem::median_blur(context, in.grid({kWidth, kHeight}), out.grid({kWidth, kHeight}), 5, {},
+                      {.overrides = &fixed});
+    made.push_back(out.to_host());
+  }
+  CHECK(made[1] == made[0]);
+  CHECK(made[2] == made[0]);
 }
 
 TEST_CASE("blur: Sobel's slopes and their magnitude") {

@@ -32,9 +32,6 @@
 #ifndef SHARES
 #define SHARES 0  // 1: two rows that share four sorted elements of each column; not with PAIRS
 #endif
-#ifndef PAIR_INSTRUCTIONS
-#define PAIR_INSTRUCTIONS 0  // 1: NVIDIA's, of sm_90; 0: vectors of two
-#endif
 #define SIZE 5
 #define RADIUS 2
 #define ROWS (1 + (PAIRS || SHARES))  // of results of a work-item
@@ -42,56 +39,9 @@
 #define LINES (SIZE + SHARES)         // elements of a column
 #define WIDE (COLS + SIZE - 1)  // columns of a work-item
 #define GROUP (GROUP_0 * GROUP_1 * GROUP_2)
-
-// Integers are compared as words, pairs as their bits.
-#if PAIRS
-typedef uint number;
-#if PAIR_INSTRUCTIONS
-#include "nvidia/pair_order.clh"
-#elif ELEMENT_HALF
-static inline float2 halves_of(uint v) {
-  const ushort2 bits = as_ushort2(v);
-  return (float2)(vload_half(0, (const half*)&bits), vload_half(1, (const half*)&bits));
-}
-static inline uint halves_from(float2 v) {
-  ushort2 bits;
-  vstore_half_rte(v.s0, 0, (half*)&bits);
-  vstore_half_rte(v.s1, 1, (half*)&bits);
-  return as_uint(bits);
-}
-static inline uint least_pair(uint a, uint b) { return halves_from(fmin(halves_of(a), halves_of(b))); }
-static inline uint greatest_pair(uint a, uint b) { return halves_from(fmax(halves_of(a), halves_of(b))); }
-#else
-static inline uint least_pair(uint a, uint b) { return as_uint(min(as_ushort2(a), as_ushort2(b))); }
-static inline uint greatest_pair(uint a, uint b) { return as_uint(max(as_ushort2(a), as_ushort2(b))); }
-#endif
-#define LEAST(a, b) least_pair(a, b)
-#define MOST(a, b) greatest_pair(a, b)
-#elif ELEMENT_HALF
-typedef float number;
-#define LEAST(a, b) fmin(a, b)
-#define MOST(a, b) fmax(a, b)
-#elif FLOATING_ELEMENT
-typedef ELEMENT number;
-#define LEAST(a, b) fmin(a, b)
-#define MOST(a, b) fmax(a, b)
-#else
-typedef uint number;
-#define LEAST(a, b) min(a, b)
-#define MOST(a, b) max(a, b)
-#endif
-
-static inline void sort_pair(number* a, number* b) {
-  const number least = LEAST(*a, *b), most = MOST(*a, *b);
-  *a = least, *b = most;
-}
+#include "blur/median.clh"
 
 #if SHARES
-// 5 exchanges.
-static inline void sort_four(number v[SIZE - 1]) {
-  sort_pair(v, v + 1); sort_pair(v + 2, v + 3); sort_pair(v, v + 2); sort_pair(v + 1, v + 3); sort_pair(v + 1, v + 2);
-}
-
 // Four sorted elements and one more, sorted.
 static inline void insert_number(number to[SIZE], const number v[SIZE - 1], number one) {
 #pragma unroll
@@ -163,39 +113,6 @@ static inline void find_medians(number made[COLS], number v[WIDE][SIZE]) {
   }
 }
 
-#if PAIRS && ELEMENT_HALF
-#define STORED ushort  // an element's bits
-#else
-#define STORED ELEMENT
-#endif
-#if PAIRS
-typedef uint loaded;  // an element's bits
-static inline loaded number_of(global const ELEMENT* p, ulong i) { return ((global const STORED*)p)[i]; }
-#else
-typedef number loaded;
-static inline loaded number_of(global const ELEMENT* p, ulong i) { return (number)load_value(p, i); }
-#endif
-
-// Loads a row of a work-item whose elements all exist. `from`: its first result's place in the row.
-static inline void load_row(loaded v[WIDE], global const ELEMENT* from) {
-#if CHANNELS == 1 && ALIGNED && (PAIRS || !ELEMENT_HALF)
-  global const STORED* p = (global const STORED*)from;
-  const JOIN(STORED, COLS) own = *(global const JOIN(STORED, COLS)*)p;
-  const JOIN(STORED, 2) left = *(global const JOIN(STORED, 2)*)(p - 2), right = *(global const JOIN(STORED, 2)*)(p + COLS);
-  v[0] = left.s0, v[1] = left.s1, v[2] = own.s0, v[3] = own.s1;
-#if COLS >= 4
-  v[4] = own.s2, v[5] = own.s3;
-#endif
-#if COLS == 8
-  v[6] = own.s4, v[7] = own.s5, v[8] = own.s6, v[9] = own.s7;
-#endif
-  v[WIDE - 2] = right.s0, v[WIDE - 1] = right.s1;
-#else
-#pragma unroll
-  for (uint c = 0; c < WIDE; ++c) v[c] = number_of(from + ((long)c - RADIUS) * CHANNELS, 0);
-#endif
-}
-
 // Loads the elements of a work-item's windows, which all exist, column by column. `first`: the place of the first result in the first row.
 static inline void load_inside(number v[WIDE][LINES], global const ELEMENT* first, ulong in_pitch) {
 #if PAIRS
@@ -249,68 +166,12 @@ static inline void load_edge(number v[WIDE][LINES], local number* own, global co
     for (uint j = 0; j < LINES; ++j) v[c][j] = own[(c * LINES + j) * GROUP];
 }
 
-// A result as it is stored, of the low or the high half of a word, as `shift` says.
-#if RESULT_HALF
-#define STORED_RESULT ushort
-#else
-#define STORED_RESULT RESULT
-#endif
-static inline STORED_RESULT result_of(number made, uint shift) {
-#if PAIRS
-  const ushort bits = (ushort)(made >> shift);
-#if ELEMENT_HALF && !RESULT_HALF
-  return (STORED_RESULT)vload_half(0, (const half*)&bits);
-#else
-  return (STORED_RESULT)bits;
-#endif
-#elif RESULT_HALF
-  ushort bits;
-  vstore_half_rte(made, 0, (half*)&bits);
-  (void)shift;
-  return bits;
-#else
-  (void)shift;
-  return (STORED_RESULT)made;
-#endif
-}
-
-// Writes results of a row, from `to` on: all, or those of columns [first_col, end_col), of which the first is `col`.
-static inline void store_medians(global RESULT* line, const number made[COLS], uint shift, ulong col, ulong first_col, ulong end_col) {
-  global STORED_RESULT* to = (global STORED_RESULT*)line + col;
-#if CHANNELS == 1 && VECTOR_OUT
-  if (col >= first_col && col + COLS <= end_col) {
-    const JOIN(STORED_RESULT, 2) first = (JOIN(STORED_RESULT, 2))(result_of(made[0], shift), result_of(made[1], shift));
-#if COLS == 2
-    *(global JOIN(STORED_RESULT, 2)*)to = first;
-#else
-    const JOIN(STORED_RESULT, 4) four = (JOIN(STORED_RESULT, 4))(first, result_of(made[2], shift), result_of(made[3], shift));
-#if COLS == 4
-    *(global JOIN(STORED_RESULT, 4)*)to = four;
-#else
-    *(global JOIN(STORED_RESULT, 8)*)to = (JOIN(STORED_RESULT, 8))(four, result_of(made[4], shift), result_of(made[5], shift),
-                                                                   result_of(made[6], shift), result_of(made[7], shift));
-#endif
-#endif
-    return;
-  }
-#endif
-#pragma unroll
-  for (uint c = 0; c < COLS; ++c)
-    if (col + c * CHANNELS >= first_col && col + c * CHANNELS < end_col) to[c * CHANNELS] = result_of(made[c], shift);
-}
-
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void median_columns(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch, (void)band;
   local number edge[LINES * WIDE * GROUP];
   const uint item = (get_local_id(2) * GROUP_1 + get_local_id(1)) * GROUP_0 + get_local_id(0);
-#if PAIRS && ELEMENT_HALF
-  ushort bits;
-  vstore_half_rte(value_beyond(weights), 0, (half*)&bits);
-  const loaded beyond = bits;
-#else
-  const loaded beyond = (loaded)value_beyond(weights);
-#endif
+  const loaded beyond = loaded_beyond(weights);
   const ulong cells = width / CHANNELS, pieces = (cells + COLS - 1) / COLS * CHANNELS;  // of a row
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);

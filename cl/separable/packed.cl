@@ -8,7 +8,9 @@
 // exchange through local memory, and no barrier.
 //
 // All work-items load whole words that lie in their rows, so that no branch stands between a load and its use. At the edges the words are
-// replaced when they are used, byte by byte, from the places of the boundary condition, which are in local memory: the loads hit the cache.
+// replaced when they are used. Where each is made of bytes of two of the words that were loaded, or of the value beyond the edges, they go
+// through local memory of the work-item's own: the launch ends when the work-items at the edges do. Else, where a boundary wraps around or
+// reaches far, they are made byte by byte, from places in local memory: the loads hit the cache.
 //
 // Work-item i computes strip i % across of band i / across % bands of plane i / across / bands; strips are numbered from the row's first
 // element. Rows begin at multiples of COLS bytes and have LOADED words or more. Launch: one dimension, GROUP work-items a group.
@@ -77,6 +79,16 @@ static inline uint add_pair(uint numbers, uint weights, uint sum) {
   return sum + (numbers & 65535) * (weights & 255) + (numbers >> 16) * (weights >> 8 & 255);
 }
 #endif
+#if DOT_PRODUCTS == 1
+#include "nvidia/bytes.clh"
+#else
+// Bytes of two words, those of `a` first: bits [4 b, 4 b + 4) of the selector are the number of byte b.
+static inline uint permuted_bytes(uint a, uint b, uint selector) {
+  const ulong both = (ulong)b << 32 | a;
+  return (uint)(both >> 8 * (selector & 7) & 255) | (uint)(both >> 8 * (selector >> 4 & 7) & 255) << 8 |
+         (uint)(both >> 8 * (selector >> 8 & 7) & 255) << 16 | (uint)(both >> 8 * (selector >> 12 & 7) & 255) << 24;
+}
+#endif
 #if DOT_PRODUCTS != 1 && RESULT_INTEGER
 // The third bytes of four words, the first one lowest.
 static inline uint third_bytes(uint a, uint b, uint c, uint d) {
@@ -99,17 +111,15 @@ INLINED void load_words(uint w[LOADED], global const uchar* from) {
 
 // Loads the words of STEP rows from row `first_row` on; a row beyond the edges is another one of the plane. `from`: the first word of row 0.
 INLINED void load_rows(uint ahead[STEP][LOADED], global const uchar* from, ulong pitch, int first_row, int rows) {
-  ulong row[STEP];
-  if (first_row >= 0 && first_row + STEP <= rows) {
-    row[0] = (ulong)first_row * pitch;
+  int row[STEP];
 #pragma unroll
-    for (uint k = 1; k < STEP; ++k) row[k] = row[k - 1] + pitch;
-  } else {
+  for (uint k = 0; k < STEP; ++k) row[k] = first_row + (int)k;
+  if (first_row < 0 || first_row + STEP > rows) {
 #pragma unroll
-    for (uint k = 0; k < STEP; ++k) row[k] = (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch;
+    for (uint k = 0; k < STEP; ++k) row[k] = max(place_in_few(row[k], rows), 0);
   }
 #pragma unroll
-  for (uint k = 0; k < STEP; ++k) load_words(ahead[k], from + row[k]);
+  for (uint k = 0; k < STEP; ++k) load_words(ahead[k], from + (ulong)(uint)row[k] * pitch);
 }
 
 // element_within() of rows of less than 2^30 elements.
@@ -123,23 +133,77 @@ static inline int element_in_few(int i, int width) {
 #endif
 }
 
-// Replaces the words of STEP rows by the bytes that the boundary condition puts there. All loads are made, wherever they are from, since
-// branches would let each wait for the one before.
-INLINED void replace_words(uint w[STEP][LOADED], local const int (*places)[GROUP], uint item, global const uchar* plane, ulong pitch,
+// How a work-item at an edge has its words: by bytes, of which rows 0 to 4 LOADED - 1 of its column of `places` have the places; or by
+// permutations of bytes of two words, of which row n has word n's selector of bytes, and the rows where the two words are in bits 16 to 23
+// and 24 to 31. WORD_ROWS and those that follow are for words, BEYOND_ROW has the value beyond the edges.
+#define BY_BYTES 1
+#define BY_WORDS 2
+#define BEYOND_ROW LOADED
+#define WORD_ROWS (4 * LOADED)
+#define PLACE_ROWS (5 * LOADED)
+
+// Says how the words of a work-item at an edge are made, and of what. `wanted`: the column of the first byte that its windows cover;
+// `loaded`: the column of the first one that is loaded.
+static inline int place_words(local int (*places)[GROUP], uint item, int wanted, int loaded, int width, uint beyond) {
+  int by = BY_WORDS;
+#pragma unroll 1
+  for (uint n = 0; n < LOADED && by == BY_WORDS; ++n) {
+    uint a = 0, b = 0, selector = 0;  // rows of the two words; 0: none
+#pragma unroll 1
+    for (uint k = 0; k < 4; ++k) {
+      const int place = element_in_few(wanted + (int)(4 * n + k), width), from = place - loaded;
+      if (place >= 0 && (from < 0 || from >= 4 * LOADED)) by = BY_BYTES;
+      const uint row = place < 0 ? BEYOND_ROW : WORD_ROWS + (uint)from / 4, byte = place < 0 ? 0 : (uint)from % 4;
+      if (a == 0) a = row;
+      if (row != a && b == 0) b = row;
+      if (row != a && row != b) by = BY_BYTES;
+      selector |= (row == a ? byte : 4 + byte) << 4 * k;
+    }
+    places[n][item] = (int)(selector | a << 16 | (b == 0 ? a : b) << 24);
+  }
+  if (by == BY_WORDS) {
+    places[BEYOND_ROW][item] = (int)(beyond * 0x01010101u);
+  } else {
+#pragma unroll 1
+    for (uint b = 0; b < 4 * LOADED; ++b) places[b][item] = element_in_few(wanted + (int)b, width);
+  }
+  return by;
+}
+
+// Replaces the words of STEP rows by bytes of those that were loaded.
+INLINED void permute_words(uint w[STEP][LOADED], local int (*places)[GROUP], uint item) {
+  uint parts[LOADED];
+#pragma unroll
+  for (uint n = 0; n < LOADED; ++n) parts[n] = (uint)places[n][item];
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+#pragma unroll
+    for (uint n = 0; n < LOADED; ++n) places[WORD_ROWS + n][item] = (int)w[k][n];
+#pragma unroll
+    for (uint n = 0; n < LOADED; ++n)
+      w[k][n] = permuted_bytes((uint)places[parts[n] >> 16 & 255][item], (uint)places[parts[n] >> 24][item], parts[n] & 0xffff);
+  }
+}
+
+// Replaces the words of STEP rows by the bytes that the boundary condition puts there.
+INLINED void replace_words(uint w[STEP][LOADED], local int (*places)[GROUP], uint item, global const uchar* plane, ulong pitch,
                            int first_row, int rows, uint beyond) {
 #pragma unroll
   for (uint k = 0; k < STEP; ++k) {
     global const uchar* from = plane + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch;
-#pragma unroll
+#pragma unroll 1
     for (uint n = 0; n < LOADED; ++n) {
-      w[k][n] = 0;
+      uint word = 0;
 #pragma unroll
       for (uint b = 0; b < 4; ++b) {
         const int place = places[4 * n + b][item];
         const uint byte = from[max(place, 0)];
-        w[k][n] |= (BOUNDARY > 1 || place >= 0 ? byte : beyond) << 8 * b;
+        word |= (BOUNDARY > 1 || place >= 0 ? byte : beyond) << 8 * b;
       }
+      places[WORD_ROWS + n][item] = (int)word;
     }
+#pragma unroll
+    for (uint n = 0; n < LOADED; ++n) w[k][n] = (uint)places[WORD_ROWS + n][item];
   }
 }
 
@@ -215,7 +279,7 @@ INLINED void store_row(global RESULT* to, const uint sum[COLS], uint written) {
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void separable_packed(SEPARABLE_ARGUMENTS, packed_weights packed) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)weights, (void)streaming, (void)scratch;
-  local int places[4 * LOADED][GROUP];  // of bytes in a row, for work-items at an edge; each has its own
+  local int places[PLACE_ROWS][GROUP];  // for work-items at an edge; each has its own column
   const uint item = get_local_id(0), beyond = packed.each[0];
   const ulong across = (end_col + COLS - 1) / COLS, bands = (end_row - first_row + band - 1) / band;
   for (ulong i = get_global_id(0); i < across * bands * planes; i += get_global_size(0)) {
@@ -233,11 +297,7 @@ void separable_packed(SEPARABLE_ARGUMENTS, packed_weights packed) {
     for (uint c = 0; c < COLS; ++c)
       if ((ulong)first + c >= first_col && (ulong)first + c < end_col) written |= 1u << c;
     const int wanted = first - VECTORS_LEFT * COLS, loaded = clamp(wanted, 0, (int)width / COLS * COLS - 4 * LOADED);
-    const bool at_edge = wanted != loaded;
-    if (at_edge) {
-#pragma unroll 1
-      for (uint b = 0; b < 4 * LOADED; ++b) places[b][item] = element_in_few(wanted + (int)b, (int)width);
-    }
+    const int at_edge = wanted != loaded ? place_words(places, item, wanted, loaded, (int)width, beyond) : 0;
 
     uint begun[BEGUN][COLS];
 #pragma unroll
@@ -247,8 +307,9 @@ void separable_packed(SEPARABLE_ARGUMENTS, packed_weights packed) {
     uint ahead[STEP][LOADED];
     load_rows(ahead, plane + loaded, in_pitch, first_read, (int)rows);
     for (int y = 1 - COLUMN_TAPS; y < height; y += STEP) {  // the result that the step's first row completes
-      const int row = first_read + y + (COLUMN_TAPS - 1);
-      if (at_edge) replace_words(ahead, places, item, plane, in_pitch, row, (int)rows, beyond);
+      const int row = first_read + y + (COLUMN_TAPS - 1);  // its first one
+      if (at_edge == BY_WORDS) permute_words(ahead, places, item);
+      if (at_edge == BY_BYTES) replace_words(ahead, places, item, plane, in_pitch, row, (int)rows, beyond);
       if (BOUNDARY < 2 && (row < 0 || row + STEP > (int)rows)) replace_rows(ahead, row, (int)rows, beyond);
       // Along the rows of this step.
       uint sums[STEP / 2][COLS];

@@ -29,6 +29,7 @@ Operation median_blur_operation() {
       .summary = "Median filters: windows of 3 x 3 or 5 x 5 cells",
       .steps = {{"registers", "several windows a work-item, sorted in registers"},
                 {"columns", "of 5 x 5: columns sorted once for all windows that have them"},
+                {"tiles", "of 5 x 5: what 2 x 2 windows have in common sorted once"},
                 {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
       .read = read_median_blur,
@@ -43,9 +44,9 @@ Operation median_blur_operation() {
                   .weak_usual = {"4096x4096 uchar", "4096x4096 uchar --window 5"},
                   .weak = {goal("8192x8192 float --window 5", 0.35),
                            goal("8192x8192 uchar --window 5", 0.35)}},
-      .programs = {{"8192x8192 uint8 --window 5", {"", "columns"}},
-                   {"8192x8192 half --window 5", {"columns"}},
-                   {"8192x8192 --window 5", {"columns"}},
+      .programs = {{"8192x8192 uint8 --window 5", {"", "columns", "tiles"}},
+                   {"8192x8192 half --window 5", {"columns", "tiles"}},
+                   {"8192x8192 --window 5", {"columns", "tiles"}},
                    {"8192x8192", {""}}},
   };
 }

@@ -43,6 +43,7 @@ Operation sobel_operation() {
       .summary = "Sobel filters: the magnitude of the gradient, 3 x 3 or 5 x 5 cells",
       .steps = {{"registers", "several windows a work-item, in registers"},
                 {"columns", "columns sorted once: medians only"},
+                {"tiles", "what 2 x 2 windows have in common sorted once: medians only"},
                 {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
       .read = read_sobel,

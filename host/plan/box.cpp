@@ -238,13 +238,17 @@ Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t w
   return plan;
 }
 
-Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t wanted) {
+Attempt box_shuffle(const Device& device, const SeparableProblem& g, const PlanOverrides& fixed) {
   constexpr std::size_t kWarp = 32, kCols = 16;  // of cl/blur/box_shuffle.cl
   constexpr std::size_t kMost = std::size_t{1} << 30;
   const BoxShuffle& policy = box_policy(device).shuffle;
   const bool shuffles = is_nvidia_gpu(device);
-  const std::size_t step = shuffles ? policy.step : 1;  // what is emulated shall compile soon
-  if (!shuffles && device.type != DeviceType::cpu)      // where it is emulated, for tests
+  constexpr std::size_t kMostStep = 4;
+  if (fixed.tile_rows > kMostStep) return formatted("a step has at most {} rows", kMostStep);
+  const std::size_t step = fixed.tile_rows != 0 ? fixed.tile_rows
+                           : shuffles           ? policy.step
+                                                : 1;          // what is emulated shall compile soon
+  if (!shuffles && device.type != DeviceType::cpu)  // where it is emulated, for tests
     return "needs the shuffles of NVIDIA's GPUs";
   if (g.in != Scalar::uint8 || g.out != Scalar::uint8 || g.channels != 1) return "for bytes of one channel";
   if (g.in_alignment < kCols) return formatted("rows do not begin at multiples of {} bytes", kCols);
@@ -255,11 +259,13 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   if (halo + policy.least_work_items > kWarp || g.column_taps > most_rows)
     return formatted("a box of {} x {} is too large for a warp", g.row_taps, g.column_taps);
   if (g.width > kMost || g.height > kMost) return formatted("more than {} columns or rows", kMost);
-  const std::size_t group = wanted != 0 ? wanted : shuffles ? policy.group : kWarp;
+  const std::size_t group = fixed.work_items != 0 ? fixed.work_items : shuffles ? policy.group : kWarp;
   if (group % kWarp != 0 || (!shuffles && group != kWarp) || group > device.max_work_group)
     return formatted("groups have {}warps of {} work-items", shuffles ? "whole " : "single ", kWarp);
-  Plan plan = box_plan(g, "shuffle", "blur/box_shuffle.cl", "box_shuffle");
   const std::size_t results = (kWarp - halo) * kCols;
+  if (fixed.tile_cols != 0 && fixed.tile_cols != results)
+    return formatted("a strip has {} columns of results", results);
+  Plan plan = box_plan(g, "shuffle", "blur/box_shuffle.cl", "box_shuffle");
   const std::size_t strips = divide_up(g.width, results) * g.planes;
   const std::size_t resident = policy.warps_a_unit * at_least_1(device.compute_units);
   const std::size_t least = std::min(g.height, policy.band_boxes * g.column_taps);
@@ -315,8 +321,17 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
     if (!is_separable(g)) return "its float sums are not exact";
     return plan_separable(device, box_as_separable(g), PlanOverrides{.work_items = fixed.work_items});
   }
+  if (variant == "mma") {
+    SeparableProblem asked = g;
+    asked.mean = g.in == Scalar::uint8 && g.out == Scalar::uint8;
+    Attempt tried = separable_mma(device, asked, fixed);
+    if (!tried.plan) return tried;
+    PlanOverrides same = fixed;
+    same.variant = variant;
+    return plan_separable(device, asked, same);
+  }
   if (variant == "two_pass") return box_two_pass(device, g);
-  if (variant == "shuffle") return box_shuffle(device, g, fixed.work_items);
+  if (variant == "shuffle") return box_shuffle(device, g, fixed);
   return variant == "march" ? box_march(device, g, fixed.work_items) : box_cpu(device, g);
 }
 
@@ -339,6 +354,7 @@ std::string why_not(const Device& device, const BoxProblem& problem, std::string
                     const Plan& chosen) {
   const SeparableProblem& g = problem.grids;
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
+  if (variant == "mma") return "not measured on this device";
   if (variant == "shuffle") {
     return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"
                                                      : "not measured for boxes and grids of this size";
@@ -363,7 +379,8 @@ constexpr Operation<BoxProblem> kBox{.what = "blur",
                                      .attempt = plan_variant,
                                      .why_not = why_not,
                                      .evidence = evidence,
-                                     .one_work_item = "a thread has a band of rows"};
+                                     .one_work_item = "a thread has a band of rows",
+                                     .with_tile = {"shuffle", "mma"}};
 
 }  // namespace
 
@@ -393,7 +410,9 @@ SeparableProblem plan::box_as_separable(SeparableProblem g) {
   return g;
 }
 
-std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "shuffle", "cpu"}; }
+std::vector<std::string_view> box_variants() {
+  return {"separable", "two_pass", "march", "shuffle", "mma", "cpu"};
+}
 
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kBox, kBoxName, problem.grids.in, device, problem, overrides);

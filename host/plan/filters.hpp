@@ -1,6 +1,8 @@
 /// What plans of separable filters, box blurs and small windows share with the calls that launch them.
 #pragma once
 
+#include "plan/variants.hpp"
+
 #include <smem/blur_plan.hpp>
 #include <smem/separable_plan.hpp>
 
@@ -30,6 +32,13 @@ Plan filter_plan(const char* operation, std::string_view variant, const char* fi
 void check_separable(const char* operation, const Device& device, const SeparableProblem& problem);
 void check_box(const Device& device, const BoxProblem& problem);
 void check_window(const Device& device, const WindowProblem& problem);
+
+/// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
+/// as long as a band has rows, with those that it reads twice. `strips`: groups side by side of all planes.
+std::size_t best_band(const SeparableProblem& problem, std::size_t strips, std::size_t resident,
+                      std::size_t step, std::size_t least_band, std::size_t most_rounds);
+/// The variant "mma" of separable filters.
+Attempt separable_mma(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed);
 
 /// What separable() is asked for by the variant of that name. With `mean` its weights are 1, else those of
 /// the columns are the inverse of the area.

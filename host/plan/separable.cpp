@@ -241,24 +241,6 @@ std::size_t march_group(const Device& device, const SeparableProblem& problem, s
   return group_for(device, wanted == 0 ? shape.group : wanted, item, kOwnBytes + slack);
 }
 
-/// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
-/// as long as a band has rows, with those that it reads twice. `strips`: groups side by side of all planes.
-std::size_t best_band(const SeparableProblem& problem, std::size_t strips, std::size_t resident,
-                      std::size_t step, std::size_t least_band, std::size_t most_rounds) {
-  const std::size_t most =
-      std::min(divide_up(problem.height, least_band), divide_up(most_rounds * resident, at_least_1(strips)));
-  std::size_t best = at_least_1(problem.height), best_rows = 0;
-  for (std::size_t bands = 1; bands <= most; ++bands) {
-    const std::size_t band = round_up(divide_up(problem.height, bands), step);
-    const std::size_t rounds = divide_up(strips * divide_up(problem.height, band), resident);
-    const std::size_t rows = rounds * (band + problem.column_taps - 1);
-    if (best_rows != 0 && rows >= best_rows) continue;
-    best_rows = rows;
-    best = band;
-  }
-  return best;
-}
-
 std::size_t march_band(const Device& device, const SeparableProblem& problem) {
   const SeparableMarch& policy = separable_policy(device).march;
   const MarchShape shape = march_shape(device, problem);
@@ -316,7 +298,7 @@ bool has_amd_dot_products(const Device& device) {
                      [&](std::string_view family) { return device.architecture.starts_with(family); });
 }
 
-Attempt packed(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
+Attempt packed(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed) {
   const SeparablePacked& policy = separable_policy(device).packed;
   constexpr std::size_t kWord = 4;
   if (!policy.runs) return "its columns would not stay in registers";
@@ -325,12 +307,19 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
   if (problem.in_alignment < kWord) return "rows do not begin at multiples of 4 bytes";
   const PackedWindow window = packed_window(problem.row_taps, problem.origin(), problem.channels);
   const std::size_t begun = problem.column_taps - 1;
-  const bool wide = 2 * kMarchCols * begun <= policy.wide_registers && problem.in_alignment >= 2 * kWord;
+  const std::size_t step = fixed.tile_rows == 0 ? policy.step : fixed.tile_rows;
+  if (step % 2 != 0 || step > 2 * policy.step)
+    return formatted("a step has an even number of rows, at most {}", 2 * policy.step);
+  const bool may_be_wide = problem.in_alignment >= 2 * kWord;
+  const bool wide = fixed.tile_cols == 0 ? may_be_wide && 2 * kMarchCols * begun <= policy.wide_registers
+                                         : fixed.tile_cols == 2 * kMarchCols;
+  if (fixed.tile_cols != 0 && fixed.tile_cols != kMarchCols && !(wide && may_be_wide))
+    return "a work-item has 4 columns, or 8 where rows begin at multiples of 8 bytes";
   const std::size_t cols = kMarchCols * (wide ? 2 : 1), vector = cols / kWord;
   // Of a row, by loads of as many words as a work-item has columns.
   const std::size_t skipped = round_up(window.left, vector) - window.left;
   const std::size_t words = round_up(skipped + vector + window.words - 1, vector);
-  if (begun * cols > policy.most_registers || policy.step * words > policy.most_registers ||
+  if (begun * cols > policy.most_registers || step * words > policy.most_registers ||
       (2 + 4 * window.words + problem.column_taps) * kWord > kFewWeightsBytes ||
       problem.row_elements() > kMarchMost || problem.height > kMarchMost) {
     return formatted("a window of {} x {} needs too many registers, or too many weights", problem.row_taps,
@@ -338,27 +327,28 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
   }
   if (problem.row_elements() < kWord * words)
     return formatted("rows have fewer than {} bytes, which a work-item loads", kWord * words);
+  const std::size_t held = (kWord + 1) * words * sizeof(int);  // of a work-item, at an edge
   const std::size_t group =
-      group_for(device, wanted == 0 ? policy.group : wanted, kWord * words * sizeof(int), kOwnBytes);
+      group_for(device, fixed.work_items == 0 ? policy.group : fixed.work_items, held, kOwnBytes);
   if (group == 0) return no_tile_fits(device);
-  const std::size_t registers = round_up(
-      (wide ? policy.own_registers_of_wide : policy.own_registers) + begun * cols + policy.step * words, 8);
+  const std::size_t registers =
+      round_up((wide ? policy.own_registers_of_wide : policy.own_registers) + begun * cols + step * words, 8);
   const std::size_t a_unit =
       policy.registers_a_unit == 0 ? policy.groups_a_unit : policy.registers_a_unit / (registers * group);
   const std::size_t across = divide_up(problem.row_elements(), cols);  // work-items of a row
   const std::size_t band =
       best_band(problem, divide_up(across * problem.planes, group), at_least_1(a_unit * device.compute_units),
-                policy.step, policy.least_band, policy.most_rounds);
+                step, policy.least_band, policy.most_rounds);
   Plan plan = base_plan(problem, "packed", "separable/packed.cl", "separable_packed");
   const std::size_t items = across * divide_up(problem.height, band) * problem.planes;
   set_groups(plan, group, divide_up(items, group), std::size_t{1} << 20);
-  plan.tile_rows = policy.step;
+  plan.tile_rows = step;
   plan.tile_cols = plan.vector_width = cols;
-  plan.items_per_work_item = policy.step * cols;
-  plan.local_bytes = kWord * words * sizeof(int) * group;
+  plan.items_per_work_item = step * cols;
+  plan.local_bytes = held * group;
   define(plan, {{"GROUP", group},
                 {"COLS", cols},
-                {"STEP", policy.step},
+                {"STEP", step},
                 {"ROW_TAPS", problem.row_taps},
                 {"ROW_ORIGIN", problem.origin()},
                 {"COLUMN_TAPS", problem.column_taps},
@@ -372,7 +362,8 @@ Attempt packed(const Device& device, const SeparableProblem& problem, std::size_
 
 Attempt plan_variant(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
-  if (variant == "packed") return packed(device, problem, fixed.work_items);
+  if (variant == "packed") return packed(device, problem, fixed);
+  if (variant == "mma") return separable_mma(device, problem, fixed);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
   if (variant == "two_pass") return two_pass(device, problem);
@@ -383,6 +374,7 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
 std::vector<std::string_view> preference(const Device& device, const SeparableProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const SeparablePacked& packed = separable_policy(device).packed;
+  if (separable_policy(device).mma.used) return {"cpu", "mma", "packed", "march", "tiled", "two_pass"};
   if (std::max(problem.row_taps, problem.column_taps) <= packed.most_taps)
     return {"cpu", "packed", "march", "tiled", "two_pass"};
   return {"cpu", "march", "tiled", "two_pass"};
@@ -393,6 +385,8 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
+  if (variant == "mma") return "not measured on this device";
+  if (chosen.variant == "mma") return "its products are of a few numbers each";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
   if (variant == "packed") {
@@ -422,7 +416,8 @@ constexpr Operation<SeparableProblem> kSeparable{
     .attempt = plan_variant,
     .why_not = why_not,
     .evidence = evidence,
-    .one_work_item = "a thread has a band of rows"};
+    .one_work_item = "a thread has a band of rows",
+    .with_tile = {"packed", "mma"}};
 
 }  // namespace
 
@@ -464,7 +459,7 @@ void plan::check_separable(const char* operation, const Device& device, const Se
 }
 
 std::vector<std::string_view> separable_variants() {
-  return {"naive", "two_pass", "tiled", "march", "packed", "cpu"};
+  return {"naive", "two_pass", "tiled", "march", "packed", "mma", "cpu"};
 }
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {

@@ -19,53 +19,112 @@ const char* operation_of(const WindowProblem& problem) {
   return problem.op == WindowOp::median ? "median_blur" : "sobel";
 }
 
-/// Medians of windows that share what they have in common.
+constexpr std::size_t kShared = 5;  // the edge of windows that share what they have in common
+
+/// Medians of windows that share what they have in common: two rows of small elements in the halves of words.
+bool compares_pairs(const WindowPolicy& policy, Scalar in) {
+  return in == Scalar::half ? policy.pairs_of_halves : policy.pairs && size_of(in) <= 2;
+}
+
+struct Shared {
+  const char *variant, *file, *entry;
+  std::size_t cols, rows;   ///< of results of a work-item
+  std::size_t group, held;  ///< work-items, and the bytes of local memory of each
+  bool pairs;
+};
+
+/// Their launch: a work-item for each `cols` x `rows` results of a channel.
+Attempt shared_plan(const Device& device, const WindowProblem& problem, const Shared& s) {
+  const SeparableProblem& g = problem.grids;
+  Plan plan = filter_plan(operation_of(problem), s.variant, s.file, s.entry, g, kShared / 2, kShared / 2);
+  const std::array<std::size_t, 3> extent{divide_up(g.width, s.cols) * g.channels,
+                                          divide_up(g.height, s.rows), g.planes};
+  const std::size_t group = group_for(device, s.group, s.held, kOwnBytes);
+  if (group == 0) return no_tile_fits(device);
+  plan.work_group = shape_group(device, group, 64, extent);
+  plan.local_bytes = s.held * plan.work_items();
+  plan.global = global_size(extent, plan.work_group);
+  plan.vector_width = s.cols;
+  plan.items_per_work_item = s.rows * s.cols;
+  plan.numbers = {{"band", 1}};
+  define(plan, "COLS", s.cols);
+  if (s.pairs) define(plan, "PAIRS", 1);
+  if (s.pairs && is_nvidia_gpu(device) && compute_capability(device) >= 90)
+    define(plan, "PAIR_INSTRUCTIONS", 1);
+  constexpr std::size_t kVectorBytes = 16;
+  const std::size_t stored = s.cols * size_of(g.out);
+  if (stored <= kVectorBytes && g.out_alignment >= stored) define(plan, "VECTOR_OUT", 1);
+  if (is_float(g.in) && g.in != Scalar::half) define(plan, "FLOATING_ELEMENT", 1);
+  if (g.in_alignment >= s.cols * size_of(g.in)) define(plan, "ALIGNED", 1);
+  define_group(plan);
+  return plan;
+}
+
+std::size_t number_bytes(Scalar in) { return in == Scalar::float64 ? 8 : 4; }
+
+/// Medians of windows that share sorted columns.
 Attempt columns(const Device& device, const WindowProblem& problem) {
   const SeparableProblem& g = problem.grids;
-  constexpr std::size_t kSize = 5;
-  if (problem.op != WindowOp::median || g.row_taps != kSize) return "for medians of 5 x 5";
+  if (problem.op != WindowOp::median || g.row_taps != kShared) return "for medians of 5 x 5";
   const WindowPolicy& policy = window_policy(device);
   if (policy.columns == 0) return "its columns would not stay in registers";
   const std::size_t cols = policy.columns;
-  Plan plan = filter_plan(operation_of(problem), "columns", "blur/median_columns.cl", "median_columns", g,
-                          kSize / 2, kSize / 2);
-  const bool pairs = g.in == Scalar::half ? policy.pairs_of_halves : policy.pairs && size_of(g.in) <= 2;
+  const bool pairs = compares_pairs(policy, g.in);
   const bool shares = !pairs && policy.shares_rows && size_of(g.in) == 4;
-  const std::size_t rows = pairs || shares ? 2 : 1;
-  const std::array<std::size_t, 3> extent{divide_up(g.width, cols) * g.channels, divide_up(g.height, rows),
-                                          g.planes};
-  const std::size_t number = g.in == Scalar::float64 ? 8 : 4,
-                    own = (kSize + (shares ? 1 : 0)) * (cols + kSize - 1) * number;
-  const std::size_t group = group_for(device, policy.columns_group, own, kOwnBytes);
-  if (group == 0) return no_tile_fits(device);
-  plan.work_group = shape_group(device, group, 64, extent);
-  plan.local_bytes = own * plan.work_items();
-  plan.global = global_size(extent, plan.work_group);
-  plan.vector_width = cols;
-  plan.items_per_work_item = rows * cols;
-  plan.numbers = {{"band", 1}};
-  define(plan, "COLS", cols);
-  if (pairs) define(plan, "PAIRS", 1);
+  Attempt made =
+      shared_plan(device, problem,
+                  {"columns", "blur/median_columns.cl", "median_columns", cols, pairs || shares ? 2u : 1u,
+                   policy.columns_group,
+                   (kShared + (shares ? 1 : 0)) * (cols + kShared - 1) * number_bytes(g.in), pairs});
+  if (!made.plan) return made;
+  Plan& plan = *made.plan;
   if (shares) define(plan, "SHARES", 1);
-  if (pairs && is_nvidia_gpu(device) && compute_capability(device) >= 90)
-    define(plan, "PAIR_INSTRUCTIONS", 1);
-  constexpr std::size_t kVectorBytes = 16;
-  const std::size_t stored = cols * size_of(g.out);
-  if (stored <= kVectorBytes && g.out_alignment >= stored) define(plan, "VECTOR_OUT", 1);
-  if (is_float(g.in) && g.in != Scalar::half) define(plan, "FLOATING_ELEMENT", 1);
-  if (g.in_alignment >= cols * size_of(g.in)) define(plan, "ALIGNED", 1);
-  define_group(plan);
   // Of a pair of windows: the exchanges of two columns and of merging two, and what is left.
   plan.prediction.operations =
       real(g.elements()) * (2 * 9 + 13 + (20 + 2 * (5 + 14)) / 2.0 + 10) / (pairs ? 2 : 1);
   plan.reason = formatted("{} windows of a row{}: columns are sorted once, and what pairs of windows share",
                           cols, pairs ? ", of two rows in the halves of words" : "");
-  return plan;
+  return made;
+}
+
+/// Medians of tiles of 2 x 2 windows that share 4 x 4 sorted elements.
+Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOverrides& fixed) {
+  const SeparableProblem& g = problem.grids;
+  if (problem.op != WindowOp::median || g.row_taps != kShared) return "for medians of 5 x 5";
+  const WindowPolicy& policy = window_policy(device);
+  if (policy.columns == 0) return "its columns would not stay in registers";
+  constexpr std::size_t kTile = 2, kFew = 4, kMany = 8;
+  const std::size_t cols = fixed.tile_cols == 0 ? policy.tile_columns : fixed.tile_cols;
+  if (cols != kFew && cols != kMany) return "a work-item has 4 or 8 results of a row";
+  const bool pairs = compares_pairs(policy, g.in);
+  const std::size_t rows = kTile * (pairs ? 2 : 1);
+  if (fixed.tile_rows != 0 && fixed.tile_rows != rows)
+    return formatted("a work-item has {} rows of results", rows);
+  const std::size_t group = fixed.work_items == 0 ? policy.tiles_group : fixed.work_items;
+  Attempt made = shared_plan(
+      device, problem,
+      {"tiles", "blur/median_tiles.cl", "median_tiles", cols, rows, group,
+       (rows + kShared - 1) * (cols + kShared - 1) * (pairs ? size_of(g.in) : number_bytes(g.in)), pairs});
+  if (!made.plan) return made;
+  Plan& plan = *made.plan;
+  plan.tile_rows = rows, plan.tile_cols = cols;
+  if (size_of(g.in) == 1) {
+    define(plan, "BYTES", 1);
+    if (pairs && policy.sums != 0) define(plan, "SUMS", policy.sums);
+  }
+  // Of a tile: lesser and greater ones of columns, pairs of them, their core, two columns more, rows,
+  // windows.
+  plan.prediction.operations =
+      real(g.elements()) * (2 * 10 + 18 + 40 + 2 * 30 + 2 * 10 + 4 * 18) / (kTile * kTile) / (pairs ? 2 : 1);
+  plan.reason = formatted("{} windows of each of {} rows{}: tiles of 2 x 2 share what they have in common",
+                          cols, rows, pairs ? ", in the halves of words" : "");
+  return made;
 }
 
 Attempt plan_variant(const Device& device, const WindowProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   const char* operation = operation_of(problem);
+  if (variant == "tiles") return tiles(device, problem, fixed);
   if (fixed.work_items != 0) refuse(operation, "work_items", "none: the shape of the grid decides", "one");
   if (variant == "columns") return columns(device, problem);
   const bool cpu = variant == "cpu";
@@ -94,17 +153,21 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
   return plan;
 }
 
-std::vector<std::string_view> preference(const Device& device, const WindowProblem& /*problem*/,
+std::vector<std::string_view> preference(const Device& device, const WindowProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
-  if (window_policy(device).shares_columns) return {"cpu", "columns", "registers"};
+  const WindowPolicy& policy = window_policy(device);
+  if (policy.tiles && size_of(problem.grids.in) == 1) return {"cpu", "tiles", "columns", "registers"};
+  if (policy.shares_columns) return {"cpu", "columns", "registers"};
   return {"cpu", "registers"};
 }
 
 std::string why_not(const Device& /*device*/, const WindowProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
-  if (variant == "registers" && chosen.variant == "columns")
+  if (variant == "registers" && (chosen.variant == "columns" || chosen.variant == "tiles"))
     return "it sorts again what neighbouring windows share";
-  if (variant == "columns") return "not measured on this device";
+  if (variant == "columns" && chosen.variant == "tiles")
+    return "it sorts again what windows above one another share";
+  if (variant == "columns" || variant == "tiles") return "not measured on this device";
   return "a CPU's vectors hold more than a work-item's";
 }
 
@@ -120,11 +183,12 @@ constexpr Operation<WindowProblem> kWindow{.what = "filter",
                                            .attempt = plan_variant,
                                            .why_not = why_not,
                                            .evidence = evidence,
-                                           .one_work_item = ""};
+                                           .one_work_item = "",
+                                           .with_tile = {"tiles"}};
 
 }  // namespace
 
-std::vector<std::string_view> window_variants() { return {"registers", "columns", "cpu"}; }
+std::vector<std::string_view> window_variants() { return {"registers", "columns", "tiles", "cpu"}; }
 
 void plan::check_window(const Device& device, const WindowProblem& problem) {
   require_known("blur", "op", problem.op, WindowOp::gradient);
