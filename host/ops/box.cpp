@@ -77,8 +77,7 @@ cl::Event box_blur(const Context& context, const ConstGrid& in, const Grid& out,
     if (launch.plan().operation == kBox) {
       ops::bind_filter(launch, filter, ops::filter_weights(context, filter, edges.value).all());
     } else {  // one of separable()'s plans
-      const bool mean =
-          launch.plan().variant == "mma" || plan::box_as_separable(problem.grids).mean;  // else weighted sums
+      const bool mean = plan::box_as_separable(problem.grids).mean;
       const double weight = mean ? 1 : 1 / static_cast<double>(across * down);
       const ops::FilterWeights weights = ops::filter_weights(
           context, filter, edges.value, std::vector<double>(across, 1.0), std::vector<double>(down, weight));

@@ -321,15 +321,6 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
     if (!is_separable(g)) return "its float sums are not exact";
     return plan_separable(device, box_as_separable(g), PlanOverrides{.work_items = fixed.work_items});
   }
-  if (variant == "mma") {
-    SeparableProblem asked = g;
-    asked.mean = g.in == Scalar::uint8 && g.out == Scalar::uint8;
-    Attempt tried = separable_mma(device, asked, fixed);
-    if (!tried.plan) return tried;
-    PlanOverrides same = fixed;
-    same.variant = variant;
-    return plan_separable(device, asked, same);
-  }
   if (variant == "two_pass") return box_two_pass(device, g);
   if (variant == "shuffle") return box_shuffle(device, g, fixed);
   return variant == "march" ? box_march(device, g, fixed.work_items) : box_cpu(device, g);
@@ -354,7 +345,6 @@ std::string why_not(const Device& device, const BoxProblem& problem, std::string
                     const Plan& chosen) {
   const SeparableProblem& g = problem.grids;
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
-  if (variant == "mma") return "not measured on this device";
   if (variant == "shuffle") {
     return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"
                                                      : "not measured for boxes and grids of this size";
@@ -380,7 +370,7 @@ constexpr Operation<BoxProblem> kBox{.what = "blur",
                                      .why_not = why_not,
                                      .evidence = evidence,
                                      .one_work_item = "a thread has a band of rows",
-                                     .with_tile = {"shuffle", "mma"}};
+                                     .with_tile = {"shuffle"}};
 
 }  // namespace
 
@@ -410,9 +400,7 @@ SeparableProblem plan::box_as_separable(SeparableProblem g) {
   return g;
 }
 
-std::vector<std::string_view> box_variants() {
-  return {"separable", "two_pass", "march", "shuffle", "mma", "cpu"};
-}
+std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "shuffle", "cpu"}; }
 
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kBox, kBoxName, problem.grids.in, device, problem, overrides);

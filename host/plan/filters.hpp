@@ -33,13 +33,6 @@ void check_separable(const char* operation, const Device& device, const Separabl
 void check_box(const Device& device, const BoxProblem& problem);
 void check_window(const Device& device, const WindowProblem& problem);
 
-/// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
-/// as long as a band has rows, with those that it reads twice. `strips`: groups side by side of all planes.
-std::size_t best_band(const SeparableProblem& problem, std::size_t strips, std::size_t resident,
-                      std::size_t step, std::size_t least_band, std::size_t most_rounds);
-/// The variant "mma" of separable filters.
-Attempt separable_mma(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed);
-
 /// What separable() is asked for by the variant of that name. With `mean` its weights are 1, else those of
 /// the columns are the inverse of the area.
 SeparableProblem box_as_separable(SeparableProblem grids);

@@ -241,6 +241,24 @@ std::size_t march_group(const Device& device, const SeparableProblem& problem, s
   return group_for(device, wanted == 0 ? shape.group : wanted, item, kOwnBytes + slack);
 }
 
+/// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
+/// as long as a band has rows, with those that it reads twice. `strips`: groups side by side of all planes.
+std::size_t best_band(const SeparableProblem& problem, std::size_t strips, std::size_t resident,
+                      std::size_t step, std::size_t least_band, std::size_t most_rounds) {
+  const std::size_t most =
+      std::min(divide_up(problem.height, least_band), divide_up(most_rounds * resident, at_least_1(strips)));
+  std::size_t best = at_least_1(problem.height), best_rows = 0;
+  for (std::size_t bands = 1; bands <= most; ++bands) {
+    const std::size_t band = round_up(divide_up(problem.height, bands), step);
+    const std::size_t rounds = divide_up(strips * divide_up(problem.height, band), resident);
+    const std::size_t rows = rounds * (band + problem.column_taps - 1);
+    if (best_rows != 0 && rows >= best_rows) continue;
+    best_rows = rows;
+    best = band;
+  }
+  return best;
+}
+
 std::size_t march_band(const Device& device, const SeparableProblem& problem) {
   const SeparableMarch& policy = separable_policy(device).march;
   const MarchShape shape = march_shape(device, problem);
@@ -363,7 +381,6 @@ Attempt packed(const Device& device, const SeparableProblem& problem, const Plan
 Attempt plan_variant(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   if (variant == "packed") return packed(device, problem, fixed);
-  if (variant == "mma") return separable_mma(device, problem, fixed);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
   if (variant == "two_pass") return two_pass(device, problem);
@@ -374,7 +391,6 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
 std::vector<std::string_view> preference(const Device& device, const SeparableProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const SeparablePacked& packed = separable_policy(device).packed;
-  if (separable_policy(device).mma.used) return {"cpu", "mma", "packed", "march", "tiled", "two_pass"};
   if (std::max(problem.row_taps, problem.column_taps) <= packed.most_taps)
     return {"cpu", "packed", "march", "tiled", "two_pass"};
   return {"cpu", "march", "tiled", "two_pass"};
@@ -385,8 +401,6 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
-  if (variant == "mma") return "not measured on this device";
-  if (chosen.variant == "mma") return "its products are of a few numbers each";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
   if (variant == "packed") {
@@ -417,7 +431,7 @@ constexpr Operation<SeparableProblem> kSeparable{
     .why_not = why_not,
     .evidence = evidence,
     .one_work_item = "a thread has a band of rows",
-    .with_tile = {"packed", "mma"}};
+    .with_tile = {"packed"}};
 
 }  // namespace
 
@@ -459,7 +473,7 @@ void plan::check_separable(const char* operation, const Device& device, const Se
 }
 
 std::vector<std::string_view> separable_variants() {
-  return {"naive", "two_pass", "tiled", "march", "packed", "mma", "cpu"};
+  return {"naive", "two_pass", "tiled", "march", "packed", "cpu"};
 }
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {

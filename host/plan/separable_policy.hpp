@@ -50,15 +50,6 @@ struct SeparableTile {
   std::size_t bytes = 48 << 10;         ///< of its local memory at most, so that some groups share a unit
 };
 
-/// Of "mma": how warps share a problem.
-struct SeparableMma {
-  bool used = false;            ///< plans choose it, where it runs
-  std::size_t group = 128;      ///< work-items
-  std::size_t registers = 144;  ///< of a work-item, as NVIDIA's compiler has it
-  std::size_t least_band = 64;  ///< rows
-  std::size_t most_rounds = 8;  ///< of resident groups, in which a launch is imagined
-};
-
 struct SeparablePolicy {
   When when;
   Evidence evidence;  ///< of "march"
@@ -67,7 +58,6 @@ struct SeparablePolicy {
   std::size_t group = 256;  ///< work-items of the other variants
   SeparableMarch march;
   SeparablePacked packed = {};
-  SeparableMma mma = {};
   SeparableTile tile = {};
   std::size_t thread_values = 65536;  ///< of a CPU's thread: a quarter of a core's second-level cache
   std::size_t threads_items = 64;     ///< work-items of a CPU that take bands in turns, for each thread

@@ -156,7 +156,9 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
 std::vector<std::string_view> preference(const Device& device, const WindowProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const WindowPolicy& policy = window_policy(device);
-  if (policy.tiles && size_of(problem.grids.in) == 1) return {"cpu", "tiles", "columns", "registers"};
+  const Scalar in = problem.grids.in;
+  if (policy.tiles && (size_of(in) == 1 || in == Scalar::float32))
+    return {"cpu", "tiles", "columns", "registers"};
   if (policy.shares_columns) return {"cpu", "columns", "registers"};
   return {"cpu", "registers"};
 }

@@ -20,28 +20,32 @@ struct WindowPolicy {
   bool pairs = true;  ///< "columns" compares two rows of integers of 8 and 16 bits by one instruction
   bool pairs_of_halves = false;   ///< the same of halves
   bool shares_rows = false;       ///< "columns" sorts once what two rows of elements of 4 bytes share
-  bool tiles = false;             ///< plans choose "tiles" for bytes
+  bool tiles = false;             ///< plans choose "tiles" for bytes and floats
   std::size_t tile_columns = 4;   ///< results of a row of a work-item of "tiles": 4 or 8
   std::size_t tiles_group = 128;  ///< its work-items
   std::size_t sums = 0;           ///< exchanges of bytes that it makes by sums (cl/blur/median_tiles.cl)
   std::size_t thread_lanes = 16;  ///< results that a CPU's thread makes at once
 };
 
-// sums: not measured. On sm_90 a fifth of the exchanges by sums and more leaves fewer comparisons than other
-// instructions, and half-precision sums go to units that compare nothing. CPUs have them for the tests.
+// tiles: H200, 8192 x 8192, ms, beside columns: bytes 0.227 (groups of 64 and 256: 0.240, 0.243; 8 columns
+// 0.268) and 0.408; floats 0.417 and 0.538. Halves and uint16 were not measured.
+//
+// sums: the same bytes without sums 0.249, with all 0.222 (not compared with a plain loop). Half-precision
+// sums go to units that compare nothing. CPUs have them for the tests.
 //
 // columns: H100, 8192 x 8192, ms: float with four sorted elements of two rows 0.529, of a row 0.628; 8
 // windows 0.528 and 0.644, 2 0.659, groups of 256 0.617. Bytes by pairs 0.405, else 0.654; 8 windows 0.446.
 // Halves by pairs 0.383, else 0.390.
 inline constexpr WindowPolicy kWindowPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
-     .evidence = {.device = "H100",
+     .evidence = {.device = "H200",
                   .driver = "580.159",
-                  .what = "8192 x 8192, medians of 5 x 5 of float, half, uint16 and uint8 by columns",
-                  .share = "0.35, 0.25, 0.25 and 0.12 of copy, by registers 0.08, 0.04, 0.05 and 0.03"},
+                  .what = "8192 x 8192, medians of 5 x 5 of float and uint8 by tiles",
+                  .share = "0.32 and 0.18 of copy, by columns 0.25 and 0.10"},
      .shares_columns = true,
      .pairs_of_halves = true,
      .shares_rows = true,
+     .tiles = true,
      .sums = 1 + 2 + 4 + 16},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
