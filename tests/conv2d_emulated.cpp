@@ -85,19 +85,17 @@ void check_emulated(const smem::Context& context, const Conv2dProblem& p) {
     std::array<cl_ulong, 4> in;       // offset, pitch, plane, stride
     std::array<cl_ulong, 2> weights;  // offset, stride
     std::array<cl_ulong, 4> out;
-    cl_ulong bias_offset;
-    cl_uint with_bias;
-    cl_ulong images;
+    cl_ulong bias_offset, images;
     cl_uint groups, in_channels, out_channels, in_w, in_h, out_w, out_h, window_w, window_h, stride_x,
         stride_y;
     cl_uint dilation_x, dilation_y, pad_left, pad_top;
     std::array<cl_uint, 4> of_jobs;
+    cl_uint with_bias;
   } numbers{.in = {0, p.width * p.in_channels, 1, p.width * p.height * p.in_channels},
             .weights = {0, p.depth()},
             .out = {0, p.out_width * cell, p.out_interleaved ? 1 : p.plane_results(),
                     p.plane_results() * p.out_channels},
             .bias_offset = 0,
-            .with_bias = 1,
             .images = p.images,
             .groups = u(p.groups),
             .in_channels = u(p.group_channels()),
@@ -114,7 +112,8 @@ void check_emulated(const smem::Context& context, const Conv2dProblem& p) {
             .dilation_y = u(p.dilation.y),
             .pad_left = u(p.padding.left),
             .pad_top = u(p.padding.top),
-            .of_jobs = {}};
+            .of_jobs = {},
+            .with_bias = 1};
   kernel({.global = plan.global, .work_group = plan.work_group}, in_array, weight_array, out_array,
          bias_array, numbers);
   const std::vector<Result> got = out_array.to_host();

@@ -37,7 +37,7 @@ typedef ushort8 wide8;
 // Of one factor: lines that are contiguous in memory, of `along` elements.
 typedef struct {
   global const uchar* from;
-  ulong pitch, stride, lines, along, matrices;
+  ulong pitch, stride, lines, along;
   ulong packed, packed_pitch;  // elements of the buffer
 } operand;
 
@@ -66,26 +66,23 @@ GROUP_FUNCTION void widen_piece(const operand* x, uint place, ulong matrix, glob
                 WIDE(codes.s5, type), WIDE(codes.s6, type), WIDE(codes.s7, type));
 }
 
-static inline operand operand_of(global const uchar* from, ulong offset, ulong pitch, ulong stride, ulong lines, ulong along,
-                                 ulong matrices, ulong packed, ulong packed_pitch) {
+static inline operand operand_of(global const uchar* buffer, pack_source from, pack_target to) {
   operand x;
-  x.from = from + offset;
-  x.pitch = pitch, x.stride = stride, x.lines = lines, x.along = along, x.matrices = matrices;
-  x.packed = packed, x.packed_pitch = packed_pitch;
+  x.from = buffer + from.offset;
+  x.pitch = from.pitch, x.stride = from.stride, x.lines = from.lines, x.along = from.along;
+  x.packed = to.offset, x.packed_pitch = to.pitch;
   return x;
 }
 
-// The arguments of nvidia/gemm/pack.cl.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_widen(global const uchar* restrict a, global const uchar* restrict b, global wide* packed, pack_numbers numbers) {
-  const operand of_a = operand_of(a, numbers.a_offset, numbers.a_pitch, numbers.a_stride, numbers.a_lines, numbers.a_along, numbers.a_matrices, numbers.packed_a, numbers.packed_a_pitch);
-  const operand of_b = operand_of(b, numbers.b_offset, numbers.b_pitch, numbers.b_stride, numbers.b_lines, numbers.b_along, numbers.b_matrices, numbers.packed_b, numbers.packed_b_pitch);
-  const ulong place = get_global_id(0), of_a_all = numbers.a_lines * pieces_of(&of_a), of_b_all = numbers.b_lines * pieces_of(&of_b);
-  for (ulong matrix = get_global_id(1); matrix < max(numbers.a_matrices, numbers.b_matrices); matrix += get_global_size(1)) {
+  const operand of_a = operand_of(a, numbers.a, numbers.packed_a), of_b = operand_of(b, numbers.b, numbers.packed_b);
+  const ulong place = get_global_id(0), of_a_all = numbers.a.lines * pieces_of(&of_a), of_b_all = numbers.b.lines * pieces_of(&of_b);
+  for (ulong matrix = get_global_id(1); matrix < max(numbers.a.matrices, numbers.b.matrices); matrix += get_global_size(1)) {
     if (place < of_a_all) {
-      if (matrix < numbers.a_matrices) widen_piece(&of_a, (uint)place, matrix, packed, ELEMENT_TYPE, A_ALIGNED);
+      if (matrix < numbers.a.matrices) widen_piece(&of_a, (uint)place, matrix, packed, ELEMENT_TYPE, A_ALIGNED);
     } else if (place - of_a_all < of_b_all) {
-      if (matrix < numbers.b_matrices) widen_piece(&of_b, (uint)(place - of_a_all), matrix, packed, B_TYPE, B_ALIGNED);
+      if (matrix < numbers.b.matrices) widen_piece(&of_b, (uint)(place - of_a_all), matrix, packed, B_TYPE, B_ALIGNED);
     }
   }
 }

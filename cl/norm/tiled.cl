@@ -60,7 +60,8 @@ void norm_tiled(NORM_ARGUMENTS) {
     if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
     for (int p = item; p < packs; p += GROUP) {
       const int i = p * PACK - shift;
-      store_row_pack(out + to, i, cols, ARE_ALIGNED(to, shift), weighted((kept[p] - left) * factor, weight, weight_offset, bias, bias_offset, i, cols, shift, flags));
+      const packed_vector results = weighted((kept[p] - left) * factor, weight, weight_offset, bias, bias_offset, i, cols, shift, flags);
+      store_row_pack(out + to, i, cols, ARE_ALIGNED(to, shift), results);
     }
   }
 }

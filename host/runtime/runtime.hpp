@@ -57,11 +57,11 @@ class PackedNumbers {
     at_ += sizeof number;
   }
   const void* data() const { return bytes_.data(); }
-  /// \throws std::length_error when the numbers of a kernel are more than there is room for.
+  /// \throws std::length_error when the numbers of a kernel are more than there is room for, or would end
+  /// with padding: rusticl of Mesa 22 does not count it.
   std::size_t size() const {
-    const std::size_t size = (at_ + alignment_ - 1) / alignment_ * alignment_;
-    if (size > bytes_.size()) throw std::length_error("numbers of a kernel");
-    return size;
+    if (at_ > bytes_.size() || at_ % alignment_ != 0) throw std::length_error("numbers of a kernel");
+    return at_;
   }
 
  private:

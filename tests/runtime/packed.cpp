@@ -23,15 +23,16 @@ struct Mixed {
   cl_float d;
   cl_int e;
   cl_ulong f;
-  cl_uint last;  // padding follows it
+  cl_uint g, last;  // no padding follows
 };
-constexpr Mixed kMixed{.a = 1, .b = std::size_t{2} << 40, .c = 3, .d = -4.5F, .e = -5, .f = 6, .last = 7};
+constexpr Mixed kMixed{
+    .a = 1, .b = std::size_t{2} << 40, .c = 3, .d = -4.5F, .e = -5, .f = 6, .g = 8, .last = 7};
 
 const std::string kSource = R"(
-typedef struct { uint a; ulong b; ushort c; float d; int e; ulong f; uint last; } mixed;
+typedef struct { uint a; ulong b; ushort c; float d; int e; ulong f; uint g, last; } mixed;
 kernel void unpack(global ulong* out, global const ulong* absent, mixed x) {
   out[0] = x.a, out[1] = x.b, out[2] = x.c, out[3] = (ulong)(x.d * -2), out[4] = (ulong)-x.e, out[5] = x.f, out[6] = x.last;
-  out[7] = sizeof(mixed);
+  out[7] = x.g;
 })";
 
 }  // namespace
@@ -44,6 +45,8 @@ TEST_CASE("launches: numbers are packed as a struct") {
   numbers.add(kMixed.d);
   numbers.add(kMixed.e);
   numbers.add(kMixed.f);
+  numbers.add(kMixed.g);
+  CHECK_THROWS_AS(numbers.size(), std::length_error);  // padding would follow
   numbers.add(kMixed.last);
   REQUIRE(numbers.size() == sizeof(Mixed));
   const auto* bytes = static_cast<const std::byte*>(numbers.data());
@@ -69,5 +72,5 @@ TEST_CASE("launches: the device's compiler lays out a struct as the host's does"
   const smem::Kernel kernel = context.build({.source = kSource, .entry_point = "unpack"});
   const smem::Array<cl_ulong> out(context, smem::Count(8));
   kernel({.global = {1, 1, 1}, .work_group = {1, 1, 1}}, out, cl_mem{}, kMixed);
-  CHECK(out.to_host() == std::vector<cl_ulong>{1, kMixed.b, 3, 9, 5, 6, 7, sizeof(Mixed)});
+  CHECK(out.to_host() == std::vector<cl_ulong>{1, kMixed.b, 3, 9, 5, 6, 7, 8});
 }

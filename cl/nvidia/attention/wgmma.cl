@@ -133,7 +133,9 @@ static inline uint tile_of_step(uint step, const attention_arguments* a, uint al
 #endif
 }
 #else
-static inline uint tile_of_step(uint step, UNUSED const attention_arguments* a, UNUSED uint all) { return step == 0 ? (uint)get_group_id(0) : NO_TILE; }
+static inline uint tile_of_step(uint step, UNUSED const attention_arguments* a, UNUSED uint all) {
+  return step == 0 ? (uint)get_group_id(0) : NO_TILE;
+}
 #endif
 
 // The tile of rows of that number, and the keys that they see.

@@ -20,7 +20,6 @@ typedef struct {
   global const ushort* from;
   ulong pitch, stride;  // elements
   ulong lines, along;   // lines of a matrix, and elements of a line
-  ulong matrices;
   ulong packed, packed_pitch;
 } operand;
 
@@ -74,25 +73,27 @@ static inline __attribute__((always_inline)) void pack_pieces(const operand* x, 
     }
 }
 
+static inline operand operand_of(global const ushort* buffer, pack_source from, pack_target to) {
+  operand x;
+  x.from = buffer + from.offset;
+  x.pitch = from.pitch, x.stride = from.stride, x.lines = from.lines, x.along = from.along;
+  x.packed = to.offset, x.packed_pitch = to.pitch;
+  return x;
+}
+
 // Work-items of an operand.
 static inline ulong work_of(const operand* x) { return (x->along + 7) / 8 * ((x->lines + LINES - 1) / LINES); }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_pack(global const ushort* restrict a, global const ushort* restrict b, global ushort* packed, pack_numbers numbers) {
-  operand of_a, of_b;
-  of_a.from = a + numbers.a_offset, of_a.pitch = numbers.a_pitch, of_a.stride = numbers.a_stride, of_a.lines = numbers.a_lines, of_a.along = numbers.a_along,
-  of_a.matrices = numbers.a_matrices;
-  of_a.packed = numbers.packed_a, of_a.packed_pitch = numbers.packed_a_pitch;
-  of_b.from = b + numbers.b_offset, of_b.pitch = numbers.b_pitch, of_b.stride = numbers.b_stride, of_b.lines = numbers.b_lines, of_b.along = numbers.b_along,
-  of_b.matrices = numbers.b_matrices;
-  of_b.packed = numbers.packed_b, of_b.packed_pitch = numbers.packed_b_pitch;
+  const operand of_a = operand_of(a, numbers.a, numbers.packed_a), of_b = operand_of(b, numbers.b, numbers.packed_b);
   const ulong place = get_global_id(0), of_a_all = work_of(&of_a);
   // A grid-stride loop, because the second dimension of a launch is limited.
-  for (ulong matrix = get_global_id(1); matrix < max(numbers.a_matrices, numbers.b_matrices); matrix += get_global_size(1)) {
+  for (ulong matrix = get_global_id(1); matrix < max(numbers.a.matrices, numbers.b.matrices); matrix += get_global_size(1)) {
     if (place < of_a_all) {
-      if (matrix < numbers.a_matrices) pack_pieces(&of_a, (uint)place, matrix, packed);
+      if (matrix < numbers.a.matrices) pack_pieces(&of_a, (uint)place, matrix, packed);
     } else if (place - of_a_all < work_of(&of_b)) {
-      if (matrix < numbers.b_matrices) pack_pieces(&of_b, (uint)(place - of_a_all), matrix, packed);
+      if (matrix < numbers.b.matrices) pack_pieces(&of_b, (uint)(place - of_a_all), matrix, packed);
     }
   }
 }

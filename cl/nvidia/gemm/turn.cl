@@ -138,28 +138,26 @@ GROUP_FUNCTION void turn(const operand* x, ulong number, const int turned, local
   write_block(x, line, k, turned, block, item);
 }
 
-static inline operand operand_of(global const uchar* from, ulong offset, ulong pitch, ulong lines, ulong along, const int turned,
-                                 global uint* packed, ulong at, ulong packed_pitch) {
+static inline operand operand_of(global const uchar* buffer, pack_source from, const int turned, global uint* packed, pack_target to) {
   operand x;
-  x.from = from + offset * ELEMENT_BYTES;
-  x.pitch = pitch * ELEMENT_BYTES;
-  x.lines = turned ? along : lines, x.k = turned ? lines : along;
-  x.packed = packed + at / EACH;
-  x.packed_pitch = packed_pitch / EACH;
+  x.from = buffer + from.offset * ELEMENT_BYTES;
+  x.pitch = from.pitch * ELEMENT_BYTES;
+  x.lines = turned ? from.along : from.lines, x.k = turned ? from.lines : from.along;
+  x.packed = packed + to.offset / EACH;
+  x.packed_pitch = to.pitch / EACH;
   return x;
 }
 
-// The arguments of nvidia/gemm/pack.cl, of one matrix each: `lines` that are contiguous in memory, of `along` elements; 0 of a factor
-// that is not packed.
+// Of one matrix each.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_turn(global const uchar* restrict a, global const uchar* restrict b, global uint* packed, pack_numbers numbers) {
   local uint block[LINES * BLOCK_WORDS];
   const uint item = get_local_id(0);
-  const operand of_a = operand_of(a, numbers.a_offset, numbers.a_pitch, numbers.a_lines, numbers.a_along, A_TURNED, packed, numbers.packed_a, numbers.packed_a_pitch);
-  const operand of_b = operand_of(b, numbers.b_offset, numbers.b_pitch, numbers.b_lines, numbers.b_along, B_TURNED, packed, numbers.packed_b, numbers.packed_b_pitch);
-  const ulong number = get_group_id(0), of_a_all = numbers.a_matrices > 0 ? blocks_of(&of_a) : 0;
+  const operand of_a = operand_of(a, numbers.a, A_TURNED, packed, numbers.packed_a);
+  const operand of_b = operand_of(b, numbers.b, B_TURNED, packed, numbers.packed_b);
+  const ulong number = get_group_id(0), of_a_all = numbers.a.matrices > 0 ? blocks_of(&of_a) : 0;
   if (number < of_a_all)
     turn(&of_a, number, A_TURNED, block, item);
-  else if (numbers.b_matrices > 0)
+  else if (numbers.b.matrices > 0)
     turn(&of_b, number - of_a_all, B_TURNED, block, item);
 }
