@@ -8,7 +8,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -78,44 +77,16 @@ void check_emulated(const smem::Context& context, const Conv2dProblem& p) {
   const smem::Kernel kernel = context.build({.source = "#include \"" + plan.kernel_file + "\"\n",
                                              .entry_point = plan.entry_point,
                                              .defines = defines});
+  const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
   const auto u = [](std::size_t x) { return static_cast<cl_uint>(x); };
   const std::size_t cell = p.out_interleaved ? p.out_channels : 1;
-  // The numbers of a launch, as cl/conv2d/parameters.clh has them.
-  const struct {
-    std::array<cl_ulong, 4> in;       // offset, pitch, plane, stride
-    std::array<cl_ulong, 2> weights;  // offset, stride
-    std::array<cl_ulong, 4> out;
-    cl_ulong bias_offset, images;
-    cl_uint groups, in_channels, out_channels, in_w, in_h, out_w, out_h, window_w, window_h, stride_x,
-        stride_y;
-    cl_uint dilation_x, dilation_y, pad_left, pad_top;
-    std::array<cl_uint, 4> of_jobs;
-    cl_uint with_bias;
-  } numbers{.in = {0, p.width * p.in_channels, 1, p.width * p.height * p.in_channels},
-            .weights = {0, p.depth()},
-            .out = {0, p.out_width * cell, p.out_interleaved ? 1 : p.plane_results(),
-                    p.plane_results() * p.out_channels},
-            .bias_offset = 0,
-            .images = p.images,
-            .groups = u(p.groups),
-            .in_channels = u(p.group_channels()),
-            .out_channels = u(p.group_filters()),
-            .in_w = u(p.width),
-            .in_h = u(p.height),
-            .out_w = u(p.out_width),
-            .out_h = u(p.out_height),
-            .window_w = u(p.window.width),
-            .window_h = u(p.window.height),
-            .stride_x = u(p.stride.x),
-            .stride_y = u(p.stride.y),
-            .dilation_x = u(p.dilation.x),
-            .dilation_y = u(p.dilation.y),
-            .pad_left = u(p.padding.left),
-            .pad_top = u(p.padding.top),
-            .of_jobs = {},
-            .with_bias = 1};
-  kernel({.global = plan.global, .work_group = plan.work_group}, in_array, weight_array, out_array,
-         bias_array, numbers);
+  kernel({.global = plan.global, .work_group = plan.work_group}, in_array, n(0), n(p.width * p.in_channels),
+         n(1), n(p.width * p.height * p.in_channels), weight_array, n(0), n(p.depth()), out_array, n(0),
+         n(p.out_width * cell), n(p.out_interleaved ? 1 : p.plane_results()),
+         n(p.plane_results() * p.out_channels), bias_array, n(0), u(1), n(p.images), u(p.groups),
+         u(p.group_channels()), u(p.group_filters()), u(p.width), u(p.height), u(p.out_width),
+         u(p.out_height), u(p.window.width), u(p.window.height), u(p.stride.x), u(p.stride.y),
+         u(p.dilation.x), u(p.dilation.y), u(p.padding.left), u(p.padding.top), u(0), u(0), u(0), u(0));
   const std::vector<Result> got = out_array.to_host();
   INFO(smem::name_of(p.type), " to ", smem::name_of(p.out), ", tile ", plan.tile_rows, " x ", plan.tile_cols);
   std::size_t wrong = 0;

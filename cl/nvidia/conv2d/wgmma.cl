@@ -103,7 +103,6 @@ GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2]
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma(CONV2D_ARGUMENTS) {
-  USE_CONV2D_ARGUMENTS;
   (void)in_plane, (void)window_w, (void)window_h;  // known from the layout and to the compiler
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
