@@ -190,8 +190,10 @@ void conv2d_mma(CONV2D_ARGUMENTS) {
   WAIT_COPIES(0);
   barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
 
-  const ulong cell_filter = first_filter * out_plane;
-  const result_grid to = {out + cell_filter, out_plane, bias + (with_bias ? bias_offset + first_filter : 0),
-                          with_bias, rows, filters, cells};
+  // Computed again, so that no register holds it in the loop.
+  const uint filters_to = hidden(out_channels), job_to = hidden(number) / blocks, first_to = (number - job_to * blocks) * TILE_N;
+  const ulong filter_to = (ulong)(job_to / blocks_of_results) * filters_to + first_to;
+  const result_grid to = {out + filter_to * out_plane, out_plane, bias + (with_bias ? bias_offset + filter_to : 0),
+                          with_bias, rows, min(filters_to - first_to, (uint)TILE_N), cells};
   write_warp(&to, sum, (local value*)tiles + warp * (8 * max(OUT_ROW, OUT_COLUMN)), warp_row, warp_col, lane);
 }
