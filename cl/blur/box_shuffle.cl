@@ -9,9 +9,8 @@
 // means of the boxes that begin after its columns. Their centers are SHIFT columns to the right: shuffles move the bytes there, so that
 // each work-item writes 16 aligned bytes. See also box_march.cl.
 //
-// All work-items load whole vectors that lie in their rows, so that no branch stands between a load and its use. At the edges the bytes of a
-// vector mostly are neighbours in the row as well, in one order or the other, or all the same: they come from the vector that was loaded and from
-// the next one, which the cache has. Else they are loaded byte by byte. The launch ends when the work-items at the edges do.
+// All work-items load whole vectors that lie in their rows, so that no branch stands between a load and its use. At the edges bytes are
+// replaced when they are used, from the places of the boundary condition.
 //
 // Rows begin at multiples of 16 bytes, and have 16 or more. A box has at most 257 rows, so that a column's sum has 16 bits. Launch: one dimension,
 // GROUP work-items a group, whole warps of 32; warp w computes strips of `band` rows: w, w + warps, ... Without SHUFFLES a group is one warp,
@@ -101,91 +100,24 @@ INLINED void load_rows(uint4 v[STEP], global const uchar* from, ulong pitch, int
     v[k] = *(global const uint4*)(from + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch);
 }
 
-// How a work-item at an edge has its vectors: made of bytes anywhere, or of 16 neighbours of a row in one order or the other, or of one byte or
-// of the value beyond the edges alone.
-#define INSIDE 0
-#define BY_BYTES 1
-#define ASCENDING 2
-#define DESCENDING 3
-#define EQUAL 4
-#define ALL_BEYOND 5
-
-typedef struct {
-  int how;
-  int first;   // column of the vector
-  int loaded;  // column of the vector that is loaded for it
-  uint start;  // of the bytes in that vector
-} edge_vector;
-
-// What a work-item loads for the vector at column `first`. `used`: it has to do with results.
-static inline edge_vector find_vector(int first, int width, bool used) {
-  edge_vector e = {INSIDE, first, clamp(first, 0, width / COLS * COLS - COLS), 0};
-  if (e.loaded == first || !used) return e;
-  const int place = place_in_few(first, width);
-  bool ascending = place >= 0, descending = place >= 0, equal = place >= 0, beyond = place < 0;
-#pragma unroll 1
-  for (int c = 1; c < COLS; ++c) {
-    const int next = place_in_few(first + c, width);
-    ascending &= next == place + c, descending &= next == place - c, equal &= next == place, beyond &= next < 0;
-  }
-  const int least = descending ? place - (COLS - 1) : place, loaded = least / COLS * COLS;
-  e.how = beyond ? ALL_BEYOND : ascending ? ASCENDING : descending ? DESCENDING : equal ? EQUAL : BY_BYTES;
-  if (e.how == BY_BYTES || e.how == ALL_BEYOND) return e;
-  // The next vector is loaded too, unless all bytes are in the first one.
-  if (loaded + (equal || least == loaded ? COLS : 2 * COLS) > width) {
-    e.how = BY_BYTES;
-  } else {
-    e.loaded = loaded, e.start = (uint)(least - loaded);
-  }
-  return e;
-}
-
-// The bytes of a word in the opposite order.
-static inline uint reversed_bytes(uint v) { return v << 24 | (v << 8 & 0xff0000) | (v >> 8 & 0xff00) | v >> 24; }
-
-// 16 bytes of two vectors from byte `start` of the first one on, in the order that `how` says.
-static inline uint4 neighbours(uint4 a, uint4 b, uint start, int how) {
-  if (start & 8) a = (uint4)(a.s2, a.s3, b.s0, b.s1), b = (uint4)(b.s2, b.s3, 0, 0);
-  if (start & 4) a = (uint4)(a.s1, a.s2, a.s3, b.s0), b.s0 = b.s1;
-  const uint bits = start % 4 * 8;
-  if (bits != 0) a = a >> bits | (uint4)(a.s1, a.s2, a.s3, b.s0) << (32 - bits);
-  if (how == EQUAL) a = (uint4)((a.s0 & 255) * 0x01010101u);
-  if (how == DESCENDING) a = (uint4)(reversed_bytes(a.s3), reversed_bytes(a.s2), reversed_bytes(a.s1), reversed_bytes(a.s0));
-  return a;
-}
-
-// 16 bytes of a row at the places that the boundary condition gives them.
-static inline uint4 gather_bytes(global const uchar* row, int first, int width, uint beyond) {
-  uint4 v = 0;
-  const int end = width > 0 ? COLS : 0;  // a number that no compiler knows: it would unroll the loop
-#pragma unroll 1
-  for (int c = 0; c < end; c += 4) {
-    uint word = 0;
-#pragma unroll
-    for (int b = 0; b < 4; ++b) {
-      const int place = place_in_few(first + c + b, width);
-      const uint byte = row[max(place, 0)];
-      word |= (BOUNDARY > 1 || place >= 0 ? byte : beyond) << 8 * b;
-    }
-    v = (uint4)(v.s1, v.s2, v.s3, word);
-  }
-  return v;
-}
-
-// Replaces the vectors of STEP rows by what the boundary condition puts there.
-INLINED void replace_vectors(uint4 v[STEP], edge_vector e, global const uchar* plane, ulong pitch, int first_row, int rows, int width, uint beyond) {
-  const int next = e.start == 0 || e.how == EQUAL || e.how < ASCENDING || e.how == ALL_BEYOND ? e.loaded : e.loaded + COLS;
-  uint4 second[STEP];
-  load_rows(second, plane + next, pitch, first_row, rows);
+// Replaces the vectors of STEP rows by the bytes that the boundary condition puts there, at `places` in a row. All loads are made, wherever
+// they are from, since branches would let each wait for the one before.
+INLINED void replace_vectors(uint4 v[STEP], const int places[COLS], global const uchar* plane, ulong pitch, int first_row, int rows, uint beyond) {
 #pragma unroll
   for (uint k = 0; k < STEP; ++k) {
-    if (e.how == BY_BYTES) {
-      v[k] = gather_bytes(plane + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch, e.first, width, beyond);
-    } else if (e.how == ALL_BEYOND) {
-      v[k] = (uint4)(beyond * 0x01010101u);
-    } else {
-      v[k] = neighbours(v[k], second[k], e.start, e.how);
+    global const uchar* from = plane + (ulong)max(place_in_few(first_row + (int)k, rows), 0) * pitch;
+    uint word[4];
+#pragma unroll
+    for (uint n = 0; n < 4; ++n) {
+      word[n] = 0;
+#pragma unroll
+      for (uint b = 0; b < 4; ++b) {
+        const int place = places[4 * n + b];
+        const uint byte = from[max(place, 0)];
+        word[n] |= (BOUNDARY > 1 || place >= 0 ? byte : beyond) << 8 * b;
+      }
     }
+    v[k] = (uint4)(word[0], word[1], word[2], word[3]);
   }
 }
 
@@ -329,14 +261,17 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
     if (lane >= LANES_LEFT && lane < WARP - LANES_RIGHT)
       for (uint c = 0; c < COLS; ++c)
         if (first + (int)c >= (int)first_col && first + (int)c < (int)end_col) written |= 1u << c;
-    const edge_vector edge = find_vector(first, (int)width, first < (int)width + RADIUS);  // of others no result has anything
-    const int loaded = edge.loaded;
+    const int loaded = clamp(first, 0, (int)width / COLS * COLS - COLS);
+    const bool at_edge = loaded != first && first < (int)width + RADIUS;  // of others no result has anything
+    int places[COLS];
+#pragma unroll
+    for (uint c = 0; c < COLS; ++c) places[c] = at_edge ? place_in_few(first + (int)c, (int)width) : 0;
 
     // The first box's rows without the last one.
     uint4 even = 0, odd = 0, enter[STEP], leave[STEP];
     for (int r = 0; r + 1 < (int)column_taps; r += STEP) {
       load_rows(enter, plane + loaded, in_pitch, first_read + r, (int)rows);
-      if (edge.how != INSIDE) replace_vectors(enter, edge, plane, in_pitch, first_read + r, (int)rows, (int)width, beyond);
+      if (at_edge) replace_vectors(enter, places, plane, in_pitch, first_read + r, (int)rows, beyond);
       if (BOUNDARY < 2) replace_rows(enter, first_read + r, (int)rows, beyond);
 #pragma unroll
       for (uint k = 0; k < STEP; ++k)
@@ -346,9 +281,9 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
     load_rows(enter, plane + loaded, in_pitch, entering, (int)rows);
     load_rows(leave, plane + loaded, in_pitch, first_read, (int)rows);
     for (int y = 0; y < height; y += STEP) {
-      if (edge.how != INSIDE) {
-        replace_vectors(enter, edge, plane, in_pitch, entering + y, (int)rows, (int)width, beyond);
-        replace_vectors(leave, edge, plane, in_pitch, first_read + y, (int)rows, (int)width, beyond);
+      if (at_edge) {
+        replace_vectors(enter, places, plane, in_pitch, entering + y, (int)rows, beyond);
+        replace_vectors(leave, places, plane, in_pitch, first_read + y, (int)rows, beyond);
       }
       if (BOUNDARY < 2) {
         replace_rows(enter, entering + y, (int)rows, beyond);

@@ -238,17 +238,13 @@ Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t w
   return plan;
 }
 
-Attempt box_shuffle(const Device& device, const SeparableProblem& g, const PlanOverrides& fixed) {
+Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t wanted) {
   constexpr std::size_t kWarp = 32, kCols = 16;  // of cl/blur/box_shuffle.cl
   constexpr std::size_t kMost = std::size_t{1} << 30;
   const BoxShuffle& policy = box_policy(device).shuffle;
   const bool shuffles = is_nvidia_gpu(device);
-  constexpr std::size_t kMostStep = 4;
-  if (fixed.tile_rows > kMostStep) return formatted("a step has at most {} rows", kMostStep);
-  const std::size_t step = fixed.tile_rows != 0 ? fixed.tile_rows
-                           : shuffles           ? policy.step
-                                                : 1;          // what is emulated shall compile soon
-  if (!shuffles && device.type != DeviceType::cpu)  // where it is emulated, for tests
+  const std::size_t step = shuffles ? policy.step : 1;  // what is emulated shall compile soon
+  if (!shuffles && device.type != DeviceType::cpu)      // where it is emulated, for tests
     return "needs the shuffles of NVIDIA's GPUs";
   if (g.in != Scalar::uint8 || g.out != Scalar::uint8 || g.channels != 1) return "for bytes of one channel";
   if (g.in_alignment < kCols) return formatted("rows do not begin at multiples of {} bytes", kCols);
@@ -259,13 +255,11 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, const PlanO
   if (halo + policy.least_work_items > kWarp || g.column_taps > most_rows)
     return formatted("a box of {} x {} is too large for a warp", g.row_taps, g.column_taps);
   if (g.width > kMost || g.height > kMost) return formatted("more than {} columns or rows", kMost);
-  const std::size_t group = fixed.work_items != 0 ? fixed.work_items : shuffles ? policy.group : kWarp;
+  const std::size_t group = wanted != 0 ? wanted : shuffles ? policy.group : kWarp;
   if (group % kWarp != 0 || (!shuffles && group != kWarp) || group > device.max_work_group)
     return formatted("groups have {}warps of {} work-items", shuffles ? "whole " : "single ", kWarp);
-  const std::size_t results = (kWarp - halo) * kCols;
-  if (fixed.tile_cols != 0 && fixed.tile_cols != results)
-    return formatted("a strip has {} columns of results", results);
   Plan plan = box_plan(g, "shuffle", "blur/box_shuffle.cl", "box_shuffle");
+  const std::size_t results = (kWarp - halo) * kCols;
   const std::size_t strips = divide_up(g.width, results) * g.planes;
   const std::size_t resident = policy.warps_a_unit * at_least_1(device.compute_units);
   const std::size_t least = std::min(g.height, policy.band_boxes * g.column_taps);
@@ -322,7 +316,7 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
     return plan_separable(device, box_as_separable(g), PlanOverrides{.work_items = fixed.work_items});
   }
   if (variant == "two_pass") return box_two_pass(device, g);
-  if (variant == "shuffle") return box_shuffle(device, g, fixed);
+  if (variant == "shuffle") return box_shuffle(device, g, fixed.work_items);
   return variant == "march" ? box_march(device, g, fixed.work_items) : box_cpu(device, g);
 }
 
@@ -369,8 +363,7 @@ constexpr Operation<BoxProblem> kBox{.what = "blur",
                                      .attempt = plan_variant,
                                      .why_not = why_not,
                                      .evidence = evidence,
-                                     .one_work_item = "a thread has a band of rows",
-                                     .with_tile = {"shuffle"}};
+                                     .one_work_item = "a thread has a band of rows"};
 
 }  // namespace
 
