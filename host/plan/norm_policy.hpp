@@ -22,9 +22,9 @@ namespace smem::plan {
 // rows keep the weights of their part ("cooperative"): an H100 made floats in 0.791 ms instead of 0.911,
 // halves in 0.510 instead of 0.436, which stay with "ahead". See row_policy.hpp.
 //
-// Weight and bias that are loaded with the row (cl/norm/registers.cl): an H100 made layer_norm of 8192 x 1000 at
-// 0.97 of copy instead of 0.92, halves at 0.89 instead of 0.88, rms_norm of halves at 0.98 instead of 0.93; of
-// 16384 x 2048 halves at 0.95 instead of 0.97.
+// Weight and bias that are loaded with the row (cl/norm/registers.cl): an H100 made layer_norm of 8192 x 1000
+// at 0.97 of copy instead of 0.92, halves at 0.89 instead of 0.88, rms_norm of halves at 0.98 instead of
+// 0.93; of 16384 x 2048 halves at 0.95 instead of 0.97.
 //
 // nvidia: of rows with a residual and its sum, ptxas for sm_75 spills 36 bytes where 64 bytes hold elements.
 //
