@@ -37,7 +37,6 @@ void define_problem(Launch& launch, const AttentionProblem& p) {
                                                        {"PAGED", p.paged}};
   for (const auto& [name, value] : parts)
     if (value != 0) define(launch, name, value);
-  if (p.heads == p.kv_heads) define(launch, "GROUPED", 0);
 }
 
 }  // namespace
@@ -267,6 +266,7 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
                   {"PRODUCER_REGISTERS", tile.producer_registers},
                   {"CONSUMER_REGISTERS", tile.consumer_registers()},
                   {"OUT_VECTOR", results_at_once(p)}});
+    if (p.heads == p.kv_heads) define(plan, "GROUPED", 0);
     if (turns) {
       define(plan, "TURNS", 1);
       set_groups(plan, tile.group(), std::min(device.compute_units, plan.groups()));
