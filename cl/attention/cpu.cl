@@ -143,6 +143,17 @@ typedef struct {
   float cap, slope;
 } row_limits;
 
+#if BIAS
+// A vector's biases.
+static inline vector load_biases(global const bias_element* p) {
+#if BIAS == 2
+  return JOIN(vload, LANES)(0, p);
+#else
+  return load_loose_pack(p, 0);
+#endif
+}
+#endif
+
 // Makes logits of the products of a row with `count` keys, in whole vectors. \returns the largest one.
 GROUP_FUNCTION float finish_logits(local float* row, int count, const row_limits* seen,
                                    UNUSED global const bias_element* bias) {
@@ -161,7 +172,9 @@ GROUP_FUNCTION float finish_logits(local float* row, int count, const row_limits
   }
 #endif
 #if BIAS
-  for (int j = 0; j < count; ++j) row[j] += LOG2_E * load_bias(bias, j);
+  int biased = 0;
+  for (; biased + LANES <= count; biased += LANES) x[biased / LANES] += LOG2_E * load_biases(bias + biased);
+  for (; biased < count; ++biased) row[biased] += LOG2_E * load_bias(bias, biased);
 #endif
   if ((seen->end < vectors * LANES) | (LEFT_LIMIT & (seen->first > 0))) {
     for (int i = 0; i < vectors; ++i) {

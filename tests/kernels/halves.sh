@@ -16,7 +16,7 @@ cd "$folder" || exit 1
 # Single conversions, as programs have them (loops of fixed length are unrolled), and why.
 allowed() {
     case $1 in
-    attention/cpu.cl) echo 2 ;;       # strips of few keys, tails of heads
+    attention/cpu.cl) echo 4 ;;       # strips of few keys, tails of heads, values and biases
     blur/box_cpu.cl) echo 13 ;;       # rows' ends
     blur/window.cl) echo 48 ;;        # windows that reach beyond a row's ends
     conv2d/cpu.cl) echo 1 ;;          # a filter's bias
