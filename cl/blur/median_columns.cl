@@ -184,7 +184,7 @@ void median_columns(SEPARABLE_ARGUMENTS) {
         if (cell >= RADIUS && cell + COLS + RADIUS <= (long)cells && row >= RADIUS && row + (ROWS - 1) + RADIUS < rows) {
           load_inside(v, from + (row - RADIUS) * in_pitch + (ulong)cell * CHANNELS + channel, in_pitch);
         } else {
-load_edge(v, edge + item, from, in_pitch, (long)row - RADIUS, (long)rows, cell, (long)cells, (uint)channel, beyond);
+          load_edge(v, edge + item, from, in_pitch, (long)row - RADIUS, (long)rows, cell, (long)cells, (uint)channel, beyond);
         }
         const ulong col = (ulong)cell * CHANNELS + channel;
         number made[COLS];

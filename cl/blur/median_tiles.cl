@@ -229,9 +229,7 @@ static inline uint high_halves(uint a, uint b) { return a >> 16 | (b & 0xffff000
 
 #define IN_WORDS (PAIRS && BYTES && CHANNELS == 1 && ALIGNED)
 #if IN_WORDS
-#define HALVES \
-  (COLS / 2 +  \
-   4)  // words of two bytes: of four bytes before the results, of the results, of four bytes after them
+#define HALVES (COLS / 2 + 4)  // words of two bytes: of four bytes before the results, of the results, of four bytes after them
 // Loads a row of a work-item's elements, which all exist: pairs of bytes two apart, those of even places
 // first. `from`: as for load_row().
 INLINED void load_halves(uint h[HALVES], global const uchar* from) {
@@ -347,8 +345,8 @@ INLINED void store_words(global RESULT* to, ulong out_pitch, number made[TILE][C
 }
 #endif
 
-kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2))) void median_tiles(
-    SEPARABLE_ARGUMENTS) {
+kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+void median_tiles(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch,
       (void)band;
   local kept edge[READ * WIDE * GROUP];

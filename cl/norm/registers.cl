@@ -20,7 +20,7 @@
 #define SHUFFLES 0  // 1: a team combines by NVIDIA's shuffles; 0: in local memory
 #endif
 #ifndef EARLY_WEIGHTS
-#define EARLY_WEIGHTS (WHOLE_PACKS && UNROLL <= 4 && GROUP <= 256)  // 1: weight and bias are loaded with the row; needs WHOLE_PACKS
+#define EARLY_WEIGHTS 0  // 1: weight and bias are loaded with the row; needs WHOLE_PACKS
 #endif
 
 static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }

@@ -2,6 +2,7 @@
 #include <smem/attention.hpp>
 
 #include "formatted.hpp"
+#include "ops/divisor.hpp"
 #include "ops/heads.hpp"
 #include "ops/run.hpp"
 #include "ops/sequences.hpp"
@@ -9,7 +10,6 @@
 #include "plan/attention_checks.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -219,16 +219,6 @@ struct AttentionFactors {
   }
 };
 
-/// A number by which kernels divide numbers below 2^31: see cl/attention/operation.clh.
-struct Divisor {
-  cl_uint value, inverse, shift;
-
-  explicit Divisor(std::size_t by) : value(static_cast<cl_uint>(std::max<std::size_t>(by, 1))) {
-    shift = 31 + static_cast<cl_uint>(std::bit_width(value - 1));
-    inverse = static_cast<cl_uint>(((std::uint64_t{1} << shift) + value - 1) / value);
-  }
-};
-
 /// How groups take turns at the tiles of causal sequences: see cl/nvidia/attention/wgmma.cl.
 struct Turns {
   std::size_t heads, steps;
@@ -251,7 +241,7 @@ void bind(const ops::Launching& launch, const AttentionCall& call, const Attenti
   const std::size_t tiles = launch.plan().number("tiles");
   const std::size_t kv_heads = is_naive ? problem.heads : problem.kv_heads;
   const Turns turns(tiles, launch.launch().groups());
-  const Divisor by_tiles(tiles), by_kv_heads(kv_heads), by_turn_heads(turns.heads),
+  const ops::Divisor by_tiles(tiles), by_kv_heads(kv_heads), by_turn_heads(turns.heads),
       by_turn_steps(turns.steps);
   const auto with = [&](const auto&... more) {
     launch(runtime::packed(

@@ -20,19 +20,15 @@ namespace {
 
 cl::Event launch(const Context& context, const ReduceProblem& problem, const ops::ReduceOperands& o,
                  const CallOptions& options) {
-  ConstMatrix in = o.in;
-  ConstVector other = o.other, bounds = o.bounds;
   const bool by_columns = problem.shape == ReduceShape::columns;
   const auto bind = [&](const ops::Launching& launch) {
     const std::size_t parts = launch.plan().number("parts"), results = problem.results();
     const cl_mem partials = launch.scratch(0);
     if (launch.plan().variant == "short") {
-      ConstVector vector = other;
-      vector.buffer = in.buffer, vector.offset = in.offset;
-      launch(vector, other, static_cast<cl_uint>(problem.cols), o.out);
+      launch(o.in.buffer, o.in.offset, o.other, static_cast<cl_uint>(problem.cols), o.out);
     } else if (launch.is_main()) {
       // Results are counted in elements, or in pairs of them.
-      launch(runtime::packed(in, other, bounds, problem.rows, problem.cols, problem.batch, parts, o.out,
+      launch(runtime::packed(o.in, o.other, o.bounds, problem.rows, problem.cols, problem.batch, parts, o.out,
                              partials, launch.counters()));
     } else {
       // Parts of a row lie beside each other, those of columns a row of results apart.

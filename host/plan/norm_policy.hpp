@@ -18,13 +18,13 @@ namespace smem::plan {
 // 16384 x 16384 0.93 and 0.99 (rms_norm 0.94 and 1.00), 16384 x 8192 0.93 and 1.00.
 //
 // Rows that are too long for the weights to stay beside them (4096 x 50257): an H200 made floats by "ahead"
-// in 0.738 ms, halves in 0.407. Those are the bytes of weights that each row reads again. Groups that share
+// in 0.738 ms, halves in 0.348. Those are the bytes of weights that each row reads again. Groups that share
 // rows keep the weights of their part ("cooperative"): an H100 made floats in 0.791 ms instead of 0.911,
 // halves in 0.510 instead of 0.436, which stay with "ahead". See row_policy.hpp.
 //
-// Weight and bias that are loaded with the row (cl/norm/registers.cl): an H100 made layer_norm of 8192 x 1000
+// early_packs, weight and bias that are loaded with the row: an H100 made layer_norm of 8192 x 1000
 // at 0.97 of copy instead of 0.92, halves at 0.89 instead of 0.88, rms_norm of halves at 0.98 instead of
-// 0.93; of 16384 x 2048 halves at 0.95 instead of 0.97.
+// 0.93; of 16384 x 2048 halves at 0.95 instead of 0.97. Groups of 1024 spill.
 //
 // nvidia: of rows with a residual and its sum, ptxas for sm_75 spills 36 bytes where 64 bytes hold elements.
 //

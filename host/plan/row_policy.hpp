@@ -17,6 +17,10 @@ struct RowPolicy {
   std::size_t packs = 4;          ///< that a work-item has under way
   std::size_t kept_bytes = 96;    ///< of its row that a work-item keeps in registers, at most
   std::size_t naive_group = 64;   ///< work-items of "naive"
+  // Of "registers" and "shuffle": packs of a work-item up to which weights are loaded with the row, in groups
+  // of at most so many work-items, whose registers they leave.
+  std::size_t early_packs = 4;
+  std::size_t early_items = 256;
   // Of "ahead", chosen for rows of at least `ahead_packs` packs; 0: never.
   std::size_t ahead_packs = 0;
   std::size_t ahead_element = 8;     ///< bytes of an element of such rows, at most

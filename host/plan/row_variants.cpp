@@ -104,7 +104,11 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
                         .local_bytes = group * tree_bytes});
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
   if (shuffle) define(plan, "SHUFFLES", 1);
-  if (has_whole_packs(device, w, pack)) define(plan, "WHOLE_PACKS", 1);
+  if (has_whole_packs(device, w, pack)) {
+    define(plan, "WHOLE_PACKS", 1);
+    if (w.weights_bytes != 0 && team.unroll <= policy.early_packs && group <= policy.early_items)
+      define(plan, "EARLY_WEIGHTS", 1);
+  }
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
                 shuffle ? "warps combine by shuffles" : "trees in local memory combine them");

@@ -34,8 +34,8 @@
 namespace smem::runtime {
 
 /// Arguments of a kernel that takes its buffers first, in their order, and then a struct of all numbers, in
-/// theirs. A launch costs host time for each argument (NVIDIA: 0.1 us a number, 0.5 us a buffer that is not
-/// null).
+/// theirs. A launch costs host time for each argument: on NVIDIA 0.1 us a number, 0.5 us a buffer (an H200's
+/// host; what a null buffer costs was not measured by itself).
 template <class... Arguments>
 struct Packed {
   std::tuple<const Arguments&...> arguments;

@@ -61,7 +61,7 @@ struct AttentionProblem {
 /// and "split_mma" `work_items`, and `tile_cols`, a number of keys of which work-groups have whole multiples.
 ///
 /// "matrix_units", of half and bfloat16, is chosen on every device of AMD and Intel that has such a unit
-/// (Device::matrix_unit), unless "split_keys" is for the few queries: nobody measured it there, and the unit
+/// (Device::matrix_unit), unless "split_keys" suits few queries: no variant was measured there, and the unit
 /// does several times the operations of vectors.
 /// \throws Error when the problem or the device does not allow it, the
 /// variant is unknown or cannot run this problem on this device, or another field was fixed; it names the

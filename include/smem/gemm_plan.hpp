@@ -84,7 +84,7 @@ struct GemmProblem {
 /// temporary memory, as halves, of "cpu" as float32: no number changes. Not of listed products.
 ///
 /// "matrix_units", of half, bfloat16 and int8, is chosen on every device of AMD and Intel that has such a
-/// unit (Device::matrix_unit): nobody measured it there, nor another variant, and the unit does several times
+/// unit (Device::matrix_unit): no variant was measured there, and the unit does several times
 /// the operations of vectors. It makes sums in parts as "split_k" does.
 ///
 /// Overrides: `variant`; for all but "naive" `tile_rows` and `tile_cols` (of C, powers of two from 4 to 256),

@@ -1,5 +1,6 @@
 // The numbers of a launch as one struct: laid out as the compilers of the host and of kernels lay out
 // structs.
+#include "ops/divisor.hpp"
 #include "runtime/runtime.hpp"
 
 #include <smem/smem.hpp>
@@ -7,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -73,4 +75,23 @@ TEST_CASE("launches: the device's compiler lays out a struct as the host's does"
   const smem::Array<cl_ulong> out(context, smem::Count(8));
   kernel({.global = {1, 1, 1}, .work_group = {1, 1, 1}}, out, cl_mem{}, kMixed);
   CHECK(out.to_host() == std::vector<cl_ulong>{1, kMixed.b, 3, 9, 5, 6, 7, 8});
+}
+
+TEST_CASE("launches: divisions by a number's inverse are exact below 2^31") {
+  constexpr std::uint64_t kEnd = std::uint64_t{1} << 31;
+  std::size_t wrong = 0;
+  const auto check = [&](std::uint64_t n, const smem::ops::Divisor& by) {
+    if (n < kEnd && n * by.inverse >> by.shift != n / by.value) ++wrong;
+  };
+  for (const std::uint64_t near :
+       {std::uint64_t{1}, std::uint64_t{64}, std::uint64_t{1000}, kEnd / 3, kEnd - 40})
+    for (std::uint64_t d = near; d < near + 40; ++d) {
+      const smem::ops::Divisor by(d);
+      for (const std::uint64_t quotient :
+           {std::uint64_t{0}, std::uint64_t{1}, kEnd / d / 2, kEnd / d - 1, kEnd / d})
+        for (const std::uint64_t rest : {std::uint64_t{0}, std::uint64_t{1}, d - 1})
+          check(quotient * d + rest, by);
+      check(kEnd - 1, by);
+    }
+  CHECK(wrong == 0);
 }
