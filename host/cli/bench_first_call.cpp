@@ -58,12 +58,14 @@ class Runner {
   explicit Runner(const FirstCallOptions& options) : options_(options) {}
 
   void empty_all() {
+    const NoInterrupt together;
     fs::remove_all(smem_folder());
     empty_driver();
   }
   void empty_driver() {
+    const NoInterrupt together;
     fs::remove_all(driver_folder());
-    fs::create_directories(driver_folder());
+    fs::create_directory(driver_folder());
   }
 
   /// What a child of that kind prints.

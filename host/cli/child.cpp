@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace smem::cli {
@@ -45,7 +46,23 @@ std::string device_facts(const std::string& device, const char* operation) {
                .got = ended.stopped ? fmt::format("nothing in {} s", kPatience.count()) : ended.text()});
 }
 
+namespace {
+
+/// Removes a folder with all that is in it. Programs that were ended a moment ago may still write to it.
+void remove_folder(const std::filesystem::path& path) {
+  constexpr int kTries = 50;
+  for (int i = 0; i < kTries; ++i) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+    if (!std::filesystem::exists(path, ignored)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+}  // namespace
+
 TemporaryFolder::TemporaryFolder() {
+  const NoInterrupt together;
   std::string name = (std::filesystem::temp_directory_path() / "smem-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     throw Error({.operation = "temporary folder",
@@ -53,15 +70,13 @@ TemporaryFolder::TemporaryFolder() {
                  .got = std::strerror(errno)});
   }
   path_ = name;
-  at_interrupt_.emplace([path = path_] {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  });
+  at_interrupt_.emplace([path = path_] { remove_folder(path); });
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  const NoInterrupt together;
+  remove_folder(path_);
+  at_interrupt_.reset();
 }
 
 }  // namespace smem::cli

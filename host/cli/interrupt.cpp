@@ -62,4 +62,8 @@ OnInterrupt::~OnInterrupt() {
   tidying().actions.erase(number_);
 }
 
+NoInterrupt::NoInterrupt() { tidying().mutex.lock(); }
+
+NoInterrupt::~NoInterrupt() { tidying().mutex.unlock(); }
+
 }  // namespace smem::cli

@@ -22,4 +22,14 @@ class OnInterrupt {
   int number_;
 };
 
+/// While it exists, an interrupt waits: what must be tidied up is made, or removed, together with its
+/// OnInterrupt object. For short work only. It may be nested.
+class NoInterrupt {
+ public:
+  NoInterrupt();
+  ~NoInterrupt();
+  NoInterrupt(const NoInterrupt&) = delete;
+  NoInterrupt& operator=(const NoInterrupt&) = delete;
+};
+
 }  // namespace smem::cli

@@ -180,6 +180,7 @@ struct Worker::State {
     }
     from = output_ends[0];
     socket = socket_ends[0];
+    const NoInterrupt together;
     try {
       child = spawn(command, socket_ends[1], output_ends[1]);
     } catch (...) {

@@ -18,6 +18,7 @@ void remove_if_there(const fs::path& path) {
 }  // namespace
 
 WholeFile::~WholeFile() {
+  const NoInterrupt together;
   if (is_open()) close();
   at_interrupt_.reset();
   remove_if_there(part_);
@@ -34,6 +35,7 @@ void WholeFile::open(const fs::path& path) {
   if (error) path_ = path;
   part_ = path_;
   part_ += fmt::format(".part-{}", ::getpid());
+  const NoInterrupt together;
   at_interrupt_.emplace([part = part_] { remove_if_there(part); });
   std::ofstream::open(part_, std::ios::trunc);
 }
