@@ -103,6 +103,36 @@ TEST_CASE("gemm on CPUs: vectors of 16, 32 and 64 bytes, whichever are fast here
   }
 }
 
+TEST_CASE(
+    "gemm on CPUs: int8 by dot products of four bytes, in vectors of 16, 32 and 64 bytes, and without") {
+  for (int i = 0; i < 6; ++i) {
+    const std::size_t bytes = std::size_t{16} << (i % 3);
+    const std::string without = i < 3 ? "" : ",vnni=0";
+    const test::Variable clamp("SMEM_CLAMP", "local=24K,vector=" + std::to_string(bytes) + without);
+    const smem::Context context;
+    if (!test::has_cpu_variant(context.device())) return;
+    CAPTURE(bytes);
+    CAPTURE(without);
+    test::GemmSweep sweep(context);
+    GemmCase c;
+    c.variant = "cpu";
+    c.in = Scalar::int8;
+    c.out = Scalar::int32;
+    c.transpose_a = i % 2 != 0;
+    c.transpose_b = i == 2 || i == 3;
+    // A last quad of one, two and three; whole vectors of quads and less; many tiles, and B where it lies.
+    for (const auto& [m, n, k] :
+         {std::tuple{101, 131, 270}, {29, 17, 401}, {7, 40, 3}, {3, 131, 63}, {1, 300, 129}}) {
+      c.m = static_cast<std::size_t>(m);
+      c.n = static_cast<std::size_t>(n);
+      c.k = static_cast<std::size_t>(k);
+      c.beta = c.beta == 0 ? 2 : 0;
+      sweep.run(c);
+    }
+    CHECK(sweep.ran() == 5);
+  }
+}
+
 TEST_CASE("gemm on CPUs: narrow and short products, in any type and transposition") {
   const smem::Context context;
   if (!test::has_cpu_variant(context.device())) return;

@@ -11,6 +11,7 @@
 //
 // Launch: local size 1; groups (x, y, z): tile x of a row of tiles, row y, share z of the batch. A tile has as many rows and columns as
 // an equal share of C needs, TILE_M x TILE_N at most.
+#include "common/loose.clh"
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
 
@@ -31,7 +32,7 @@
 #define TILE_N 256  // columns of C, a multiple of BLOCK_N
 #endif
 #ifndef DEPTH
-#define DEPTH 192  // k of the tiles, a multiple of LANES: a strip of B, DEPTH * BLOCK_N values, fits the first-level cache
+#define DEPTH 192  // values along k of the tiles, a multiple of LANES: a strip of B, DEPTH * BLOCK_N values, fits the first-level cache
 #endif
 #ifndef B_DIRECT
 #define B_DIRECT 0  // 1: B is not packed but for the last columns, of C that has no more rows than a block
@@ -61,50 +62,33 @@
 #define WIDE_M 16
 #endif
 
-// Names of types and built-in functions by their vector width: NAME(vload, LANES) is vload8.
-#define NAME_JOINED(a, b) a##b
-#define NAME(a, b) NAME_JOINED(a, b)
 #if ELEMENT_TYPE == TYPE_DOUBLE
 #define VALUE double
 #define ELEMENT double
 #elif ELEMENT_TYPE == TYPE_INT8
 #define VALUE int
-#define ELEMENT char
-#elif ELEMENT_TYPE == TYPE_FLOAT
+#else
 #define VALUE float
 #define ELEMENT float
-#else
-#define VALUE float
-#define ELEMENT ushort
 #endif
-typedef NAME(VALUE, LANES) vector;
-
-// Vectors at any address, by packed structs: PoCL splits vload and vstore into pieces of 128 bits. LOADED(N, p): N elements as values.
+typedef JOIN(VALUE, LANES) vector;
 typedef struct __attribute__((packed)) { vector v; } loose_vector;
-typedef struct __attribute__((packed)) { NAME(VALUE, WIDE_M) v; } loose_rows;
-#if ELEMENT_TYPE == TYPE_HALF
-#include "common/loose_halves.clh"
-#define LOADED(N, p) NAME(load_loose_halves, N)((global const half*)(p))
-#else
-#include "common/loose.clh"
-#define BITS(N, p) LOAD_LOOSE(ELEMENT, N, (global const ELEMENT*)(p))
-#if ELEMENT_TYPE == TYPE_BFLOAT16
-#define LOADED(N, p) NAME(as_float, N)(NAME(convert_uint, N)(BITS(N, p)) << 16)
-#elif ELEMENT_TYPE == TYPE_INT8
-#define LOADED(N, p) NAME(convert_int, N)(BITS(N, p))
-#else
-#define LOADED(N, p) BITS(N, p)
-#endif
-#endif
-static inline vector load_vector(global const element* p) { return LOADED(LANES, p); }
+typedef struct __attribute__((packed)) { JOIN(VALUE, WIDE_M) v; } loose_rows;
+#include "gemm/quads.clh"
 
-static inline vector multiply_add(vector a, vector b, vector sum) {
-#if ELEMENT_TYPE == TYPE_INT8
-  return a * b + sum;
+// LANES values that are neighbours along k; A's as they are stored.
+static inline vector load_along(global const element* p) {
+#if EACH == 1
+  return LOADED(LANES, p);
 #else
-  return fma(a, b, sum);
+  return ((global const loose_vector*)p)->v;
 #endif
 }
+#if OFFSET_A
+#define STORED_A(x) ((x) ^ (int)0x80808080)
+#else
+#define STORED_A(x) (x)
+#endif
 
 // Where element (row, p) of a block of A lies in its tile. Neighbours in memory stay neighbours: by rows, or by blocks of
 // BLOCK_M rows, behind which there is room for WIDE_M.
@@ -114,43 +98,47 @@ static inline vector multiply_add(vector a, vector b, vector sum) {
 // Where row p of a strip of B begins in its tile. A row's strips lie in different sets of the first-level cache.
 #define B_STRIP_VALUES (BLOCK_N * DEPTH + 16)
 
-// Packs `depth` columns of so many blocks of A, `rows` of whose rows there are. `a`: their first element, from which on A has `reach`
+// Packs `k` columns of so many blocks of A, `rows` of whose rows there are. `a`: their first element, from which on A has `reach`
 // elements.
-GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pitch, ulong reach, uint rows, uint blocks,
-                           uint depth) {
+GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pitch, ulong reach, uint rows, uint blocks, uint k) {
 #if A_ALONG_K
   (void)reach;
+  const uint whole = k / EACH, rest = k % EACH;
   for (uint block = 0; block < blocks; ++block) {
     for (uint r = 0; r < BLOCK_M; ++r) {
       local value* to = tile + block * (size_t)A_BLOCK_VALUES + r * DEPTH;
       global const element* from = a + min(block * BLOCK_M + r, rows - 1) * pitch;
-      if (depth < LANES) {
+      if (whole < LANES) {
         ROLLED
-        for (uint p = 0; p < depth; ++p) to[p] = load_element(from + p);
+        for (uint p = 0; p < whole; ++p) to[p] = STORED_A(value_of(from + p * EACH, 1, EACH));
       } else {
         ROLLED
-        for (size_t p = 0; p < depth - LANES; p += LANES) *(local vector*)(to + p) = load_vector(from + p);
-        ((local loose_vector*)(to + (depth - LANES)))->v = load_vector(from + (depth - LANES));
+        for (size_t p = 0; p < whole - LANES; p += LANES) *(local vector*)(to + p) = STORED_A(load_along(from + p * EACH));
+        ((local loose_vector*)(to + (whole - LANES)))->v = STORED_A(load_along(from + (whole - LANES) * EACH));
       }
+      if (rest != 0) to[whole] = STORED_A(value_of(from + whole * EACH, 1, rest));
     }
   }
 #else
+  const uint depth = (k + EACH - 1) / EACH;
   for (uint first = 0; first < blocks; first += 8) {
     const uint count = min(blocks - first, 8u);
     for (uint p = 0; p < depth; ++p) {
-      global const element* from = a + p * pitch + first * BLOCK_M;
+      const uint each = min(k - p * EACH, (uint)EACH);
+      global const element* from = a + p * EACH * pitch + first * BLOCK_M;
       local value* to = tile + first * (size_t)A_BLOCK_VALUES + p * BLOCK_M;
       uint block = 0;
       // What is more than a block is replaced by that of the next p.
       ROLLED
-      for (; block < count && p * pitch + (first + block) * BLOCK_M + WIDE_M <= reach; ++block) {
-        ((local loose_rows*)to)->v = LOADED(WIDE_M, from);
+      for (; block < count && (p * EACH + each - 1) * pitch + (first + block) * BLOCK_M + WIDE_M <= reach; ++block) {
+        ((local loose_rows*)to)->v = STORED_A(VALUES_ACROSS(WIDE_M, from, pitch, each));
         from += BLOCK_M;
         to += A_BLOCK_VALUES;
       }
       for (; block < count; ++block) {
         ROLLED
-        for (uint r = 0; r < BLOCK_M; ++r) to[r] = (first + block) * BLOCK_M + r < rows ? load_element(from + r) : 0;
+        for (uint r = 0; r < BLOCK_M; ++r)
+          to[r] = (first + block) * BLOCK_M + r < rows ? STORED_A(value_of(from + r, pitch, each)) : 0;
         from += BLOCK_M;
         to += A_BLOCK_VALUES;
       }
@@ -176,52 +164,76 @@ GROUP_FUNCTION void transpose(vector square[LANES]) {
 }
 #endif
 
-// Packs `depth` rows of B's tile. `b`: their first element, from which on B has `reach` elements.
-GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pitch, ulong reach, uint cols, uint depth) {
+// Packs `k` rows of B's tile. `b`: their first element, from which on B has `reach` elements.
+GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pitch, ulong reach, uint cols, uint k) {
 #if B_ALONG_K
   (void)reach;
+  const uint whole = k / EACH, rest = k % EACH;
   for (uint col = 0; col < cols; col += LANES) {
     local value* to = tile + col / BLOCK_N * (size_t)B_STRIP_VALUES + col % BLOCK_N;
-    if (depth < LANES) {
-      for (uint p = 0; p < depth; ++p)
+    if (whole < LANES) {
+      for (uint p = 0; p < whole; ++p)
         ROLLED
-        for (uint j = 0; j < LANES; ++j) to[p * BLOCK_N + j] = load_element(b + min(col + j, cols - 1) * pitch + p);
+        for (uint j = 0; j < LANES; ++j) to[p * BLOCK_N + j] = value_of(b + min(col + j, cols - 1) * pitch + p * EACH, 1, EACH);
     } else {
-      for (uint p = 0; p < depth; p += LANES) {
-        const size_t q = min(p, depth - LANES);
+      for (uint p = 0; p < whole; p += LANES) {
+        const size_t q = min(p, whole - LANES);
         vector square[LANES];
         UNROLLED
-        for (uint j = 0; j < LANES; ++j) square[j] = load_vector(b + min(col + j, cols - 1) * pitch + q);
+        for (uint j = 0; j < LANES; ++j) square[j] = load_along(b + min(col + j, cols - 1) * pitch + q * EACH);
         transpose(square);
         UNROLLED
         for (uint j = 0; j < LANES; ++j) *(local vector*)(to + (q + j) * BLOCK_N) = square[j];
       }
     }
+    if (rest != 0)
+      ROLLED
+      for (uint j = 0; j < LANES; ++j)
+        to[whole * BLOCK_N + j] = value_of(b + min(col + j, cols - 1) * pitch + whole * EACH, 1, rest);
   }
 #else
+  const uint depth = (k + EACH - 1) / EACH;
   for (uint p = 0; p < depth; ++p) {
-    global const element* from = b + p * pitch;
+    const uint each = min(k - p * EACH, (uint)EACH);
+    global const element* from = b + p * EACH * pitch;
     local value* to = tile + p * BLOCK_N;
     uint left = cols;
     ROLLED
     for (; left >= BLOCK_N; left -= BLOCK_N) {
       UNROLLED
-      for (uint v = 0; v < VECTORS; ++v) ((local vector*)to)[v] = load_vector(from + v * LANES);
+      for (uint v = 0; v < VECTORS; ++v) ((local vector*)to)[v] = VALUES_ACROSS(LANES, from + v * LANES, pitch, each);
       from += BLOCK_N;
       to += B_STRIP_VALUES;
     }
     ROLLED
     for (uint col = 0; col < left; col += LANES) {
-      if (p * pitch + (cols - left) + col + LANES <= reach) {
-        *(local vector*)(to + col) = load_vector(from + col);
+      if ((p * EACH + each - 1) * pitch + (cols - left) + col + LANES <= reach) {
+        *(local vector*)(to + col) = VALUES_ACROSS(LANES, from + col, pitch, each);
       } else {
         ROLLED
-        for (uint j = col; j < col + LANES; ++j) to[j] = j < left ? load_element(from + j) : 0;
+        for (uint j = col; j < col + LANES; ++j) to[j] = j < left ? value_of(from + j, pitch, each) : 0;
       }
     }
   }
 #endif
 }
+
+#if OFFSET_A
+// What the sums of columns of packed strips begin with: -128 times the sums of B.
+GROUP_FUNCTION void find_begins(local value* begins, local const value* tile, uint strips, uint depth) {
+  for (uint strip = 0; strip < strips; ++strip, tile += B_STRIP_VALUES, begins += BLOCK_N) {
+    vector sums[VECTORS];
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) sums[v] = 0;
+    for (uint p = 0; p < depth; ++p)
+      UNROLLED
+      for (uint v = 0; v < VECTORS; ++v)
+        sums[v] = multiply_add((vector)(int)0x80808080, ((local const vector*)(tile + p * BLOCK_N))[v], sums[v]);
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) ((local vector*)begins)[v] = -sums[v];
+  }
+}
+#endif
 
 // Where a block's results go.
 typedef struct {
@@ -229,6 +241,7 @@ typedef struct {
   ulong row, col;   // of C
   uint rows, cols;  // that C has there
   bool first, last; // of the steps along k
+  local const value* begins;
 } block_results;
 
 // Writes a block of so many columns.
@@ -270,13 +283,21 @@ GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const va
 }
 
 #if B_DIRECT
-// The same with a whole strip of B where it lies.
-GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch,
-                                    uint depth) {
-  for (uint p = 0; p < depth; ++p, a += A_P, b += pitch) {
+// The same of `k` rows of a whole strip of B where it lies.
+GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch, uint k) {
+#if OFFSET_A
+  vector begins[VECTORS];
+  UNROLLED
+  for (uint v = 0; v < VECTORS; ++v) begins[v] = 0;
+#endif
+  for (uint p = 0; p < k; p += EACH, a += A_P, b += EACH * pitch) {
     vector right[VECTORS];
     UNROLLED
-    for (uint v = 0; v < VECTORS; ++v) right[v] = load_vector(b + v * LANES);
+    for (uint v = 0; v < VECTORS; ++v) right[v] = VALUES_ACROSS(LANES, b + v * LANES, pitch, min(k - p, (uint)EACH));
+#if OFFSET_A
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) begins[v] = multiply_add((vector)(int)0x80808080, right[v], begins[v]);
+#endif
     UNROLLED
     for (uint r = 0; r < BLOCK_M; ++r) {
       const vector left = a[r * A_ROW];
@@ -284,6 +305,12 @@ GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const va
       for (uint v = 0; v < VECTORS; ++v) acc[r][v] = multiply_add(left, right[v], acc[r][v]);
     }
   }
+#if OFFSET_A
+  UNROLLED
+  for (uint r = 0; r < BLOCK_M; ++r)
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) acc[r][v] -= begins[v];
+#endif
 }
 #endif
 
@@ -319,17 +346,18 @@ GROUP_FUNCTION void finish_block(vector acc[BLOCK_M][VECTORS], local value* sums
   if (to->last) write_block(to, staged, min(to->cols, vectors * LANES));
 }
 
-GROUP_FUNCTION void clear(vector acc[BLOCK_M][VECTORS]) {
+// Each row's sums begin with `begins`; null: with 0.
+GROUP_FUNCTION void begin(vector acc[BLOCK_M][VECTORS], local const value* begins) {
   UNROLLED
   for (uint r = 0; r < BLOCK_M; ++r)
     UNROLLED
-    for (uint v = 0; v < VECTORS; ++v) acc[r][v] = 0;
+    for (uint v = 0; v < VECTORS; ++v) acc[r][v] = begins != 0 ? ((local const vector*)begins)[v] : (vector)0;
 }
 
 GROUP_FUNCTION void multiply_vectors(local value* sums, local const value* a, local const value* b, uint depth,
                                      const block_results* to, const uint vectors, local value* staged) {
   vector acc[BLOCK_M][VECTORS];
-  clear(acc);
+  begin(acc, to->begins);
   multiply_packed(acc, a, b, depth, vectors);
   finish_block(acc, sums, to, vectors, staged);
 }
@@ -359,6 +387,12 @@ void gemm_cpu(GEMM_ARGUMENTS) {
   local value b_tile[TILE_N / BLOCK_N * B_STRIP_VALUES] __attribute__((aligned(64)));
   local value sums[TILE_M * TILE_N] __attribute__((aligned(64)));
   local value staged[BLOCK_M * BLOCK_N] __attribute__((aligned(64)));
+#if OFFSET_A
+  local value begins[TILE_N] __attribute__((aligned(64)));
+#define BEGINS(strip) (begins + (strip) * BLOCK_N)
+#else
+#define BEGINS(strip) 0
+#endif
   // Equal shares of the batch and, in whole blocks, of C.
   const ulong across = get_num_groups(0), down = get_num_groups(1), products = get_num_groups(2);
   const ulong share_n = ((g.n + across - 1) / across + BLOCK_N - 1) / BLOCK_N * BLOCK_N;
@@ -370,8 +404,8 @@ void gemm_cpu(GEMM_ARGUMENTS) {
   const uint blocks = (rows + BLOCK_M - 1) / BLOCK_M, strips = (cols + BLOCK_N - 1) / BLOCK_N;
   const uint at_once = strips <= FEW_STRIPS ? min(blocks, (uint)A_BLOCKS) : blocks;
   // Steps of equal depth, in whole vectors.
-  const ulong steps = max((g.k + DEPTH - 1) / DEPTH, (ulong)1);
-  const uint step_depth = (uint)(((g.k + steps - 1) / steps + LANES - 1) / LANES * LANES);
+  const ulong values = (g.k + EACH - 1) / EACH, steps = max((values + DEPTH - 1) / DEPTH, (ulong)1);
+  const uint step_k = (uint)(((values + steps - 1) / steps + LANES - 1) / LANES * LANES * EACH);
 
   for (ulong number = get_group_id(2) * share; number < min((get_group_id(2) + 1) * share, g.batch); ++number) {
     const product q = product_of(&g, number);
@@ -379,31 +413,34 @@ void gemm_cpu(GEMM_ARGUMENTS) {
     const destination d = destination_of(&g, number);
     ulong first = 0;
     do {
-      const uint depth = (uint)min((ulong)step_depth, q.k - first);
+      const uint k = (uint)min((ulong)step_k, q.k - first), depth = (k + EACH - 1) / EACH;
       const ulong b_begin = col * (B_ALONG_K ? g.b_pitch : 1) + first * (B_ALONG_K ? 1 : g.b_pitch);
       const uint direct = B_DIRECT ? cols / BLOCK_N : 0;  // strips of B that are not packed
       pack_b(b_tile, q.b + b_begin + direct * BLOCK_N, g.b_pitch,
              (B_ALONG_K ? (q.n - 1) * g.b_pitch + q.k : (q.k - 1) * g.b_pitch + q.n) - b_begin - direct * BLOCK_N,
-             cols - direct * BLOCK_N, depth);
-      for (uint begin = 0; begin < blocks; begin += at_once) {
-        const uint count = min(at_once, blocks - begin);
-        const ulong a_row = row + begin * BLOCK_M;
+             cols - direct * BLOCK_N, k);
+#if OFFSET_A
+      find_begins(begins, b_tile, strips - direct, depth);
+#endif
+      for (uint block_row = 0; block_row < blocks; block_row += at_once) {
+        const uint count = min(at_once, blocks - block_row);
+        const ulong a_row = row + block_row * BLOCK_M;
         const ulong a_begin = a_row * (A_ALONG_K ? g.a_pitch : 1) + first * (A_ALONG_K ? 1 : g.a_pitch);
         pack_a(a_tile, q.a + a_begin, g.a_pitch, (A_ALONG_K ? (q.m - 1) * g.a_pitch + q.k : (q.k - 1) * g.a_pitch + q.m) - a_begin,
-               rows - begin * BLOCK_M, count, depth);
+               rows - block_row * BLOCK_M, count, k);
         // A strip of B stays in the first-level cache for all these blocks of A.
         for (uint strip = 0; strip < strips; ++strip) {
           for (uint block = 0; block < count; ++block) {
-            const uint in_tile = (begin + block) * BLOCK_M;
+            const uint in_tile = (block_row + block) * BLOCK_M;
             const block_results to = {&d, row + in_tile, col + strip * BLOCK_N, rows - in_tile, cols - strip * BLOCK_N,
-                                      first == 0, first + depth >= q.k};
-            local value* block_sums = sums + (strip * blocks + begin + block) * (size_t)(BLOCK_M * BLOCK_N);
+                                      first == 0, first + k >= q.k, BEGINS(strip - direct)};
+            local value* block_sums = sums + (strip * blocks + block_row + block) * (size_t)(BLOCK_M * BLOCK_N);
             local const value* a_block = a_tile + block * (size_t)A_BLOCK_VALUES;
 #if B_DIRECT
             if (strip < direct) {
               vector acc[BLOCK_M][VECTORS];
-              clear(acc);
-              multiply_direct(acc, a_block, q.b + b_begin + strip * BLOCK_N, g.b_pitch, depth);
+              begin(acc, 0);
+              multiply_direct(acc, a_block, q.b + b_begin + strip * BLOCK_N, g.b_pitch, k);
               finish_block(acc, block_sums, &to, VECTORS, staged);
               continue;
             }
@@ -412,7 +449,7 @@ void gemm_cpu(GEMM_ARGUMENTS) {
           }
         }
       }
-      first += depth;
+      first += k;
     } while (first < q.k);
   }
 }

@@ -49,9 +49,10 @@ ComplexCall row_major_call(const Context& context, const ComplexGemm& product, c
                            const ConstMatrix& b, const Matrix& c) {
   const auto [turned, m, n, k] = ops::check_product(complex_plans::kName, product, a, b, c);
   for (const auto& [name, view] : {std::pair{"a", &a}, {"b", &b}}) {
-    if (view->batch != c.batch && view->batch != 1)
+    if (view->batch != c.batch && view->batch != 1) {
       ops::refuse(complex_plans::kName, name, formatted("a batch of {}, as c has, or 1", c.batch),
                   view->batch);
+    }
   }
   ComplexCall call{.context = context,
                    .a = a,

@@ -39,7 +39,7 @@ namespace {
        .expected =
            "entries like local=32K, cache=1M, allocation=64M, work_group=64, sub_group=16, compute_units=4, "
            "poll_limit=0, fp64=0, forward_progress=0, ordered_start=0, retargeting=0, "
-           "prefetch_builtin=0, ballots=0, matrix_unit=wmma or broken=gemm/async",
+           "prefetch_builtin=0, ballots=0, vnni=0, matrix_unit=wmma or broken=gemm/async",
        .got = formatted("\"{}\"", entry)});
 }
 
@@ -115,6 +115,11 @@ Device clamp(Device device, std::string_view text) {
     const std::size_t value = number_in(entry, entry.substr(equals + 1));
     if (const auto flag = std::find_if(kFlags.begin(), kFlags.end(), named); flag != kFlags.end()) {
       device.*flag->second = device.*flag->second && value != 0;
+      continue;
+    }
+    if (key == "vnni") {
+      device.avx512_vnni = device.avx512_vnni && value != 0;
+      device.avx_vnni = device.avx_vnni && value != 0;
       continue;
     }
     if (value == 0 && key != "local" && key != "poll_limit" && key != "ballots") refuse_clamp(entry);

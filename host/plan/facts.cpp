@@ -60,6 +60,8 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("clock_mhz", d.clock_mhz, Range{0, 1000000});
   visit("vector_bytes", d.vector_bytes, Range{0, 1024});
   visit("wide_vectors", d.wide_vectors, kNone);
+  visit("avx512_vnni", d.avx512_vnni, kNone);
+  visit("avx_vnni", d.avx_vnni, kNone);
   visit("timer_ns", d.timer_ns, Range{0, 1000000000});
   visit("fp64", d.fp64, kNone);
   visit("fp16", d.fp16, kNone);

@@ -77,7 +77,8 @@ std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem
   const std::size_t value = size_of(value_type(problem.in));
   // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
   const CpuTiles& policy = policy_of(device).cpu;
-  const bool wide = device.wide_vectors && is_float(problem.in);
+  const bool only_narrow_dots = problem.in == Scalar::int8 && device.avx_vnni && !device.avx512_vnni;
+  const bool wide = device.wide_vectors && !only_narrow_dots;
   const std::size_t most = wide ? policy.wide_vector_bytes : 32;
   const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, most);
   const CpuBlocks& blocks = vector_bytes > 32           ? policy.wide
@@ -143,6 +144,10 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
                 {"TILE_N", tile.n},
                 {"DEPTH", tile.depth},
                 {"B_DIRECT", tile.direct}});
+  if (problem.in == Scalar::int8) {
+    const bool by_avx = device.avx_vnni && tile.lanes * value <= 32;
+    define(plan, {{"DOT", by_avx ? 2 : device.avx512_vnni ? 1 : 0}});
+  }
   // Each tile reads its rows of A and columns of B.
   const auto number = [](std::size_t n) { return real(n); };
   const double read = number(problem.batch) * number(problem.k) * number(size_of(problem.in)) *

@@ -46,6 +46,11 @@ inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile
 // 302. skinny: 1 x 4096 x 4096 0.35, packed 0.14. direct_n, direct_depth_bytes, least_work, turns: no
 // measurement. few_registers: CPU time of 40 random products of floats on a Zen with AVX2, PoCL 3.1, of
 // OpenBLAS's (in a quieter hour) 0.86; of the kernel before 0.47.
+//
+// Two Zen 5 cores with AVX-512, PoCL 3.1, beside OpenBLAS's SkylakeX kernels with two threads, random
+// products of seed 3307, calls in a queue of 0.25 s: 40 of floats 0.93, 24 of doubles 1.04; 24 of int8 2.4
+// times as fast as OpenBLAS multiplies floats (1.5 to 1.8 TFLOP/s of large ones), without VNNI 1.1 times (7
+// of them).
 
 /// A block of C in vector registers: its vectors across, and rows, of which that is taken which rounds C up
 /// less.

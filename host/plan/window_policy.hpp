@@ -12,19 +12,19 @@ namespace smem::plan {
 struct WindowPolicy {
   When when;
   Evidence evidence;
-  std::size_t group = 256;      ///< work-items
-  std::size_t lanes = 4;        ///< results of a work-item: 100 registers of a window of 25
-  bool shares_columns = false;  ///< medians of 5 x 5 by "columns"
-  std::size_t columns = 4;      ///< results of a work-item of "columns", an even number; 0: it does not run
+  std::size_t group = 256;  ///< work-items
+  std::size_t lanes = 4;    ///< results of a work-item: 100 registers of a window of 25
+  std::size_t columns = 4;  ///< results of a work-item of "columns", an even number; 0: it does not run
   std::size_t columns_group = 128;  ///< its work-items
+  std::size_t tile_columns = 4;     ///< results of a row of a work-item of "tiles": 4 or 8
+  std::size_t tiles_group = 128;    ///< its work-items
+  std::size_t sums = 0;             ///< exchanges of bytes that it makes by sums (cl/blur/median_tiles.cl)
+  std::size_t thread_lanes = 16;    ///< results that a CPU's thread makes at once
+  bool shares_columns = false;      ///< medians of 5 x 5 by "columns"
   bool pairs = true;  ///< "columns" compares two rows of integers of 8 and 16 bits by one instruction
-  bool pairs_of_halves = false;   ///< the same of halves
-  bool shares_rows = false;       ///< "columns" sorts once what two rows of elements of 4 bytes share
-  bool tiles = false;             ///< plans choose "tiles" for bytes and floats
-  std::size_t tile_columns = 4;   ///< results of a row of a work-item of "tiles": 4 or 8
-  std::size_t tiles_group = 128;  ///< its work-items
-  std::size_t sums = 0;           ///< exchanges of bytes that it makes by sums (cl/blur/median_tiles.cl)
-  std::size_t thread_lanes = 16;  ///< results that a CPU's thread makes at once
+  bool pairs_of_halves = false;  ///< the same of halves
+  bool shares_rows = false;      ///< "columns" sorts once what two rows of elements of 4 bytes share
+  bool tiles = false;            ///< plans choose "tiles" for bytes and floats
 };
 
 // tiles: H200, 8192 x 8192, ms, beside columns: bytes 0.227 (groups of 64 and 256: 0.240, 0.243; 8 columns
@@ -42,19 +42,19 @@ inline constexpr WindowPolicy kWindowPolicies[] = {
                   .driver = "580.159",
                   .what = "8192 x 8192, medians of 5 x 5 of float and uint8 by tiles",
                   .share = "0.32 and 0.18 of copy, by columns 0.25 and 0.10"},
+     .sums = 1 + 2 + 4 + 16,
      .shares_columns = true,
      .pairs_of_halves = true,
      .shares_rows = true,
-     .tiles = true,
-     .sums = 1 + 2 + 4 + 16},
+     .tiles = true},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
      .pairs = false},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
+     .sums = 1 + 2 + 4 + 8 + 16,
      .pairs_of_halves = true,
-     .shares_rows = true,
-     .sums = 1 + 2 + 4 + 8 + 16},
+     .shares_rows = true},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: half as many results a work-item, since the compiler runs 32 of "
                           "them in the registers of one thread"},

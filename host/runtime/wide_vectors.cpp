@@ -1,6 +1,7 @@
 #include "runtime/wide_vectors.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include <algorithm>
@@ -78,9 +79,22 @@ bool has_fast_wide_vectors() {
   return fast;
 }
 
+bool has_avx512_vnni() { return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl"); }
+
+bool has_avx_vnni() {
+  constexpr unsigned kFeatures = 7, kAvxVnni = 1U << 4U;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __builtin_cpu_supports("avx2") && __get_cpuid_count(kFeatures, 1, &a, &b, &c, &d) != 0 &&
+         (a & kAvxVnni) != 0;
+}
+
 #else
 
 bool has_fast_wide_vectors() { return false; }
+
+bool has_avx512_vnni() { return false; }
+
+bool has_avx_vnni() { return false; }
 
 #endif
 

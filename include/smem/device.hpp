@@ -91,6 +91,10 @@ struct Device {
   /// Whether a CPU multiplies and adds vectors of 64 bytes clearly faster than those of 32 (measured),
   /// because it has two units for them, as Intel's servers do. Zen 4 takes two cycles for each.
   bool wide_vectors = false;
+  /// Whether kernels may use AVX-512 VNNI, which adds the products of four bytes by one instruction, in
+  /// vectors of 16, 32 and 64 bytes (PoCL only: other compilers take no inline assembly).
+  bool avx512_vnni = false;
+  bool avx_vnni = false;                     ///< the same of AVX-VNNI, in vectors of 16 and 32 bytes
   std::size_t clock_mhz = 0;                 ///< CL_DEVICE_MAX_CLOCK_FREQUENCY
   std::size_t timer_ns = 0;                  ///< resolution of the profiling timer
   bool fp64 = false;                         ///< cl_khr_fp64
@@ -158,11 +162,12 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 /// M), `cache=BYTES`, `allocation=BYTES` (of one buffer that plans ask for), `work_group=N`, `fp64=0`,
 /// `forward_progress=0`, `ordered_start=0`, `retargeting=0`, `prefetch_builtin=0`, `poll_limit=N`,
 /// `compute_units=N`, `sub_group=N` (plans for sub-groups of N, without sub-group functions if the width
-/// differs), `ballots=N` (of sub-groups of N, on a device that has ballots; 0: without), and
-/// `broken=OPERATION/VARIANT` or with `/TYPE` behind it, which adds to Device::broken. `matrix_unit=NAME`
-/// emulates that unit, unless the device has it, and `matrix_unit=none` removes it. `vector=16`, 32 or 64: a
-/// CPU's plans are for vectors of so many bytes. The environment variable SMEM_CLAMP applies such a list to
-/// every device that smem opens. \throws Error naming the entry that is not understood.
+/// differs), `ballots=N` (of sub-groups of N, on a device that has ballots; 0: without), `dots=0` (a CPU's
+/// plans without dot products of bytes), and `broken=OPERATION/VARIANT` or with `/TYPE` behind it, which adds
+/// to Device::broken. `matrix_unit=NAME` emulates that unit, unless the device has it, and `matrix_unit=none`
+/// removes it. `vector=16`, 32 or 64: a CPU's plans are for vectors of so many bytes. The environment
+/// variable SMEM_CLAMP applies such a list to every device that smem opens. \throws Error naming the entry
+/// that is not understood.
 SMEM_API Device clamp(Device device, std::string_view text);
 
 }  // namespace smem

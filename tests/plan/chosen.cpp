@@ -17,6 +17,13 @@ namespace {
 const smem::Device h200 = test::target("sm_90");
 constexpr std::size_t kMany = std::size_t{1} << 28;
 
+/// The value of a macro of the kernel; 0: the plan does not define it.
+long defines(const smem::Plan& plan, const char* name) {
+  for (const auto& [defined, value] : plan.defines)
+    if (defined == name) return value;
+  return 0;
+}
+
 }  // namespace
 
 TEST_CASE("plans of the H200: mirror images are made in vectors, by groups of 128") {
@@ -115,11 +122,6 @@ TEST_CASE("plans of the H100: packed arrays with a short side, and small matrice
 }
 
 TEST_CASE("plans of the H100: short scans and selections have smaller tiles, and statuses with epochs") {
-  const auto defines = [](const smem::Plan& plan, const char* name) {
-    for (const auto& [defined, value] : plan.defines)
-      if (defined == name) return value;
-    return 0L;
-  };
   for (const auto& [size, group, epochs] : {Sizes{1000000, 256, 1}, Sizes{kMany, 512, 0}}) {
     const smem::Plan scan = smem::plan_scan(h200, {.cols = size});
     CHECK(scan.variant == "look_back");
@@ -147,9 +149,16 @@ TEST_CASE(
   CHECK(smem::plan_gemm(cpu, problem).tile_cols % 64 == 0);
   problem.in = problem.out = Scalar::float64;
   CHECK(smem::plan_gemm(cpu, problem).vector_width == 8);
-  problem.in = Scalar::int8;  // whose products are slower than those of floats, and were not measured
+  problem.in = Scalar::int8;
   problem.out = Scalar::int32;
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 16);
+  CHECK(defines(smem::plan_gemm(cpu, problem), "DOT") == 0);
+  cpu.avx_vnni = true;  // whose instructions take vectors of 32 bytes
   CHECK(smem::plan_gemm(cpu, problem).vector_width == 8);
+  CHECK(defines(smem::plan_gemm(cpu, problem), "DOT") == 2);
+  cpu.avx512_vnni = true;
+  CHECK(smem::plan_gemm(cpu, problem).vector_width == 16);
+  CHECK(defines(smem::plan_gemm(cpu, problem), "DOT") == 1);
 }
 
 TEST_CASE("plans for CPUs: a short product is one work-group, and blocks are of as many rows as C suits") {

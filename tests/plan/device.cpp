@@ -41,6 +41,10 @@ TEST_CASE("clamp: makes a device smaller and never larger") {
   CHECK(smem::clamp(cpu, "vector=16").vector_bytes == 16);
   CHECK(smem::clamp(cpu, "vector=64").wide_vectors);
   CHECK_FALSE(smem::clamp(smem::clamp(cpu, "vector=64"), "vector=32").wide_vectors);
+  smem::Device vnni = cpu;
+  vnni.avx512_vnni = vnni.avx_vnni = true;
+  CHECK(smem::clamp(vnni, "vnni=1") == vnni);
+  CHECK(smem::clamp(vnni, "vnni=0") == cpu);
   smem::Device with_builtin = whole;
   with_builtin.prefetch_builtin = true;
   CHECK(smem::clamp(with_builtin, "prefetch_builtin=1").prefetch_builtin);
