@@ -56,6 +56,35 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
   }
 }
 
+TEST_CASE("blur: medians of integers on CPUs, by vectors of 16, 32 and 64 bytes") {
+  std::size_t turn = 0;
+  for (const std::size_t bytes : {16, 32, 64}) {
+    const test::Variable clamp("SMEM_CLAMP", "vector=" + std::to_string(bytes));
+    const smem::Context context;
+    if (!test::has_cpu_variant(context.device())) return;
+    CAPTURE(bytes);
+    test::BlurSweep sweep(context);
+    for (const Scalar type : {Scalar::uint8, Scalar::uint16}) {
+      ++turn;
+      BlurCase c;
+      c.blur = Blur::median;
+      c.variant = "cpu";
+      c.grids.in = c.grids.out = type;
+      c.grids.channels = turn % 2 == 0 ? 1 : 3;
+      c.grids.boundary = kBoundaries[turn];
+      c.grids.value = 3;
+      c.size = turn % 3 == 0 ? 3 : 5;
+      // Less than a vector, with the cells around it, one, a cell more, and several.
+      for (const auto& [width, height] : {std::pair{5, 7}, {61, 3}, {64, 5}, {65, 9}, {200, 4}}) {
+        c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+        c.grids.gaps = width == 65;
+        sweep.run(c);
+      }
+    }
+    CHECK(sweep.ran() == 10);
+  }
+}
+
 TEST_CASE("blur: medians by shared columns and by tiles") {
   const smem::Context context;
   for (const char* variant : {"columns", "tiles"}) {

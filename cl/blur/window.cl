@@ -19,7 +19,17 @@
 #define SIZE 3  // 3 or 5
 #endif
 #ifndef LANES
-#define LANES 4  // 4 or 16
+#define LANES 4  // 4; on CPUs 16, or 32 or 64 of integers where the compiler has such vectors
+#endif
+#define ON_CPU (LANES >= 16)
+#if LANES > 16
+typedef ELEMENT JOIN(ELEMENT, LANES) __attribute__((ext_vector_type(LANES)));
+#endif
+#define ROLLED _Pragma("nounroll")
+#if ON_CPU
+#define EACH_LANE ROLLED
+#else
+#define EACH_LANE _Pragma("unroll")
 #endif
 #include "common/group_by_dimension.clh"
 #define RADIUS (SIZE / 2)
@@ -50,6 +60,11 @@ typedef union {
   number each[LANES];
 } lanes;
 
+#if LANES > 16  // of PoCL alone
+static inline numbers load_staged(const number* p) { return ((const struct __attribute__((packed)) { numbers v; }*)p)->v; }
+#elif ON_CPU
+static inline numbers load_staged(const number* p) { return vload16(0, p); }
+#endif
 static inline numbers load_numbers(global const ELEMENT* p) {
 #if ELEMENT_HALF
   return JOIN(load_loose_halves, LANES)(p);
@@ -133,7 +148,7 @@ static inline numbers results_of(numbers w[COUNT]) {
 }
 #endif
 
-#define ROUND_VECTORS (OPERATION == 1 && RESULT_INTEGER && LANES == 16)  // on CPUs
+#define ROUND_VECTORS (OPERATION == 1 && RESULT_INTEGER && ON_CPU)
 #if ROUND_VECTORS
 // round_pixel() of vectors, by operations that CPUs have for vectors. A NaN becomes the lowest value there too.
 static inline JOIN(int, LANES) round_numbers(numbers v) {
@@ -164,11 +179,38 @@ static inline void store_numbers(global RESULT* to, numbers v) {
 #else
   lanes made;
   made.all = v;
-#pragma unroll
+  EACH_LANE
   for (uint k = 0; k < LANES; ++k) store_pixel(to, k, made.each[k]);
 #endif
 }
 
+#if ON_CPU
+// Loads the windows of a vector at `col` by way of rows with the elements beyond the edges, too.
+#define STAGED (LANES + 2 * RADIUS * CHANNELS)
+static inline void load_beyond(numbers w[COUNT], global const ELEMENT* from, ulong in_pitch, const long places[SIZE], long col,
+                               long width, VALUE beyond) {
+  number staged[SIZE][STAGED];
+  const long first = col - RADIUS * CHANNELS, inside = clamp(0 - first, 0L, (long)STAGED);
+  const long outside = clamp(width - first, inside, (long)STAGED);
+  ROLLED
+  for (int j = 0; j < SIZE; ++j) {
+    global const ELEMENT* line = from + (ulong)max(places[j], 0L) * in_pitch;
+    if (places[j] >= 0)
+      for (long i = inside; i < outside; ++i) staged[j][i] = (number)load_value(line, (ulong)(first + i));
+    ROLLED
+    for (long i = 0; i < STAGED; ++i) {
+      if (places[j] >= 0 && i == inside) i = outside;
+      if (i >= STAGED) break;
+      const long place = element_within(first + i, width);
+      staged[j][i] = (number)(places[j] < 0 || place < 0 ? beyond : load_value(line, (ulong)place));
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < SIZE; ++j)
+#pragma unroll
+    for (int i = 0; i < SIZE; ++i) w[j * SIZE + i] = load_staged(staged[j] + i * CHANNELS);
+}
+#else
 // Loads the elements at `col` and its neighbours, which may lie beyond the edges. `source`: their row; -1: the value beyond the edges.
 static inline numbers gather_numbers(global const ELEMENT* from, ulong in_pitch, long source, long col, long width, VALUE beyond) {
   lanes gathered;
@@ -192,6 +234,19 @@ static inline void gather_row(numbers w[SIZE], global const ELEMENT* from, ulong
 #endif
 }
 
+static inline void load_beyond(numbers w[COUNT], global const ELEMENT* from, ulong in_pitch, const long places[SIZE], long col,
+                               long width, VALUE beyond) {
+  // Without a loop: compilers do not unroll so much, and would keep the window in memory.
+  gather_row(w, from, in_pitch, places[0], col, width, beyond);
+  gather_row(w + SIZE, from, in_pitch, places[1], col, width, beyond);
+  gather_row(w + 2 * SIZE, from, in_pitch, places[2], col, width, beyond);
+#if SIZE == 5
+  gather_row(w + 3 * SIZE, from, in_pitch, places[3], col, width, beyond);
+  gather_row(w + 4 * SIZE, from, in_pitch, places[4], col, width, beyond);
+#endif
+}
+#endif
+
 // Computes the results of a row from `begin` on, a vector every `step`.
 static inline void compute_row(global RESULT* to, global const ELEMENT* from, ulong in_pitch, long row, ulong begin, ulong step,
                             ulong first_col, ulong end_col, long rows, long width, VALUE beyond) {
@@ -203,6 +258,9 @@ static inline void compute_row(global RESULT* to, global const ELEMENT* from, ul
     there &= places[j] >= 0;
   }
   for (ulong col = begin; col < end_col; col += step) {
+#if ON_CPU
+    if (col + LANES > end_col && first_col + LANES <= end_col) col = end_col - LANES;  // again some of the vector before
+#endif
     const int all = there && col >= RADIUS * CHANNELS && col + LANES + RADIUS * CHANNELS <= (ulong)width;
     numbers w[COUNT];
     if (all) {
@@ -213,21 +271,14 @@ static inline void compute_row(global RESULT* to, global const ELEMENT* from, ul
         for (int i = 0; i < SIZE; ++i) w[j * SIZE + i] = load_numbers(line + i * CHANNELS);
       }
     } else {
-      // Without a loop: compilers do not unroll so much, and would keep the window in memory.
-      gather_row(w, from, in_pitch, places[0], (long)col, width, beyond);
-      gather_row(w + SIZE, from, in_pitch, places[1], (long)col, width, beyond);
-      gather_row(w + 2 * SIZE, from, in_pitch, places[2], (long)col, width, beyond);
-#if SIZE == 5
-      gather_row(w + 3 * SIZE, from, in_pitch, places[3], (long)col, width, beyond);
-      gather_row(w + 4 * SIZE, from, in_pitch, places[4], (long)col, width, beyond);
-#endif
+      load_beyond(w, from, in_pitch, places, (long)col, width, beyond);
     }
     lanes made;
     made.all = results_of(w);
     if (col >= first_col && col + LANES <= end_col) {
       store_numbers(to + col, made.all);
     } else {
-#pragma unroll
+      EACH_LANE
       for (uint k = 0; k < LANES; ++k)
         if (col + k >= first_col && col + k < end_col) store_pixel(to, col + k, (VALUE)made.each[k]);
     }

@@ -69,6 +69,7 @@ void each_fact(Facts& d, const Visit& visit) {
   visit("sub_groups", d.sub_groups, kNone);
   visit("ballot_width", d.ballot_width, Range{0, 128});
   visit("packed_vectors", d.packed_vectors, kNone);
+  visit("extended_vectors", d.extended_vectors, kNone);
   visit("prefetch_builtin", d.prefetch_builtin, kNone);
   visit("long_loops", d.long_loops, kNone);
   visit("forward_progress", d.forward_progress, kNone);

@@ -121,6 +121,16 @@ Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOver
   return made;
 }
 
+/// Results that a thread makes at once: vectors of OpenCL C, or, of integers, what a register holds.
+std::size_t thread_lanes(const Device& device, const WindowProblem& problem) {
+  const SeparableProblem& g = problem.grids;
+  const std::size_t usual = window_policy(device).thread_lanes;
+  if (!device.extended_vectors || problem.op != WindowOp::median || is_float(g.in) || g.in != g.out)
+    return usual;
+  constexpr std::size_t kMost = 64;
+  return std::clamp(device.vector_bytes / size_of(g.in), usual, kMost);
+}
+
 Attempt plan_variant(const Device& device, const WindowProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   const char* operation = operation_of(problem);
@@ -132,7 +142,7 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
   const SeparableProblem& g = problem.grids;
   Plan plan = filter_plan(operation, variant, "blur/window.cl", "window", g, g.row_taps / 2, g.row_taps / 2);
   const WindowPolicy& policy = window_policy(device);
-  const std::size_t lanes = cpu ? policy.thread_lanes : policy.lanes;
+  const std::size_t lanes = cpu ? thread_lanes(device, problem) : policy.lanes;
   const std::size_t band = cpu ? cpu_band(device, g.height, g.planes, g.row_taps - 1) : 1;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(g.row_elements(), lanes),
                                           divide_up(g.height, band), g.planes};

@@ -36,6 +36,10 @@ struct WindowPolicy {
 // columns: H100, 8192 x 8192, ms: float with four sorted elements of two rows 0.529, of a row 0.628; 8
 // windows 0.528 and 0.644, 2 0.659, groups of 256 0.617. Bytes by pairs 0.405, else 0.654; 8 windows 0.446.
 // Halves by pairs 0.383, else 0.390.
+//
+// thread_lanes: two Zen 5 cores, PoCL 3.1, 4096 x 4096, ms, beside OpenCV 5 with two threads: 5 x 5 of bytes
+// by vectors of 64 bytes 4.0 (16: 16.4; OpenCV 5.2), 3 x 3 0.94 (1.88; 1.60); uint16 7.6 and 2.1; floats, 64
+// bytes too, 19.2 and 4.5 (OpenCV 26.9, 8.2).
 inline constexpr WindowPolicy kWindowPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",

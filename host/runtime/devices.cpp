@@ -262,6 +262,7 @@ Device facts_of(cl_device_id id) {
     device.local_is_cache = true;  // whatever the driver calls it
     device.wide_vectors = device.vector_bytes >= 64 && has_fast_wide_vectors();
     const bool is_pocl = contains(device.platform, "Portable Computing Language");
+    device.extended_vectors = is_pocl;
     device.avx512_vnni = is_pocl && has_avx512_vnni();
     device.avx_vnni = is_pocl && has_avx_vnni();
   } else if (device.vendor == Vendor::nvidia) {

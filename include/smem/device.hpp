@@ -110,6 +110,8 @@ struct Device {
   std::string event_language = "CL1.2";
   /// Whether vector loads work at the alignment of a single element (rusticl: no).
   bool packed_vectors = true;
+  bool extended_vectors =
+      false;  ///< whether kernels may have vectors of more than 16 elements (PoCL on CPUs)
   bool prefetch_builtin = false;  ///< whether kernels may call __builtin_prefetch (PoCL, Intel on CPUs)
 
   /// Whether a work-item's loops run to their end (rusticl: 65535 iterations in all, Mesa's

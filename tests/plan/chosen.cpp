@@ -161,6 +161,28 @@ TEST_CASE(
   CHECK(defines(smem::plan_gemm(cpu, problem), "DOT") == 1);
 }
 
+TEST_CASE("plans for CPUs: medians of integers take whole registers where vectors may be that long") {
+  smem::Device cpu = test::target("cpu");
+  CHECK(cpu.vector_bytes == 64);
+  smem::WindowProblem problem;
+  problem.grids.in = problem.grids.out = Scalar::uint8;
+  problem.grids.width = problem.grids.height = 1000;
+  problem.grids.row_taps = problem.grids.column_taps = 5;
+  const auto lanes = [&](Scalar in, Scalar out) {
+    problem.grids.in = in;
+    problem.grids.out = out;
+    return smem::plan_window(cpu, problem).vector_width;
+  };
+  CHECK(lanes(Scalar::uint8, Scalar::uint8) == 16);
+  cpu.extended_vectors = true;
+  CHECK(lanes(Scalar::uint8, Scalar::uint8) == 64);
+  CHECK(lanes(Scalar::uint16, Scalar::uint16) == 32);
+  CHECK(lanes(Scalar::uint8, Scalar::float32) == 16);
+  CHECK(lanes(Scalar::half, Scalar::half) == 16);
+  cpu.vector_bytes = 32;
+  CHECK(lanes(Scalar::uint8, Scalar::uint8) == 32);
+}
+
 TEST_CASE("plans for CPUs: a short product is one work-group, and blocks are of as many rows as C suits") {
   const smem::Device cpu = test::target("cpu");
   smem::GemmProblem problem;
