@@ -90,6 +90,42 @@ TEST_CASE("reduce numbers: a compensated sum keeps what a plain one loses") {
   });
 }
 
+namespace {
+
+/// Sums of the least and of the greatest number of a type, which are the first to exceed an accumulator: of
+/// as many elements as a CPU adds in vectors of twice their bits, of some more, and of several times as many.
+template <class T>
+void sums_of_extremes(const smem::Context& context) {
+  for (const T extreme : {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}) {
+    const std::size_t most = 5 * 32768 + 77;
+    std::vector<T> values(most, extreme);
+    values[32767] = 1;
+    const smem::Array<T> in(context, values);
+    for (const std::size_t first : {0, 3}) {
+      for (const std::size_t count : {std::size_t{127}, std::size_t{128}, std::size_t{32768}, most - 3}) {
+        CAPTURE(first);
+        CAPTURE(count);
+        std::int64_t sum = 0;
+        for (std::size_t i = first; i < first + count; ++i)
+          sum += values[i];
+        CHECK(static_cast<std::int64_t>(smem::sum(context, in.vector(first, count))) == sum);
+        CHECK(smem::mean(context, in.vector(first, count)) ==
+              doctest::Approx(static_cast<double>(sum) / static_cast<double>(count)));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("reduce numbers: sums of many extreme integers of 8 and 16 bits") {
+  const smem::Context context;
+  sums_of_extremes<std::int8_t>(context);
+  sums_of_extremes<std::uint8_t>(context);
+  sums_of_extremes<std::int16_t>(context);
+  sums_of_extremes<std::uint16_t>(context);
+}
+
 TEST_CASE("reduce numbers: the same bits in every run") {
   const smem::Context context;
   // Sixteen parts on a CPU of two cores, some hundred on a GPU.

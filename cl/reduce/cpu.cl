@@ -6,10 +6,15 @@
 // Launch: one dimension, local size 1; group g computes a range of neighbouring jobs. A job is a row or, if there are few
 // rows, one of its `parts` chunks; for columns (COLUMNS 1) a strip of STRIP columns, or a chunk of its rows.
 #include "reduce/input.clh"
+#include "common/convert.clh"
 #include "common/hand_over.clh"
+#include "common/loose.clh"
 
 #ifndef ONE_LAUNCH
 #define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
+#endif
+#ifndef NARROW
+#define NARROW 0  // sums of integers of 8 and 16 bits: 1 of int8, 2 of uint8, 3 of int16, 4 of uint16
 #endif
 #define STRIP LANES  // columns that are accumulated at once
 
@@ -43,6 +48,42 @@ static inline void accumulate_run(lane_set* lanes, row_source row, ulong i, ulon
 }
 #endif
 
+#if NARROW
+// Sums of NARROW_TURNS elements fit integers of twice their bits, of which a vector holds more than of accumulators.
+#if NARROW == 1
+#define NARROW_SUM short
+#elif NARROW == 2
+#define NARROW_SUM ushort
+#elif NARROW == 3
+#define NARROW_SUM int
+#else
+#define NARROW_SUM uint
+#endif
+typedef JOIN(NARROW_SUM, 16) narrow_sums;
+#define NARROW_TURNS 256
+#define NARROW_VECTORS 8
+// Accumulates elements from `begin` on, as many as fill whole turns. Returns the first one that is left.
+static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong begin, ulong end) {
+  ulong i = begin;
+  while (i + 16 * NARROW_VECTORS <= end) {
+    narrow_sums sums[NARROW_VECTORS];
+#pragma unroll
+    for (uint v = 0; v < NARROW_VECTORS; ++v) sums[v] = 0;
+    const ulong turns = min((end - i) / (16 * NARROW_VECTORS), (ulong)NARROW_TURNS);
+    for (ulong turn = 0; turn < turns; ++turn, i += 16 * NARROW_VECTORS) {
+#pragma unroll
+      for (uint v = 0; v < NARROW_VECTORS; ++v) sums[v] += CONVERT(narrow_sums, LOAD_LOOSE(ELEMENT, 16, row.first + i + 16 * v));
+    }
+    for (uint v = 0; v < NARROW_VECTORS; ++v) {
+      union { narrow_sums all; NARROW_SUM each[16]; } made;
+      made.all = sums[v];
+      for (uint k = 0; k < 16; ++k) put_lane(lanes, k % LANES, combine(get_lane(lanes, k % LANES), (accumulator)made.each[k]));
+    }
+  }
+  return i;
+}
+#endif
+
 // Accumulates elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each copy.
 __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ulong end) {
   lane_set lanes;
@@ -52,6 +93,9 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
   for (; i + BLOCK <= end; i += BLOCK) accumulate_run(&lanes, row, i, i, 1, BLOCK);
   if (i < end) accumulate_run(&lanes, row, i, i, 1, (uint)(end - i));
 #else
+#if NARROW
+  i = accumulate_narrow(&lanes, row, begin, end);
+#endif
   for (; i + LANES <= end; i += LANES)
     for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k, i + k), i + k));
   for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i, i), i));

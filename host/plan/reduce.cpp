@@ -263,6 +263,24 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
   return plan;
 }
 
+/// Sums of integers of which some hundred fit a vector of twice their bits, as reduce/cpu.cl numbers them; 0:
+/// none.
+std::size_t narrow_sum(const ReduceProblem& problem) {
+  if (problem.reduction.op != ReduceOp::sum && problem.reduction.op != ReduceOp::mean) return 0;
+  switch (problem.in) {
+    case Scalar::int8:
+      return 1;
+    case Scalar::uint8:
+      return 2;
+    case Scalar::int16:
+      return 3;
+    case Scalar::uint16:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
 /// One work-item a group. CPUs only: a GPU would run one work-item in 32.
 Attempt cpu(const Device& device, const ReduceProblem& problem) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
@@ -281,6 +299,8 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   plan.tile_cols = plan.items_per_work_item = lanes;
   define(plan, {{"PACK", 1}, {"LANES", lanes}});
   if (by_columns) define(plan, "COLUMNS", 1);
+  if (const std::size_t narrow = narrow_sum(problem); narrow != 0 && !by_columns)
+    define(plan, "NARROW", narrow);
   share_results(device, problem, parts, plan);
   plan.reason = lanes == 1 ? "a thread reduces a part from front to back"
                            : "a thread reduces a part from front to back, into independent accumulators";
