@@ -76,7 +76,7 @@ void bind_filter(const Launching& launch, const FilterCall& f, cl_mem weights, c
   launch(f.in, f.out, f.in.row_elements(), f.in.size.height, f.in.size.depth, f.in.size.depth * f.in.batch,
          cols.first, cols.end, rows.first, rows.end, small(f.row_taps), small(f.column_taps),
          small(f.row_origin), small(f.column_origin), weights, small(launch.launch().number("band")),
-         small(launch.launch().number("streaming")), launch.scratch(0, f.out.buffer), more...);
+         small(launch.launch().number("streaming")), launch.scratch(0), more...);
 }
 
 /// A separable filter under the name of the operation that it serves.

@@ -23,7 +23,7 @@ cl::Event launch(const Context& context, const MovingMeanProblem& problem, const
         const std::size_t first = launch.round() * rows;
         launch(in, out, in.size.width, in.size.height, in.size.depth, first,
                std::min(rows, problem.rows - first), problem.window,
-               static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0), launch.scratch(0, out.buffer));
+               static_cast<cl_uint>(ends == MeanEnds::zero ? 1 : 0), launch.scratch(0));
       });
 }
 

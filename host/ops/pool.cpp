@@ -23,8 +23,7 @@ void bind(const ops::Launching& launch, const ConstGrid& in, const Grid& out, co
   const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
   launch(in, out, indices, in.size.width, in.size.height, out.size.width, out.size.height, in.size.depth,
          planes_of(in), small(w.window.width), small(w.window.height), small(w.stride.x), small(w.stride.y),
-         small(w.padding.left), small(w.padding.top), small(launch.plan().number("band")),
-         launch.scratch(0, out.buffer));
+         small(w.padding.left), small(w.padding.top), small(launch.plan().number("band")), launch.scratch(0));
 }
 
 /// \throws Error naming `argument`, unless the grid has `size` cells and the channels and batch of `in`.

@@ -107,7 +107,7 @@ cl::Event check_and_launch(const Context& context, ReduceByKeyProblem problem, c
   const auto bind = [&](const ops::Launching& launch) {
     const Launch& l = launch.launch();
     launch(o.keys, o.in, problem.size, l.number("parts"), l.number("piece"), o.unique_keys, o.out, o.count,
-           wide_count, launch.scratch(0, o.out.buffer));
+           wide_count, launch.scratch(0));
   };
   return ops::run(context, operation, plan_reduce_by_key, problem, options, bind);
 } catch (const Error& error) {

@@ -32,10 +32,9 @@ cl::Event launch_columns(const Context& context, const char* operation, const So
                 static_cast<cl_uint>(masked == MaskedRows::zero ? 1 : 0), more...);
     };
     if (launching.plan().variant == "online" || launching.plan().variant == "split") {
-      with(number(launching.plan().number("parts")), launching.scratch(0, out.buffer));
+      with(number(launching.plan().number("parts")), launching.scratch(0));
     } else if (launching.plan().variant == "together") {
-      with(number(launching.plan().number("parts")), launching.scratch(0, out.buffer),
-           launching.scratch(1, out.buffer));
+      with(number(launching.plan().number("parts")), launching.scratch(0), launching.scratch(1));
     } else {
       with();
     }
@@ -87,10 +86,9 @@ cl::Event launch(const Context& context, const SoftmaxProblem& problem, const Co
     };
     const std::string& variant = launch.plan().variant;
     if (variant == "online" || variant == "split") {
-      with(number(launch.plan().number("parts")), launch.scratch(0, out.buffer));
+      with(number(launch.plan().number("parts")), launch.scratch(0));
     } else if (variant == "cooperative") {
-      with(static_cast<cl_uint>(launch.plan().number("parts")), launch.epoch(),
-           launch.scratch(0, out.buffer));
+      with(static_cast<cl_uint>(launch.plan().number("parts")), launch.epoch(), launch.scratch(0));
     } else {
       with();
     }

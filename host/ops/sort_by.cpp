@@ -38,7 +38,7 @@ cl::Event launch(const Context& context, const SortByProblem& problem, const Con
   const auto number = [](std::size_t value) { return static_cast<cl_ulong>(value); };
   const auto bind = [&](const ops::Launching& launch) {
     const std::size_t merges = launch.plan().number("merges");
-    const cl_mem spare = launch.scratch(0, in.buffer);
+    const cl_mem spare = launch.scratch(0);
     // Arrays take turns, so that the last merge writes `out`.
     const std::size_t turn = launch.launch().number("turn") + launch.repeat();
     const bool is_first = launch.is_main(), to_out = (merges - (is_first ? 0 : turn + 1)) % 2 == 0;
@@ -46,7 +46,7 @@ cl::Event launch(const Context& context, const SortByProblem& problem, const Con
     const std::size_t from_offset = is_first ? in.offset : to_out ? 0 : out.offset;
     launch(from, number(from_offset), to_out ? out.buffer : spare, number(to_out ? out.offset : 0),
            to_out ? spare : out.buffer, number(to_out ? 0 : out.offset), number(problem.size),
-           number(launch.plan().number("width") << (is_first ? 0 : turn)), launch.scratch(1, in.buffer));
+           number(launch.plan().number("width") << (is_first ? 0 : turn)), launch.scratch(1));
   };
   return ops::run(context, kSortByName, plan_sort_by, problem, options, bind);
 }
