@@ -10,6 +10,7 @@
 #define EXACT_DIVISION 1  // as on all CPUs
 #include "blur/box.clh"
 #include "common/convert.clh"
+#include "common/loose.clh"
 #include "common/loose_halves.clh"
 
 #ifndef MEMORY
@@ -104,6 +105,42 @@ __attribute__((noinline)) uint slide(global RESULT* to, local const SUM* sums, u
   return spoiled;
 }
 
+#if SUM_INTEGER && RESULT_INTEGER
+typedef JOIN(SUM, 16) many_sums;
+typedef JOIN(VALUE, 16) many_values;
+#ifdef POCL_DEVICE_ADDRESS_BITS  // PoCL splits vload
+typedef struct __attribute__((packed)) { many_sums v; } loose_sums;
+#define LOAD_SUMS(p) (((local const loose_sums*)(p))->v)
+#else
+#define LOAD_SUMS(p) vload16(0, p)
+#endif
+
+// The same of integers: differences of running sums over the whole line, which may wrap around. A chain of additions is short beside the
+// means of vectors.
+__attribute__((noinline)) void subtract_running(global RESULT* to, local SUM* running, local const SUM* sums, uint count, uint taps,
+                                                uint area, VALUE inverse) {
+  SUM all[CHANNELS];
+#pragma unroll
+  for (uint c = 0; c < CHANNELS; ++c) all[c] = 0;
+  PLAIN_LOOP for (uint i = 0; i < count + taps * CHANNELS; i += CHANNELS) {
+#pragma unroll
+    for (uint c = 0; c < CHANNELS; ++c) {
+      running[i + c] = all[c];
+      all[c] += sums[i + c];
+    }
+  }
+  uint x = 0;
+  PLAIN_LOOP for (; x + 16 <= count; x += 16) {
+    const many_sums wanted = LOAD_SUMS(running + x + taps * CHANNELS) - LOAD_SUMS(running + x) + (SUM)(area / 2);
+    many_sums mean = CONVERT(many_sums, CONVERT(many_values, wanted) * inverse);  // as store_mean() does
+    mean = mean * (SUM)area > wanted ? mean - (SUM)1 : mean;
+    mean = wanted - mean * (SUM)area >= (SUM)area ? mean + (SUM)1 : mean;
+    STORE_LOOSE(RESULT, 16, CONVERT(JOIN(RESULT, 16), mean), to + x);
+  }
+  PLAIN_LOOP for (; x < count; ++x) store_mean(to, x, running[x + taps * CHANNELS] - running[x], area, inverse);
+}
+#endif
+
 #if !SUM_INTEGER
 // The same, with a new sum for each box.
 __attribute__((noinline)) void sum_boxes(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area,
@@ -129,7 +166,7 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
   const VALUE inverse = (VALUE)1 / (VALUE)area;
   const SUM beyond = (SUM)value_beyond(weights);
   const uint halo = (row_taps - 1) * CHANNELS;
-  const uint strip = min((uint)WIDEST, LINE - halo - LANES) / CHANNELS * CHANNELS;
+  const uint strip = min((uint)WIDEST, LINE - halo - LANES - CHANNELS) / CHANNELS * CHANNELS;
   const ulong bands = (end_row - first_row + band - 1) / band;
   for (ulong job = get_group_id(0); job < bands * planes; job += get_num_groups(0)) {
     const ulong p = job / bands, top = first_row + job % bands * band;
@@ -157,11 +194,12 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
           local const SUM* sums = line;
 #endif
           global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top + r + 1 - column_taps) * out_pitch + col;
-          const uint spoiled = slide(to, sums, count, row_taps, area, inverse);
-#if SUM_INTEGER
-          (void)spoiled;
+#if SUM_INTEGER && RESULT_INTEGER
+          subtract_running(to, line, sums, count, row_taps, area, inverse);
+#elif SUM_INTEGER
+          slide(to, sums, count, row_taps, area, inverse);
 #else
-          if (!spoiled) continue;
+          if (!slide(to, sums, count, row_taps, area, inverse)) continue;
           PLAIN_LOOP for (uint i = 0; i < filled; ++i) high[i] = low[i] = 0;
           PLAIN_LOOP for (uint j = 0; j < column_taps; ++j) {
             const long source = place_within(read - (long)j, (long)rows);
