@@ -19,17 +19,17 @@ struct AppendToCacheProblem {
   Scalar type = Scalar::float32;            ///< of keys and values: half, bfloat16, float32
   std::size_t batch = 1;                    ///< sequences
   std::size_t heads = 1;                    ///< of keys
-  std::size_t tokens = 0;                   ///< of a sequence; of ragged batches of all sequences
+  std::size_t tokens = 0;                   ///< of a sequence; in a ragged batch, of all sequences
   std::size_t head_size = 1;                ///< of a key
   std::size_t value_size = 1;               ///< of a value
   std::size_t rotated = 0;                  ///< elements of a key that are rotated; 0: none
   RotaryPairs pairs = RotaryPairs::halves;  ///< which of them are rotated together
-  bool ragged = false;                      ///< whether offsets say where tokens of sequences begin
-  bool paged = false;                       ///< whether a table says where a cache is
+  bool ragged = false;                      ///< whether sequences have offsets, and lengths of their own
+  bool paged = false;                       ///< whether the cache is in pages
   /// The largest power of two, at most 16, that divides the byte addresses of the vectors of all views.
   std::size_t alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "append_to_cache"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -47,7 +47,7 @@ struct AppendToCacheProblem {
 SMEM_API Plan plan_append_to_cache(const Device& device, const AppendToCacheProblem& problem,
                                    const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first.
+/// The names of all variants, simplest first.
 SMEM_API std::vector<std::string_view> append_to_cache_variants();
 
 }  // namespace smem

@@ -20,12 +20,12 @@ struct AttentionProblem {
   std::size_t batch = 1;         ///< sequences
   std::size_t heads = 1;         ///< of a query
   std::size_t kv_heads = 1;      ///< of a key; divides `heads`
-  std::size_t queries = 0;       ///< of a sequence; of ragged batches of all sequences
-  std::size_t keys = 0;          ///< the same; of a paged cache what a row of the page table has room for
+  std::size_t queries = 0;       ///< of a sequence; in a ragged batch, of all sequences
+  std::size_t keys = 0;          ///< the same; in a paged cache, the capacity of a row of the page table
   std::size_t head_size = 1;     ///< of a query and a key
   std::size_t value_size = 1;    ///< of a value and a result
-  bool right_limit = false;      ///< whether keys behind a query's own are hidden: causal or by a window
-  bool left_limit = false;       ///< whether keys before it are: by a window
+  bool right_limit = false;      ///< whether keys after a query's own are masked: causal or by a window
+  bool left_limit = false;       ///< whether keys before it are masked: by a window
   bool soft_cap = false;         ///< whether logits are capped
   bool lse = false;              ///< whether log-sum-exp is written
   bool bias = false;             ///< whether something is added to logits
@@ -40,7 +40,7 @@ struct AttentionProblem {
   /// The same of the results.
   std::size_t out_alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "attention"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -56,20 +56,20 @@ struct AttentionProblem {
   }
 };
 
-/// The plan that attention() uses on `device`. Where it is "naive", launches before the main one make logits
-/// and weights in temporary memory, in rounds where they are many. Overrides: `variant`, and of "split_keys"
-/// and "split_mma" `work_items`, and `tile_cols`, a number of keys of which work-groups have whole multiples.
+/// The plan that attention() uses on `device`. If it is "naive", launches before the main one write logits
+/// and weights to temporary memory, in several rounds if they are many. Overrides: `variant`; for
+/// "split_keys" and "split_mma" also `work_items`, and `tile_cols`: each work-group has a multiple of this
+/// number of keys.
 ///
-/// "matrix_units", of half and bfloat16, is chosen on every device of AMD and Intel that has such a unit
-/// (Device::matrix_unit), unless "split_keys" suits few queries: no variant was measured there, and the unit
-/// does several times the operations of vectors.
-/// \throws Error when the problem or the device does not allow it, the
-/// variant is unknown or cannot run this problem on this device, or another field was fixed; it names the
-/// field.
+/// "matrix_units", for half and bfloat16, is chosen on every AMD or Intel device that has such a unit
+/// (Device::matrix_unit), unless there are so few queries that "split_keys" is chosen. No variant was
+/// measured there, but the unit performs several times as many operations a second as vector instructions.
+/// \throws Error when the problem or the device does not allow it, the variant is unknown or cannot run this
+/// problem on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_attention(const Device& device, const AttentionProblem& problem,
                              const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> attention_variants();
 
 }  // namespace smem

@@ -15,7 +15,7 @@
 
 namespace smem {
 
-/// How far a box reaches to each side of its middle, in cells. A plain number is both.
+/// How far a box reaches to each side of its middle, in cells. A single number sets both.
 struct BoxRadius {
   std::size_t across = 0;  ///< along rows
   std::size_t down = 0;    ///< along columns
@@ -25,30 +25,30 @@ struct BoxRadius {
   BoxRadius(std::size_t along_rows, std::size_t along_columns) : across(along_rows), down(along_columns) {}
 };
 
-/// The largest radius of a box: its area still fits 32 bits.
+/// The largest radius of a box whose area fits 32 bits.
 inline constexpr std::size_t kMaxBoxRadius = 32767;
 
 /// A box blur without its data: all that a plan depends on. Windows, origins and weights follow from the
-/// radius; an unsharp mask there is none.
+/// radius; there is no unsharp mask.
 struct BoxProblem {
-  SeparableProblem grids;  ///< its taps are twice the radius and one
+  SeparableProblem grids;  ///< with 2 * radius + 1 taps
   /// Of a radius.
   SMEM_API static BoxProblem of(SeparableProblem grids, BoxRadius radius);
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "box_blur"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const { return smem::fields::list(smem::fields::choice("grids", grids)); }
 };
 
-/// The plan that box_blur() would use on `device`: of small boxes that of separable() with equal weights,
+/// The plan that box_blur() would use on `device`: for small boxes that of separable() with equal weights,
 /// which is the variant "separable". "two_pass" slides along rows first, into temporary memory. Overrides:
 /// `variant`, and `work_items` for "march" and "shuffle". \throws Error as plan_separable().
 SMEM_API Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides = {});
 /// The names of all variants.
 SMEM_API std::vector<std::string_view> box_variants();
 
-/// What is computed of a small square window.
+/// What is computed from a small square window.
 enum class WindowOp {
   median,   ///< the middle one of the window's elements
   gradient  ///< the magnitude of the gradient, by Sobel's weights
@@ -56,10 +56,10 @@ enum class WindowOp {
 
 /// A small window without its data: all that a plan depends on.
 struct WindowProblem {
-  SeparableProblem grids;          ///< its taps are the window's size both: 3 or 5
+  SeparableProblem grids;          ///< with taps in both directions as the window: 3 or 5
   WindowOp op = WindowOp::median;  ///< what is made of a window
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return op == WindowOp::median ? "median_blur" : "sobel"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {

@@ -15,9 +15,9 @@ namespace smem {
 
 /// What is searched.
 enum class BoundsOp {
-  lower_bound,  ///< how many keys come before
-  upper_bound,  ///< the same, and those that are equal
-  is_sorted     ///< whether no key comes before the one in front of it
+  lower_bound,  ///< the number of keys that precede the searched one
+  upper_bound,  ///< the number of keys that precede or equal it
+  is_sorted     ///< whether no key precedes the one before it
 };
 /// "lower_bound", "upper_bound" or "is_sorted".
 SMEM_API std::string_view name_of(BoundsOp op);
@@ -28,12 +28,12 @@ struct BoundsProblem {
   Scalar keys = Scalar::uint32;         ///< type of the keys
   Scalar places = Scalar::uint32;       ///< type of results: uint32 or uint64
   std::size_t size = 0;                 ///< of the sorted vector
-  std::size_t count = 0;                ///< keys that are searched for; of is_sorted as many as size
+  std::size_t count = 0;                ///< keys that are searched for; is_sorted: equal to size
   bool descending = false;              ///< whether the greatest key comes first
   bool total_order = false;             ///< of floating-point keys: IEEE 754's totalOrder
   bool nan_least = false;               ///< of floating-point keys: NaN is less than all others
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "bounds"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -45,8 +45,8 @@ struct BoundsProblem {
 };
 
 /// The plan that lower_bound(), upper_bound() and is_sorted() use on `device`. Overrides: `variant`, and
-/// `work_items`, a power of two. \throws Error when the problem is none, the variant is unknown or cannot run
-/// it on this device, or another field was fixed; it names the field.
+/// `work_items`, a power of two. \throws Error when the problem is not valid, the variant is unknown or
+/// cannot run it on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_bounds(const Device& device, const BoundsProblem& problem,
                           const PlanOverrides& overrides = {});
 

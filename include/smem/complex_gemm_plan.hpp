@@ -14,8 +14,8 @@
 namespace smem {
 
 /// A product of complex matrices without its data: all that a plan depends on. All matrices are row-major
-/// here; complex_gemm() makes such a problem of every other one, as gemm() does. Conjugates and alpha are no
-/// part of it: every variant takes them as they come.
+/// here; complex_gemm() converts all other problems, as gemm() does. Conjugates and alpha are not part of it:
+/// every variant accepts all of them.
 struct ComplexGemmProblem {
   std::size_t m = 0;              ///< rows of op(A) and C
   std::size_t n = 0;              ///< columns of op(B) and C
@@ -33,7 +33,7 @@ struct ComplexGemmProblem {
   std::size_t b_alignment = 64;  ///< the same of B
   std::size_t c_alignment = 64;  ///< the same of C
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "complex_gemm"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -46,22 +46,22 @@ struct ComplexGemmProblem {
   }
 };
 
-/// The plan that complex_gemm() would use on `device`. Tiles shrink until they fit; where none fits, the plan
-/// is "naive" and says so.
+/// The plan that complex_gemm() would use on `device`. Tiles shrink until they fit; if none fits, the plan is
+/// "naive" and says so.
 ///
-/// "gemm" makes one real product of it, by a plan of gemm(), which is the plan's main launch and has launches
-/// of its own before and after it: A as it lies is a real matrix of m x 2k, C one of m x 2n, and a launch
-/// before it expands B to 2k x 2n real numbers, [[re, im], [-im, re]] for each number of B. Where A lies
-/// along m, transpose() copies it before. A large product goes in slices, of the batch or along k, so that
-/// temporary memory has a bound: the plan's `rounds` counts them.
+/// "gemm" computes one real product by a plan of gemm(), with all its launches: in memory A is a real matrix
+/// of m x 2k and C one of m x 2n, and a launch before the product expands B to 2k x 2n real numbers, [[re,
+/// im], [-im, re]] for each number of B. If A lies along m, transpose() copies it first. A large product is
+/// divided into slices, of the batch or along k, so that temporary memory is bounded; the plan's `rounds`
+/// counts them.
 ///
 /// Overrides: `variant`. \throws Error when the type is not float32 or float64, the device does not compute
-/// with it, sizes cannot be counted, or the variant is unknown or cannot run this problem on this device; it
-/// names the field.
+/// with it, sizes overflow, or the variant is unknown or cannot run this problem on this device; it names the
+/// field.
 SMEM_API Plan plan_complex_gemm(const Device& device, const ComplexGemmProblem& problem,
                                 const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first: the steps of the ladder.
+/// The names of all variants: the steps of the ladder, simplest first.
 SMEM_API std::vector<std::string_view> complex_gemm_variants();
 
 }  // namespace smem

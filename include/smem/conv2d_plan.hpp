@@ -15,9 +15,9 @@
 
 namespace smem {
 
-/// Winograd's minimal filtering that a caller allows: the largest tiles of results that are made at once.
+/// Winograd's minimal filtering that a caller allows: the largest tiles of results that are computed at once.
 enum class Winograd {
-  none,  ///< no such tiles: sums are of products of the input and the weights
+  none,  ///< no such tiles: results are plain sums of products
   f2x2,  ///< F(2 x 2, 3 x 3): 4 products for each result, instead of 9
   f4x4   ///< F(4 x 4, 3 x 3) too: 2.25 products for each result
 };
@@ -44,7 +44,8 @@ struct Conv2dProblem {
   bool bias = false;                         ///< a number for each filter is added
   Activation activation = Activation::none;  ///< of the sum with its bias
   Winograd winograd = Winograd::none;        ///< that is allowed
-  /// The channels of a cell follow each other ("channels last"), where there are several; else planes do.
+  /// If there are several channels, those of a cell are neighbours ("channels last"); else planes follow each
+  /// other.
   bool in_interleaved = false;
   bool weights_interleaved = false;  ///< the same of the filters
   bool out_interleaved = false;      ///< the same of the output
@@ -69,7 +70,7 @@ struct Conv2dProblem {
     return detail::size_product(out_width, out_height);
   }  ///< of a plane of the output
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "conv2d"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -87,15 +88,14 @@ struct Conv2dProblem {
   }
 };
 
-/// The plan that conv2d() would use on `device`. Where it is "gemm", it has the launches of one slice of the
-/// images and one group of channels: columns are laid in temporary memory, then multiplied; of a window of
-/// 1 x 1 without stride and padding, on planes without gaps, there are no columns. Rounds are slices. Where a
-/// variant needs another layout than a grid has, launches before and after it ("pack") copy the grid to and
-/// from temporary memory.
-/// Overrides: `variant`; `tile_rows` and `tile_cols`, of "wgmma" results and filters, of "depthwise" with
-/// interleaved channels rows of a strip and columns of a work-item. \throws Error when the problem or the
-/// device does not allow it, the variant is unknown or cannot run this problem on this device, or another
-/// field was fixed; it names the field.
+/// The plan that conv2d() would use on `device`. If it is "gemm", it has the launches of one slice of the
+/// images and one group of channels: they write columns to temporary memory and multiply them. Windows of 1 x
+/// 1 without stride and padding, on planes without gaps, need no columns. Each slice is a round. If a variant
+/// needs another layout than a grid has, launches before and after it ("pack") copy the grid to and from
+/// temporary memory. Overrides: `variant`; `tile_rows` and `tile_cols`: for "wgmma" results and filters, for
+/// "depthwise" with interleaved channels the rows of a strip and the columns of a work-item. \throws Error
+/// when the problem or the device does not allow it, the variant is unknown or cannot run this problem on
+/// this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
 

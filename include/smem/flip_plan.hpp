@@ -20,7 +20,7 @@ struct FlipProblem {
   std::size_t batch = 1;          ///< matrices
   bool reverse_cols = true;       ///< whether each row is written backwards
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "flip"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -30,12 +30,12 @@ struct FlipProblem {
   }
 };
 
-/// The plan that flip() and rotate() by 180 degrees would use on `device`. Variants: "items", one element
-/// after the other, and "vector", several at once. Overrides: `variant` and `work_items`, a power of two.
-/// \throws Error as plan_transpose() does.
+/// The plan that flip() and rotate() by 180 degrees would use on `device`. Variants: "items", one element at
+/// a time, and "vector", several at once. Overrides: `variant` and `work_items`, a power of two. \throws
+/// Error as plan_transpose() does.
 SMEM_API Plan plan_flip(const Device& device, const FlipProblem& problem,
                         const PlanOverrides& overrides = {});
-/// The names of the variants, the plainest first.
+/// The names of the variants, the simplest first.
 SMEM_API std::vector<std::string_view> flip_variants();
 
 }  // namespace smem

@@ -1,4 +1,4 @@
-/// smem: plans for products of matrices. Includes no OpenCL header.
+/// smem: plans for matrix products. Includes no OpenCL header.
 #pragma once
 
 #include <smem/device.hpp>
@@ -26,8 +26,8 @@ enum class Activation {
 /// "none", "relu" or "gelu".
 SMEM_API std::string_view name_of(Activation activation);
 
-/// A product without its data: all that a plan depends on. All matrices are row-major here; gemm() makes such
-/// a problem of every other one: a matrix that lies column by column is its transpose, row by row.
+/// A product without its data: all that a plan depends on. All matrices are row-major here; gemm() converts
+/// all other problems: a column-major matrix is the row-major matrix of its transpose.
 struct GemmProblem {
   std::size_t m = 0;                         ///< rows of op(A) and C
   std::size_t n = 0;                         ///< columns of op(B) and C
@@ -38,23 +38,23 @@ struct GemmProblem {
   bool a_along_k = true;                     ///< neighbours of A in memory lie along k; else along m
   bool b_along_k = false;                    ///< neighbours of B in memory lie along k; else along n
   bool reads_c = false;                      ///< beta is not 0
-  bool listed = false;                       ///< a list says where the matrices of the batch are
-  bool epilogue = false;                     ///< there is more to do than alpha and beta
+  bool listed = false;                       ///< a list holds the offsets of the matrices of the batch
+  bool epilogue = false;                     ///< whether an epilogue follows alpha and beta
   bool row_bias = false;                     ///< a number for each row is added
   bool column_bias = false;                  ///< a number for each column is added
   bool residual = false;                     ///< a matrix is added
-  bool residual_is_c = false;                ///< and it is C itself
+  bool residual_is_c = false;                ///< and this matrix is C itself
   Activation activation = Activation::none;  ///< of the epilogue
   std::string expression = {};               ///< the caller's own: OpenCL C, of `x`, `row` and `col`
-  bool mixed = false;                        ///< of e4m3 and e5m2: A is of `in`, and B of the other
-  bool tf32 = false;                         ///< products of float32 may be of numbers cut to TF32
+  bool mixed = false;                        ///< fp8: A has type `in`, and B the other fp8 type
+  bool tf32 = false;                         ///< float32 may be truncated to TF32 before it is multiplied
   bool turned = false;  ///< of a column-major C: its rows are columns here, and A and B are exchanged
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
   std::size_t a_alignment = 64;
   std::size_t b_alignment = 64;  ///< the same of B
   std::size_t c_alignment = 64;  ///< the same of C
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "gemm"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -70,48 +70,49 @@ struct GemmProblem {
   }
 };
 
-/// The plan that gemm() would use on `device`. Tiles shrink until they fit; where none fits, the plan is
-/// "naive" and says so.
+/// The plan that gemm() would use on `device`. Tiles shrink until they fit; if none fits, the plan is "naive"
+/// and says so.
 ///
-/// A launch after the main one adds the parts of each sum, where it makes them in parts: "split_k" and
-/// "stream_k" always, NVIDIA's own variants where C has few tiles and the sums are long. A launch before it
-/// copies factors whose rows begin anywhere to where "wgmma" reads them faster: large products of half and
-/// bfloat16 on NVIDIA's Hopper; and of int8 and of float32 by TF32, factors that do not lie along k too.
-/// Where TF32 is allowed, small products may be made of vectors of float32 all the same.
+/// If sums are computed in parts, a launch after the main one adds the parts: always for "split_k" and
+/// "stream_k", and for NVIDIA's own variants if C has few tiles and the sums are long. For large products by
+/// "wgmma" on NVIDIA's Hopper, a launch before the main one copies factors with unaligned rows to aligned
+/// temporary memory; for int8, and for float32 by TF32, also factors that do not lie along k. Small products
+/// may be computed by float32 vectors even if TF32 is allowed.
 ///
-/// fp8: the tiles in local memory, and "naive", convert each number that they read. "wgmma" multiplies them
-/// as they are. Before "mma", "skinny", "matrix_units" and "cpu" a launch ("widen") writes both factors to
-/// temporary memory, as halves, of "cpu" as float32: no number changes. Not of listed products.
+/// fp8: variants with tiles in local memory, and "naive", convert each number that they read. "wgmma"
+/// multiplies fp8 directly. Before "mma", "skinny", "matrix_units" and "cpu" a launch ("widen") writes both
+/// factors to temporary memory as half ("cpu": float32), which represents all their values exactly. These
+/// four do not take listed products of fp8.
 ///
-/// "matrix_units", of half, bfloat16 and int8, is chosen on every device of AMD and Intel that has such a
-/// unit (Device::matrix_unit): no variant was measured there, and the unit does several times
-/// the operations of vectors. It makes sums in parts as "split_k" does.
+/// "matrix_units", for half, bfloat16 and int8, is chosen on every AMD or Intel device that has such a unit
+/// (Device::matrix_unit). No variant was measured there, but the unit performs several times as many
+/// operations a second as vector instructions. It may compute sums in parts, as "split_k" does.
 ///
 /// Overrides: `variant`; for all but "naive" `tile_rows` and `tile_cols` (of C, powers of two from 4 to 256),
 /// `work_items` (a power of two; a work-item then has tile_rows * tile_cols / work_items results) and, but
-/// for "async", `layout`, of both tiles. Nothing shrinks what was fixed by hand. \throws Error when the types
-/// do not fit each other or the device, the variant is unknown or cannot run this problem on this device, or
-/// what was fixed contradicts itself or does not fit; it names the field.
+/// for "async", `layout`, of both tiles. Fixed fields are never shrunk. \throws Error when the types do not
+/// fit each other or the device, the variant is unknown or cannot run this problem on this device, or what
+/// was fixed contradicts itself or does not fit; it names the field.
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem,
                         const PlanOverrides& overrides = {});
 
-/// A plan, and how long it takes by the model that chooses among such plans.
+/// A plan, and its time as predicted by the model that chooses among plans.
 struct GemmCandidate {
-  Plan plan;           ///< which its overrides make
+  Plan plan;           ///< made with its overrides
   double seconds = 0;  ///< predicted
   std::string text;    ///< "wgmma, 128 x 256 in 3 parts"
 };
 
-/// The plans that the model of shapes chooses among, one for each variant and size of tile, the fastest
-/// first, as it predicts; empty on devices that it is not for. `variant`: those of one variant alone; empty:
-/// of all. \throws Error as plan_gemm().
+/// The plans among which the model of shapes chooses, one for each variant and tile size, in the order of
+/// their predicted times; empty on devices without a model. `variant`: only plans of this variant; empty: of
+/// all. \throws Error as plan_gemm().
 SMEM_API std::vector<GemmCandidate> gemm_candidates(const Device& device, const GemmProblem& problem,
                                                     std::string_view variant = {});
 
-/// The names of all variants, slowest idea first: the steps of the ladder.
+/// The names of all variants: the steps of the ladder, simplest first.
 SMEM_API std::vector<std::string_view> gemm_variants();
 
-/// What the variant does that the one before it does not, in one clause; of gemm_variants().
+/// What the variant adds to the one before it in gemm_variants(), in one clause.
 SMEM_API std::string_view gemm_step(std::string_view variant);
 
 }  // namespace smem

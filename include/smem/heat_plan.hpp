@@ -16,8 +16,8 @@ namespace smem {
 /// What the walls of a grid do: its outermost cells, in every dimension that counts.
 enum class Walls {
   insulated,  ///< no heat flows through them (Neumann)
-  fixed,      ///< one cell beyond the outermost ones the value is given, and stays (Dirichlet)
-  held        ///< the outermost cells keep the value that they have (Dirichlet, a value for each cell)
+  fixed,      ///< one cell beyond the outermost ones has a given, constant value (Dirichlet)
+  held        ///< the outermost cells keep their values (Dirichlet, a value for each cell)
 };
 
 /// "insulated", "fixed" or "held".
@@ -25,7 +25,7 @@ SMEM_API std::string_view name_of(Walls walls);
 
 /// The conductivity of the face between two cells, from those of the cells.
 enum class FaceMean {
-  harmonic,   ///< 2ab / (a + b): right where materials meet, and 0 beside one that conducts nothing
+  harmonic,   ///< 2ab / (a + b): correct where materials meet; 0 beside an insulator
   arithmetic  ///< (a + b) / 2
 };
 
@@ -50,7 +50,7 @@ struct HeatProblem {
   /// The largest power of two, at most 64, that divides the address of each row of every grid.
   std::size_t alignment = 64;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "heat"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -76,7 +76,7 @@ SMEM_API std::size_t heat_dimensions(const HeatProblem& problem);
 SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem,
                         const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+/// The names of all variants: the steps of the ladder, simplest first, then the one for CPUs.
 SMEM_API std::vector<std::string_view> heat_variants();
 
 }  // namespace smem

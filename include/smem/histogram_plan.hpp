@@ -68,7 +68,7 @@ struct HistogramProblem {
   /// The largest power of two, at most 16, that divides the buffer's address.
   std::size_t alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "histogram"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -83,9 +83,9 @@ struct HistogramProblem {
 
 /// The plan that histogram() would use on `device`. Where threads count in tables of their own, another
 /// launch after it, "finish", adds them up. Overrides: `variant`, and `work_items`, a power of two, for all
-/// variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the problem or the device
-/// does not allow it, the variant is unknown or cannot run this problem on this device, or another field was
-/// fixed; it names the field.
+/// variants but "cpu". Fixed fields are never shrunk. \throws Error when the problem or the device does not
+/// allow it, the variant is unknown or cannot run this problem on this device, or another field was fixed; it
+/// names the field.
 SMEM_API Plan plan_histogram(const Device& device, const HistogramProblem& problem,
                              const PlanOverrides& overrides = {});
 
@@ -96,7 +96,7 @@ struct WeightedHistogramProblem {
   Scalar weights = Scalar::float32;  ///< of the weights
   Scalar out = Scalar::float32;      ///< of integers int32, uint32, int64 or uint64; else float32 or float64
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "histogram_weighted"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -116,7 +116,7 @@ SMEM_API Plan plan_histogram_weighted(const Device& device, const WeightedHistog
 /// The names of the variants of weighted histograms: of those of histograms, "global", "local" and "cpu".
 SMEM_API std::vector<std::string_view> histogram_weighted_variants();
 
-/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+/// The names of all variants: the steps of the ladder, simplest first, then the one for CPUs.
 SMEM_API std::vector<std::string_view> histogram_variants();
 
 }  // namespace smem

@@ -22,7 +22,7 @@ struct MergeProblem {
   bool total_order = false;      ///< of floating-point keys: IEEE 754's totalOrder
   bool nan_least = false;        ///< of floating-point keys: NaN is less than all others
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "merge"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -34,8 +34,8 @@ struct MergeProblem {
 };
 
 /// The plan that merge() and merge_pairs() use on `device`. Overrides: `variant`, and `work_items`, a power
-/// of two, of "tile". \throws Error when the problem is none, the variant is unknown or cannot run it on this
-/// device, or another field was fixed; it names the field.
+/// of two, of "tile". \throws Error when the problem is not valid, the variant is unknown or cannot run it on
+/// this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_merge(const Device& device, const MergeProblem& problem,
                          const PlanOverrides& overrides = {});
 

@@ -21,7 +21,7 @@ struct MovingMeanProblem {
   std::size_t rows = 1;          ///< of all planes and grids
   std::size_t window = 1;        ///< elements
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "moving_mean"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {

@@ -37,7 +37,7 @@ struct NormProblem {
   /// The same of every row of the input, and of as many elements of every other row and of weight and bias.
   std::size_t row_alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "norm"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -57,7 +57,7 @@ struct NormProblem {
 SMEM_API Plan plan_norm(const Device& device, const NormProblem& problem,
                         const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> norm_variants();
 
 /// A norm along columns without its data: all that a plan depends on.
@@ -74,7 +74,7 @@ struct NormColumnsProblem {
   std::size_t cols = 0;              ///< of a matrix
   std::size_t batch = 1;             ///< matrices
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "norm_columns"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -91,7 +91,7 @@ struct NormColumnsProblem {
 SMEM_API Plan plan_norm_columns(const Device& device, const NormColumnsProblem& problem,
                                 const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> norm_columns_variants();
 
 }  // namespace smem

@@ -16,10 +16,11 @@ namespace smem {
 
 /// The windows of a pooling.
 struct Pooling {
-  Window2d window = {2, 2};   ///< cells
-  Stride stride = {2, 2};     ///< from one window to the next, at least 1
-  Padding padding = {};       ///< cells beyond the edges that windows may have: fewer than a window has
-  bool count_padding = true;  ///< means are of whole windows, in which padding is 0; else of what is there
+  Window2d window = {2, 2};  ///< cells
+  Stride stride = {2, 2};    ///< from one window to the next, at least 1
+  Padding padding = {};      ///< cells beyond the edges that windows may have: fewer than a window has
+  bool count_padding =
+      true;  ///< means are of whole windows, in which padding is 0; else of the cells inside the grid
 
   /// Windows of size x size, `stride` apart (0: side by side), with the same padding on all sides.
   static Pooling square(std::size_t size, std::size_t stride = 0, std::size_t padding = 0) {
@@ -43,12 +44,12 @@ struct Pooling {
   }
 };
 
-/// What is made of a window.
+/// What is computed from a window.
 enum class PoolOp { max, average };
 
 /// A pooling without its data: all that a plan depends on.
 struct PoolProblem {
-  PoolOp op = PoolOp::max;       ///< what is made of a window
+  PoolOp op = PoolOp::max;       ///< what is computed from a window
   Scalar in = Scalar::float32;   ///< type of the input
   Scalar out = Scalar::float32;  ///< type of the results
   std::size_t width = 0;         ///< cells of a row of the input
@@ -56,12 +57,12 @@ struct PoolProblem {
   std::size_t planes = 1;        ///< of all grids
   std::size_t channels = 1;      ///< interleaved in each cell
   Pooling pooling;               ///< its windows
-  bool indices = false;          ///< the places of the greatest are written too
+  bool indices = false;          ///< the indices of the maxima are written too
   /// The largest power of two, at most 64, that divides the byte address of each row.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "pool"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -75,7 +76,7 @@ struct PoolProblem {
 
 /// A pooling of whole planes without its data: all that a plan depends on.
 struct GlobalPoolProblem {
-  PoolOp op = PoolOp::max;       ///< what is made of a plane
+  PoolOp op = PoolOp::max;       ///< what is computed from a plane
   Scalar in = Scalar::float32;   ///< type of the input
   Scalar out = Scalar::float32;  ///< type of the results
   std::size_t width = 0;         ///< cells of a row of the input
@@ -84,7 +85,7 @@ struct GlobalPoolProblem {
   std::size_t channels = 1;      ///< interleaved in each cell
   bool packed = true;            ///< a row of the input begins where the one before it ends
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "global_pool"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -105,9 +106,9 @@ SMEM_API Plan plan_pool(const Device& device, const PoolProblem& problem,
 /// "windows", "vector" and "cpu".
 SMEM_API std::vector<std::string_view> pool_variants();
 
-/// The plan that global_max_pool() or global_avg_pool() would use on `device`. Where planes are cut into
-/// parts, a launch after the main one joins them. Overrides: `variant`, which is "parts", and `work_items`.
-/// \throws Error as plan_pool().
+/// The plan that global_max_pool() or global_avg_pool() would use on `device`. If planes are divided into
+/// parts, a launch after the main one combines their results. Overrides: `variant`, which is "parts", and
+/// `work_items`. \throws Error as plan_pool().
 SMEM_API Plan plan_global_pool(const Device& device, const GlobalPoolProblem& problem,
                                const PlanOverrides& overrides = {});
 

@@ -22,7 +22,7 @@ struct RatesProblem {
   Rate rate = Rate::copy;  ///< which
   std::size_t amount = 0;  ///< bytes to copy, a multiple of 64; rounds of multiply-adds
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "rates"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -31,7 +31,7 @@ struct RatesProblem {
   }
 };
 
-/// The plan of the measurement. There are no overrides. \throws Error naming the argument that cannot be.
+/// The plan of the measurement. There are no overrides. \throws Error naming the argument that is wrong.
 SMEM_API Plan plan_rates(const Device& device, const RatesProblem& problem,
                          const PlanOverrides& overrides = {});
 

@@ -25,7 +25,7 @@ struct ReduceByKeyProblem {
   /// The largest power of two, at most 16, that divides the byte address of the first element.
   std::size_t in_alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "reduce_by_key"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -36,15 +36,15 @@ struct ReduceByKeyProblem {
   }
 };
 
-/// The plan that reduce_by_key() and unique_by_key() use on `device`. Where parts do not meet in one launch,
-/// another one before it, "first", finds out what each makes. It predicts the bytes for runs of two elements.
-/// Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu". Nothing shrinks what
-/// was fixed by hand. \throws Error when the types do not fit the operation or the device, the variant is
+/// The plan that reduce_by_key() and unique_by_key() use on `device`. If one launch cannot combine the parts,
+/// a launch before it, "first", computes the aggregate of each part. The predicted bytes assume runs of two
+/// elements. Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu". Fixed fields
+/// are never shrunk. \throws Error when the types do not fit the operation or the device, the variant is
 /// unknown or cannot run this problem on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_reduce_by_key(const Device& device, const ReduceByKeyProblem& problem,
                                  const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> reduce_by_key_variants();
 
 }  // namespace smem

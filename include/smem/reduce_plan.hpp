@@ -26,7 +26,7 @@ enum class ReduceOp {
   bit_or,
   any,     ///< whether any element is not zero
   all,     ///< whether every element is not zero
-  minmax,  ///< both in one pass
+  minmax,  ///< min and max in one pass
   argmin,
   argmax,
   mean,
@@ -38,14 +38,14 @@ enum class ReduceOp {
 /// "sum", "product", ..., as the names in the program.
 SMEM_API std::string_view name_of(ReduceOp op);
 
-/// How sums of floating-point numbers are made. Both give the same bits for the same plan, input and place in
-/// its buffer in every run: the order of all operations is fixed.
+/// How sums of floating-point numbers are computed. Both modes give the same bits in every run for the same
+/// plan, input and offset in its buffer: the order of all operations is fixed.
 enum class FloatMode {
   reproducible,  ///< plain additions
-  compensated    ///< with the rounding errors carried along: as if summed with twice the digits
+  compensated    ///< carries rounding errors along: as exact as a sum with twice the digits
 };
 
-/// An operation, with all that belongs to it.
+/// An operation with its options.
 struct Reduction {
   ReduceOp op = ReduceOp::sum;               ///< what is combined
   FloatMode mode = FloatMode::reproducible;  ///< of sums of floating-point numbers
@@ -53,16 +53,16 @@ struct Reduction {
   std::string identity = {};                 ///< of custom(): OpenCL C, a constant
   bool commutes = true;                      ///< false: elements are combined in their order
 
-  /// An operation; a sum where nothing is said.
+  /// An operation; default: a sum.
   Reduction(ReduceOp operation = ReduceOp::sum)  // NOLINT(google-explicit-constructor): an op is one
       : op(operation) {}
   /// An operation with its mode.
   Reduction(ReduceOp operation, FloatMode float_mode) : op(operation), mode(float_mode) {}
 
   /// The caller's own operation, e.g. custom("b == 0 ? a : b", "0"), the last element that is not 0. It must
-  /// be associative, and `identity` must change nothing: work-items fill up with it. `a`, which comes before
-  /// `b`, and the value have the element's type, but int for int8 and int16, uint for uint8 and uint16, float
-  /// for half. The functions of OpenCL C can be called.
+  /// be associative, and `identity` must be its identity element, which stands for missing elements. `a`,
+  /// which comes before `b`, and the value of the expression have the element's type, but int for int8 and
+  /// int16, uint for uint8 and uint16, float for half. It may call the functions of OpenCL C.
   static Reduction custom(std::string expression, std::string identity) {
     Reduction reduction(ReduceOp::custom);
     reduction.expression = std::move(expression);
@@ -70,8 +70,9 @@ struct Reduction {
     reduction.commutes = false;
     return reduction;
   }
-  /// The same for operations that are commutative too, e.g. commutative("a > b ? a : b", "0"). A reduction is
-  /// faster then: work-items combine elements in an order of the plan's choice. Scans make no difference.
+  /// The same for operations that are commutative too, e.g. commutative("a > b ? a : b", "0"). Reductions are
+  /// then faster, because the plan may choose the order in which elements are combined. It makes no
+  /// difference to scans.
   static Reduction commutative(std::string expression, std::string identity) {
     Reduction reduction = custom(std::move(expression), std::move(identity));
     reduction.commutes = true;
@@ -86,7 +87,7 @@ struct Reduction {
   }
 };
 
-/// Which elements make one result.
+/// Which elements are reduced to one result.
 enum class ReduceShape { vector, rows, columns, segments };
 
 /// A reduction without its data: all that a plan depends on.
@@ -107,7 +108,7 @@ struct ReduceProblem {
   /// from the vector's. Packs of both are aligned at the same elements then.
   std::size_t other_alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "reduce"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -120,17 +121,17 @@ struct ReduceProblem {
   std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }
   std::size_t results() const {
     return detail::size_product(shape == ReduceShape::columns ? cols : rows, batch);
-  }  ///< numbers that come out
+  }  ///< the number of results
 };
 
-/// The plan that reduce() and its like would use on `device`. Overrides: `variant`, and `work_items`, a power
-/// of two, for all variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the types
-/// do not fit the operation or the device, the variant is unknown or cannot run this problem on this device,
-/// or another field was fixed; it names the field.
+/// The plan that the reductions would use on `device`. Overrides: `variant`, and `work_items`, a power of
+/// two, for all variants but "cpu". Fixed fields are never shrunk. \throws Error when the types do not fit
+/// the operation or the device, the variant is unknown or cannot run this problem on this device, or another
+/// field was fixed; it names the field.
 SMEM_API Plan plan_reduce(const Device& device, const ReduceProblem& problem,
                           const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+/// The names of all variants: the steps of the ladder, simplest first, then the one for CPUs.
 SMEM_API std::vector<std::string_view> reduce_variants();
 
 }  // namespace smem

@@ -35,7 +35,7 @@ struct RotaryProblem {
   /// The largest power of two, at most 16, that divides the byte address of every row of both views.
   std::size_t row_alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "rotary"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -52,7 +52,7 @@ struct RotaryProblem {
 SMEM_API Plan plan_rotary(const Device& device, const RotaryProblem& problem,
                           const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> rotary_variants();
 
 }  // namespace smem

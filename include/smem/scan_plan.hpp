@@ -22,7 +22,7 @@ enum class ScanShape { vector, rows, columns, segments, keys };
 struct ScanProblem {
   Reduction operation = ReduceOp::sum;  ///< what is combined
   ScanShape shape = ScanShape::vector;  ///< along what
-  bool exclusive = false;               ///< whether a result leaves out its own element
+  bool exclusive = false;               ///< whether a result excludes its own element
   Scalar in = Scalar::float32;          ///< of the elements
   Scalar out = Scalar::float32;         ///< of the results
   std::size_t rows = 1;                 ///< of a matrix; 1 for a vector
@@ -33,7 +33,7 @@ struct ScanProblem {
   std::size_t in_alignment = 16;
   std::size_t out_alignment = 16;  ///< the same of the results
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "scan"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -45,15 +45,15 @@ struct ScanProblem {
   }
 };
 
-/// The plan that the scans use on `device`. Where parts of a row do not meet in one launch, another one
-/// before it, "first", finds out what the elements of each part make. Overrides: `variant`, and `work_items`,
-/// a power of two, for all variants but "cpu". Nothing shrinks what was fixed by hand. \throws Error when the
-/// types do not fit the operation or the device, the variant is unknown or cannot run this problem on this
-/// device, or another field was fixed; it names the field.
+/// The plan that the scans use on `device`. If one launch cannot combine the parts of a row, a launch before
+/// it, "first", computes the aggregate of each part. Overrides: `variant`, and `work_items`, a power of two,
+/// for all variants but "cpu". Fixed fields are never shrunk. \throws Error when the types do not fit the
+/// operation or the device, the variant is unknown or cannot run this problem on this device, or another
+/// field was fixed; it names the field.
 SMEM_API Plan plan_scan(const Device& device, const ScanProblem& problem,
                         const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+/// The names of all variants: the steps of the ladder, simplest first, then the one for CPUs.
 SMEM_API std::vector<std::string_view> scan_variants();
 
 }  // namespace smem

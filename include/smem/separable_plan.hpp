@@ -26,7 +26,8 @@ struct SeparableProblem {
   std::size_t channels = 1;            ///< interleaved in each cell
   std::size_t row_taps = 1;            ///< weights along a row
   std::size_t column_taps = 1;         ///< weights along a column
-  /// The weight along a row that belongs to the element itself; more than there are: the middle one.
+  /// The index of the weight for the element itself, along a row; an index beyond the weights: the middle
+  /// one.
   std::size_t row_origin = static_cast<std::size_t>(-1);
   bool unsharp = false;  ///< the results are those of an unsharp mask
   bool half_up = false;  ///< integers: half-way cases are rounded up, not to even
@@ -38,7 +39,7 @@ struct SeparableProblem {
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of the results
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "separable"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -58,7 +59,7 @@ struct SeparableProblem {
   std::size_t origin() const { return row_origin < row_taps ? row_origin : row_taps / 2; }
   std::size_t halo() const {
     return (row_taps - 1) * channels;
-  }  ///< elements that a row of results needs more
+  }  ///< how many more elements than results a row needs
 };
 
 /// The plan that separable() would use on `device`. "two_pass" sums along rows first, into temporary memory.
@@ -68,7 +69,7 @@ struct SeparableProblem {
 SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& problem,
                              const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+/// The names of all variants: the steps of the ladder, simplest first, then the one for CPUs.
 SMEM_API std::vector<std::string_view> separable_variants();
 
 }  // namespace smem

@@ -32,7 +32,7 @@ struct SoftmaxProblem {
   /// The same of every row of the input, and of as many elements of every row of the results.
   std::size_t row_alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "softmax"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -51,7 +51,7 @@ struct SoftmaxProblem {
 SMEM_API Plan plan_softmax(const Device& device, const SoftmaxProblem& problem,
                            const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> softmax_variants();
 
 /// A softmax along columns without its data: all that a plan depends on.
@@ -63,7 +63,7 @@ struct SoftmaxColumnsProblem {
   std::size_t cols = 0;               ///< of a matrix
   std::size_t batch = 1;              ///< matrices
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "softmax_columns"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -79,7 +79,7 @@ struct SoftmaxColumnsProblem {
 SMEM_API Plan plan_softmax_columns(const Device& device, const SoftmaxColumnsProblem& problem,
                                    const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> softmax_columns_variants();
 
 }  // namespace smem

@@ -19,7 +19,7 @@ struct SortByProblem {
   std::string type = "float";      ///< of elements in OpenCL C: "float2"
   std::string precedes = "a < b";  ///< the comparison: OpenCL C, of `a` and `b`
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "sort_by"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -29,9 +29,9 @@ struct SortByProblem {
   }
 };
 
-/// The plan that sort_by() uses on `device`. Overrides: `variant`, and `work_items`, a power of two, of
-/// "merge". \throws Error when the problem is none, the variant is unknown or cannot run it on this device,
-/// or another field was fixed; it names the field.
+/// The plan that sort_by() uses on `device`. Overrides: `variant`, and `work_items`, a power of two, for
+/// "merge". \throws Error when the problem is not valid, the variant is unknown or cannot run it on this
+/// device, or another field was fixed; it names the field.
 SMEM_API Plan plan_sort_by(const Device& device, const SortByProblem& problem,
                            const PlanOverrides& overrides = {});
 

@@ -35,7 +35,7 @@ struct SortProblem {
   std::size_t end_bit = 32;                 ///< the bit after the highest one; at most the bits of a key
   bool in_place = false;                    ///< whether keys or values are sorted where they are
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "sort"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -47,15 +47,15 @@ struct SortProblem {
   }
 };
 
-/// The plan that the sorts use on `device`. It counts as traffic what all launches read and write where no
-/// pass can be left out. Overrides: `variant`; `work_items`, a power of two, for all variants but "cpu"; and
-/// `tile_cols`, the keys of a work-group, a multiple of its work-items, for "onesweep". Nothing shrinks what
-/// was fixed by hand. \throws Error when the problem is none, the variant is unknown or cannot run it on this
+/// The plan that the sorts use on `device`. The predicted traffic is what all launches read and write if no
+/// pass is skipped. Overrides: `variant`; `work_items`, a power of two, for all variants but "cpu"; and
+/// `tile_cols`, the keys of a work-group, a multiple of its work-items, for "onesweep". Fixed fields are
+/// never shrunk. \throws Error when the problem is not valid, the variant is unknown or cannot run it on this
 /// device, or another field was fixed; it names the field.
 SMEM_API Plan plan_sort(const Device& device, const SortProblem& problem,
                         const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> sort_variants();
 
 }  // namespace smem

@@ -29,7 +29,7 @@ struct SortRowsProblem {
   std::size_t end_bit = 32;                 ///< the bit after the highest one; at most the bits of a key
   bool in_place = false;                    ///< whether keys or values are sorted where they are
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "sort_rows"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -42,14 +42,14 @@ struct SortRowsProblem {
   }
 };
 
-/// The plan that sort_rows(), sort_pairs_rows() and argsort_rows() use on `device`. It counts as traffic what
-/// all launches read and write. Overrides: `variant`, and `work_items`, a power of two, for all variants but
-/// "cpu". \throws Error when the problem is none, the variant is unknown or cannot run it on this device, or
-/// another field was fixed; it names the field.
+/// The plan that sort_rows(), sort_pairs_rows() and argsort_rows() use on `device`. The predicted traffic is
+/// what all launches read and write. Overrides: `variant`, and `work_items`, a power of two, for all variants
+/// but "cpu". \throws Error when the problem is not valid, the variant is unknown or cannot run it on this
+/// device, or another field was fixed; it names the field.
 SMEM_API Plan plan_sort_rows(const Device& device, const SortRowsProblem& problem,
                              const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> sort_rows_variants();
 
 }  // namespace smem

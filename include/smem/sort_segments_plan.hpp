@@ -29,7 +29,7 @@ struct SortSegmentsProblem {
   std::size_t end_bit = 32;                 ///< the bit after the highest one; at most the bits of a key
   bool in_place = false;                    ///< whether keys or values are sorted where they are
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "sort_segments"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -43,8 +43,8 @@ struct SortSegmentsProblem {
 };
 
 /// The plan that sort_segments(), sort_pairs_segments() and argsort_segments() use on `device`. Overrides:
-/// `variant`. \throws Error when the problem is none, the variant is unknown or cannot run it on this device,
-/// or another field was fixed; it names the field.
+/// `variant`. \throws Error when the problem is not valid, the variant is unknown or cannot run it on this
+/// device, or another field was fixed; it names the field.
 SMEM_API Plan plan_sort_segments(const Device& device, const SortSegmentsProblem& problem,
                                  const PlanOverrides& overrides = {});
 

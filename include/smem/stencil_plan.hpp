@@ -20,7 +20,7 @@ namespace smem {
 /// Which neighbours a stencil has.
 enum class StencilShape {
   box,        ///< every cell of the window has a weight
-  star,       ///< those on the axes through the cell itself have one
+  star,       ///< the cells on the axes through the cell itself have a weight
   expression  ///< the caller's own, in OpenCL C
 };
 
@@ -39,16 +39,16 @@ struct StencilProblem {
   std::array<std::size_t, 3> out_size{0, 1, 1};  ///< cells of `out`
   std::size_t batch = 1;                         ///< grids
   std::array<std::size_t, 3> window{1, 1, 1};    ///< cells
-  std::array<std::ptrdiff_t, 3> first{0, 0, 0};  ///< where the window begins, from the result's own place
+  std::array<std::ptrdiff_t, 3> first{0, 0, 0};  ///< where the window begins, relative to the result
   std::array<std::size_t, 3> stride{1, 1, 1};    ///< along z always 1
   std::array<std::size_t, 3> dilation{1, 1, 1};  ///< along z always 1
   std::string expression = {};                   ///< the caller's own, in OpenCL C
-  bool convolution = false;                      ///< it is convolve2d()'s, which errors and the plan name
+  bool convolution = false;  ///< whether convolve2d() launches it; errors and the plan then name that
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;  ///< the same of `out`
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "stencil"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -60,7 +60,7 @@ struct StencilProblem {
                 choice("convolution", convolution), aligned("in_alignment", in_alignment),
                 aligned("out_alignment", out_alignment));
   }
-  /// Cells of the window that have a weight; of an expression, those that it may look at.
+  /// Cells of the window that have a weight; for an expression, those that it may read.
   std::size_t weights() const {
     return shape == StencilShape::star ? window[0] + window[1] + window[2] - 2
                                        : detail::size_product(window[0], window[1], window[2]);
@@ -77,13 +77,13 @@ SMEM_API StencilProblem stencil_problem(Scalar type, const std::array<std::size_
 
 /// The plan that stencil() and convolve2d() would use on `device`. Overrides: `variant`, and `work_items`, a
 /// power of two, for "tiled", "rows", "march" and "planes"; for "planes" also `tile_cols`, elements along x
-/// of a group, and `tile_rows`, rows of all its planes. Nothing shrinks what was fixed by hand. \throws Error
-/// when the problem or the device does not allow it, the variant is unknown or cannot run this problem on
-/// this device, or another field was fixed; it names the field.
+/// of a group, and `tile_rows`, rows of all its planes. Fixed fields are never shrunk. \throws Error when the
+/// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
+/// or another field was fixed; it names the field.
 SMEM_API Plan plan_stencil(const Device& device, const StencilProblem& problem,
                            const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+/// The names of all variants: the steps of the ladder, simplest first, then the one for CPUs.
 SMEM_API std::vector<std::string_view> stencil_variants();
 
 }  // namespace smem

@@ -13,10 +13,10 @@
 
 namespace smem {
 
-/// What is wanted of the k selected elements.
+/// Which of the k selected elements are written.
 enum class TopKOp {
   top_k,       ///< all of them, and their places
-  nth_element  ///< the last of them in their order
+  nth_element  ///< only the last one in their order
 };
 /// "top_k" or "nth_element".
 SMEM_API std::string_view name_of(TopKOp op);
@@ -37,7 +37,7 @@ struct TopKProblem {
   /// The largest power of two, at most 16, that divides the byte address of every row.
   std::size_t row_alignment = 16;
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "top_k"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -56,7 +56,7 @@ struct TopKProblem {
 SMEM_API Plan plan_top_k(const Device& device, const TopKProblem& problem,
                          const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first; the one for CPUs last.
+/// The names of all variants, simplest first; the one for CPUs last.
 SMEM_API std::vector<std::string_view> top_k_variants();
 
 }  // namespace smem

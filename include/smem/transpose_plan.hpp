@@ -28,7 +28,7 @@ struct TransposeProblem {
   bool in_packed = false;
   bool out_packed = false;  ///< the same of the output
 
-  /// The operation, as `smem tune` calls it.
+  /// The operation's name in `smem tune`.
   std::string_view name() const { return "transpose"; }
   /// Its members, for keys, texts and tuning (see fields.hpp).
   auto fields() const {
@@ -40,19 +40,19 @@ struct TransposeProblem {
   }
 };
 
-/// The plan that transpose() would use on `device`. Local memory and work-group shrink until they fit; when
-/// no tile fits, the plan is "naive" and says so.
+/// The plan that transpose() would use on `device`. Tile and work-group shrink until they fit; if no tile
+/// fits, the plan is "naive" and says so.
 ///
 /// Overrides: `variant`; for "tiled", "padded" and "swizzled" `tile_rows` (equal to `tile_cols`, a power of
 /// two) and `work_items`; for "vector" `tile_rows`, `tile_cols` and `work_items`, powers of two; for those
 /// four `layout`, which for the first three must be of the variant's kind; for "strips" `work_items` and
-/// `tile_cols`, the elements of a group. Nothing shrinks what was fixed by hand. \throws Error when the
-/// element size is not supported, the variant is unknown, or what was fixed contradicts itself or does not
-/// fit the device; it names the field.
+/// `tile_cols`, the elements of a group. Fixed fields are never shrunk. \throws Error when the element size
+/// is not supported, the variant is unknown, or what was fixed contradicts itself or does not fit the device;
+/// it names the field.
 SMEM_API Plan plan_transpose(const Device& device, const TransposeProblem& problem,
                              const PlanOverrides& overrides = {});
 
-/// The names of all variants, slowest idea first: the steps of the ladder, and the one for CPUs last.
+/// The names of all variants: the steps of the ladder, simplest first, then the one for CPUs.
 SMEM_API std::vector<std::string_view> transpose_variants();
 
 }  // namespace smem

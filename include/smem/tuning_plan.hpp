@@ -1,4 +1,4 @@
-/// smem: what was found by tuning, as values: classes of problems, and what is best for them on one device.
+/// smem: results of tuning, as values: classes of problems, and the best choice for each on one device.
 /// Includes no OpenCL header.
 #pragma once
 
@@ -31,18 +31,18 @@ struct TuningClass {
 };
 
 /// How far two classes are apart: the sum of the absolute binary logarithms of the ratios of their sizes.
-/// Negative when a choice for one says nothing of the other: they differ in operation or kind, or in a size
+/// Negative if a choice for one does not apply to the other: they differ in operation or kind, or in a size
 /// by more than a factor of two.
 SMEM_API double distance(const TuningClass& a, const TuningClass& b);
 
 /// A choice that was faster than the shipped plan.
 struct TuningEntry {
-  TuningClass problems;                   ///< that it is for
-  PlanOverrides overrides;                ///< what is fixed for them
-  double gain = 0;                        ///< the shipped plan's time over its own, measured in turns
-  double seconds = 0;                     ///< of a call
-  std::string shipped;                    ///< the variant that the shipped plan has
-  std::string date;                       ///< of the measurement: "2026-11-22"
+  TuningClass problems;     ///< to which it applies
+  PlanOverrides overrides;  ///< the fixed fields
+  double gain = 0;          ///< the shipped plan's time over that of the choice, measured in turns
+  double seconds = 0;       ///< of a call
+  std::string shipped;      ///< the variant of the shipped plan
+  std::string date;         ///< of the measurement: "2026-11-22"
   SMEM_API std::string evidence() const;  ///< "tuned on this device: 1.12 times the shipped plan (...), ..."
   friend bool operator==(const TuningEntry&, const TuningEntry&) = default;
 };
@@ -51,7 +51,7 @@ namespace detail {
 SMEM_API TuningClass tuning_class(std::string_view operation, const std::vector<FieldValue>& values);
 }
 
-/// The class of a problem, of its members by their roles (FieldRole).
+/// The class of a problem, made from its members by their roles (FieldRole).
 template <detail::HasFields Problem>
 TuningClass tuning_class(const Problem& problem) {
   return detail::tuning_class(problem.name(), values_of(problem));
