@@ -46,7 +46,7 @@ struct HeatProblem {
   bool variable = false;               ///< whether every cell has a conductivity of its own
   FaceMean mean = FaceMean::harmonic;  ///< of the conductivities of two cells
   bool source = false;                 ///< whether there is a grid of sources
-  bool in_place = false;               ///< whether the result takes the place of the input
+  bool in_place = false;               ///< whether the result overwrites the input
   /// The largest power of two, at most 64, that divides the address of each row of every grid.
   std::size_t alignment = 64;
 
@@ -67,12 +67,12 @@ struct HeatProblem {
 /// least 1. \throws Error naming "dimensions" when it is more than 3, or the grid has more.
 SMEM_API std::size_t heat_dimensions(const HeatProblem& problem);
 
-/// The plan that heat() would use on `device`. Each launch is a pass over memory, of as many steps as its
-/// number "steps" says. The main launch makes the longest passes; others have one step less, of which a pass
-/// of none copies. Where the result takes the place of the input, passes are an even number; those of 0 steps
-/// are none. Overrides: `variant`; and of "vector" and "march" `tile_cols` and `tile_rows`, the cells of x
-/// and y that a work-group makes. \throws Error when the problem or the device does not allow it, the variant
-/// is unknown or cannot run this problem on this device, or another field was fixed; it names the field.
+/// The plan that heat() would use on `device`. Each launch is a pass over memory; its number "steps" says how
+/// many steps it computes. The main launch is repeated for the longest passes; other passes have one step
+/// less, and a pass of no steps copies. In place, the number of passes is even, unless there are no steps.
+/// Overrides: `variant`; for "vector" and "march" also `tile_cols` and `tile_rows`, the cells along x and y
+/// that a work-group computes. \throws Error when the problem or the device does not allow it, the variant is
+/// unknown or cannot run this problem on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_heat(const Device& device, const HeatProblem& problem,
                         const PlanOverrides& overrides = {});
 

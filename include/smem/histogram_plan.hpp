@@ -15,7 +15,7 @@
 
 namespace smem {
 
-/// What becomes of a number outside all bins.
+/// How a number outside all bins is treated.
 enum class Outside {
   drop,  ///< it is not counted
   clamp  ///< it is counted in the first or the last bin. A NaN is not counted anywhere.
@@ -81,8 +81,8 @@ struct HistogramProblem {
   std::size_t results() const { return detail::size_product(entries(), batch); }  ///< counts in all
 };
 
-/// The plan that histogram() would use on `device`. Where threads count in tables of their own, another
-/// launch after it, "finish", adds them up. Overrides: `variant`, and `work_items`, a power of two, for all
+/// The plan that histogram() would use on `device`. If threads count in tables of their own, a launch after
+/// the main one, "finish", adds the tables. Overrides: `variant`, and `work_items`, a power of two, for all
 /// variants but "cpu". Fixed fields are never shrunk. \throws Error when the problem or the device does not
 /// allow it, the variant is unknown or cannot run this problem on this device, or another field was fixed; it
 /// names the field.
@@ -108,12 +108,12 @@ struct WeightedHistogramProblem {
 };
 
 /// The plan that histogram_weighted() would use on `device`: its main launch sums; one before it, "scale",
-/// finds the greatest of floating-point weights; one after it, "finish", writes the results. Of no elements
-/// only that one is launched. Overrides as plan_histogram()'s. \throws Error as there.
+/// finds the greatest floating-point weight; one after it, "finish", writes the results. Without elements
+/// only "finish" is launched. Overrides and errors: as plan_histogram().
 SMEM_API Plan plan_histogram_weighted(const Device& device, const WeightedHistogramProblem& problem,
                                       const PlanOverrides& overrides = {});
 
-/// The names of the variants of weighted histograms: of those of histograms, "global", "local" and "cpu".
+/// The names of the variants of weighted histograms: "global", "local" and "cpu".
 SMEM_API std::vector<std::string_view> histogram_weighted_variants();
 
 /// The names of all variants: the steps of the ladder, simplest first, then the one for CPUs.

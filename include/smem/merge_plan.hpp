@@ -34,8 +34,8 @@ struct MergeProblem {
 };
 
 /// The plan that merge() and merge_pairs() use on `device`. Overrides: `variant`, and `work_items`, a power
-/// of two, of "tile". \throws Error when the problem is not valid, the variant is unknown or cannot run it on
-/// this device, or another field was fixed; it names the field.
+/// of two, for "tile". \throws Error when the problem is not valid, the variant is unknown or cannot run it
+/// on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_merge(const Device& device, const MergeProblem& problem,
                          const PlanOverrides& overrides = {});
 

@@ -14,9 +14,9 @@ namespace smem::distributed {
 struct Layout {
   std::vector<std::size_t> rows = {};  ///< one number a rank; empty: as even as possible
 
-  /// As even as possible: the first ranks hold one row more where they must.
+  /// As even as possible: the first ranks hold one row more if the rows do not divide evenly.
   static Layout even() { return {}; }
-  /// So many on each rank; 0 is allowed.
+  /// The number of rows of each rank; 0 is allowed.
   static Layout of(std::vector<std::size_t> rows_of_ranks) { return {std::move(rows_of_ranks)}; }
 };
 
@@ -28,15 +28,14 @@ struct Block {
   Handle handle = nullptr;  ///< a StarPU vector of all elements of the block; none on other ranks
 };
 
-/// Rows of elements, distributed over all ranks: what vectors (rows of one element), matrices and grids
-/// (along the slowest axis) have in common. Rank r holds consecutive rows, those after the ranks before it,
-/// as blocks of StarPU: in the memory of a device or of the host, wherever it was used last. Can be moved,
-/// not copied.
+/// Rows of elements, distributed over all ranks: the common base of vectors (rows of one element), matrices
+/// and grids (rows along the slowest axis). Ranks hold consecutive rows, in the order of ranks. A block is
+/// data of StarPU, in the memory of the device or host that used it last. Can be moved, not copied.
 class SMEM_DISTRIBUTED_API Rows {
  public:
   /// Collective. `rows` rows of `row_elements` elements each, without values yet. \throws Error on all ranks
-  /// when the layout has not a number for each rank, or another sum than `rows`; a row is longer than
-  /// SessionOptions::block_elements, or elements are of more than 16 bytes.
+  /// when the layout does not have a number for each rank, or its sum is not `rows`; a row is longer than
+  /// SessionOptions::block_elements; or elements have more than 16 bytes.
   Rows(const Session& session, const ElementType& type, std::size_t rows, std::size_t row_elements,
        const Layout& layout = {});
   Rows(Rows&&) noexcept;             ///< leaves data without blocks
@@ -54,20 +53,20 @@ class SMEM_DISTRIBUTED_API Rows {
   std::size_t local_rows() const;                               ///< of this rank
   std::size_t local_elements() const;                           ///< of this rank
 
-  /// Whether values were written. Reading others is an error.
+  /// Whether values were written. Reading before that is an error.
   bool has_values() const { return has_values_; }
-  /// Said by operations that have written all.
+  /// Operations call this when they have written all elements.
   void set_has_values() { has_values_ = true; }
 
  protected:
-  /// Sets the elements of this rank; not collective, but every rank has to, also for no elements. \throws
-  /// Error when `count` is not local_elements().
+  /// Sets the elements of this rank. Not collective, but every rank must call it, even without elements.
+  /// \throws Error when `count` is not local_elements().
   void write_local(const void* from, std::size_t count);
-  /// The elements of this rank; not collective. Waits for what writes them.
+  /// The elements of this rank; not collective. Waits for the tasks that write them.
   void read_local(void* to) const;
   /// Collective: all elements, on every rank.
   void read_all(void* to) const;
-  /// Sets the elements of this rank from those of all ranks; not collective, but every rank has to.
+  /// Sets the elements of this rank from those of all ranks. Not collective, but every rank must call it.
   void write_from_all(const void* from, std::size_t count);
 
  private:
@@ -91,8 +90,8 @@ class TypedRows : public Rows {
   TypedRows(const Session& session, std::size_t rows, std::size_t row_elements, const Layout& layout)
       : Rows(session, element_of<T>, rows, row_elements, layout) {}
 
-  /// Sets this rank's elements; not collective, but every rank has to, also for no elements. \throws Error
-  /// when they are not local_elements().
+  /// Sets this rank's elements. Not collective, but every rank must call it, even without elements. \throws
+  /// Error when their number is not local_elements().
   void write_local(std::span<const T> from) { Rows::write_local(from.data(), from.size()); }
   /// This rank's elements; not collective. \throws Error when there are no values yet.
   std::vector<T> read_local() const {
@@ -100,7 +99,8 @@ class TypedRows : public Rows {
     Rows::read_local(to.data());
     return to;
   }
-  /// Sets all elements: every rank passes all, and takes its own. \throws Error when they are not elements().
+  /// Sets all elements: every rank passes all of them, and stores its own. \throws Error when their number is
+  /// not elements().
   void write(std::span<const T> all) { Rows::write_from_all(all.data(), all.size()); }
   /// Collective: all elements, on every rank. \throws Error when there are no values yet.
   std::vector<T> to_host() const {
@@ -120,7 +120,7 @@ class Vector : public TypedRows<T> {
   std::size_t size() const { return this->rows(); }  ///< on all ranks
 };
 
-/// A row-major matrix, by blocks of rows.
+/// A row-major matrix, divided into blocks of rows.
 template <class T>
 class Matrix : public TypedRows<T> {
  public:
@@ -130,13 +130,13 @@ class Matrix : public TypedRows<T> {
   std::size_t cols() const { return this->row_elements(); }  ///< elements in a row
 };
 
-/// A grid of one channel, by blocks along its slowest axis: planes of a volume, rows of a picture, cells of a
-/// signal.
+/// A grid of one channel, divided into blocks along its slowest axis: planes of a volume, rows of a picture,
+/// cells of a signal.
 template <class T>
 class Grid : public TypedRows<T> {
  public:
-  /// Collective. Without values yet. `layout` counts planes where the depth is more than 1, else rows where
-  /// the height is, else cells. \throws Error as Rows does.
+  /// Collective. Without values yet. `layout` counts planes if the depth is more than 1, else rows if the
+  /// height is, else cells. \throws Error as Rows does.
   Grid(const Session& session, const GridSize& cells, const Layout& layout = {})
       : TypedRows<T>(session, slowest(cells), beneath(cells), layout), size_(cells) {}
   const GridSize& size() const { return size_; }  ///< of the whole grid

@@ -10,9 +10,9 @@
 namespace smem::distributed {
 
 /// How many elements of all ranks lie in each bin, on every rank; exact. Bins are those of smem::histogram(),
-/// but of one channel and not between edges on a device, for which see the other call. Collective, waits; the
-/// counts of the ranks are added up: bins * 8 bytes a rank. \throws Error on all ranks as smem::histogram()
-/// does, or when data has no values.
+/// with one channel and without edges, for which there is another call. Collective, waits. The counts of the
+/// ranks are added: each rank sends bins * 8 bytes. \throws Error on all ranks as smem::histogram() does, or
+/// when data has no values.
 SMEM_DISTRIBUTED_API std::vector<std::uint64_t> histogram(const Rows& in, const Bins& bins);
 
 namespace detail {
@@ -20,8 +20,8 @@ SMEM_DISTRIBUTED_API std::vector<std::uint64_t> histogram_between(const Rows& in
                                                                   std::size_t count, Outside outside);
 }
 
-/// The same between edges, which are ascending and the same on all ranks: bin i holds x with
-/// edges[i] <= x < edges[i + 1]. \throws Error also when they do not ascend.
+/// The same for bins given by edges, which ascend and are the same on all ranks: bin i holds x with edges[i]
+/// <= x < edges[i + 1]. \throws Error also when they do not ascend.
 template <class T>
 std::vector<std::uint64_t> histogram(const TypedRows<T>& in, const std::vector<T>& edges,
                                      Outside outside = Outside::drop) {

@@ -25,13 +25,13 @@ R reduced(const TypedRows<T>& in, const Reduction& reduction) {
 
 }  // namespace detail
 
-// All calls of this header are collective, wait, and give every rank the same result: each block is reduced
+// All calls of this header are collective, wait, and give every rank the same result. Each block is reduced
 // by smem::reduce() on a device of the rank that holds it; a device of rank 0 combines the results of the
-// blocks in their order. Types, and the results of nothing, are those of smem::reduce(). Integers, smallest
-// and largest elements and places are the same as on one device. Sums and norms of floating-point numbers
-// have the same bits for the same blocks on the same devices, and the error of a sum is that of
-// smem::reduce() for a block, and of one addition more a block; mode compensated holds within blocks. One
-// small message a rank. \throws Error on all ranks as smem::reduce() does, or when data has no values or
+// blocks in their order. Types, and the results of empty inputs, are those of smem::reduce(). Integers,
+// smallest and largest elements, and places are the same as on one device. Sums and norms of floating-point
+// numbers have the same bits for the same blocks on the same devices. The error of a sum is that of
+// smem::reduce() for a block, plus one addition for each block; compensation applies within blocks. Each rank
+// sends one small message. \throws Error on all ranks as smem::reduce() does, or when data has no values or
 // belongs to another session.
 
 /// The sum: int64 for signed and uint64 for unsigned integers, double for double, else float.
@@ -54,8 +54,8 @@ template <class R = void, class T>
 auto norm(const TypedRows<T>& in) {
   return detail::reduced<T, smem::detail::Or<R, smem::detail::Mean<T>>>(in, ReduceOp::norm);
 }
-/// Any operation whose result has the element's type: min, max, bit_and, bit_or, custom, also one that does
-/// not commute.
+/// Any operation whose result has the element's type: min, max, bit_and, bit_or, custom, which need not be
+/// commutative.
 template <class T>
 T reduce(const TypedRows<T>& in, const Reduction& reduction) {
   return detail::reduced<T, T>(in, reduction);
@@ -77,12 +77,12 @@ std::pair<T, T> minmax(const TypedRows<T>& in) {
   detail::reduce_to_host(in, nullptr, ReduceOp::minmax, both, scalar_of<T>, 2);
   return {both[0], both[1]};
 }
-/// The place of the smallest element among those of all ranks, the first one of equals.
+/// The index of the smallest element among those of all ranks; of equal elements the first.
 template <class T>
 std::size_t argmin(const TypedRows<T>& in) {
   return detail::reduced<T, std::uint64_t>(in, ReduceOp::argmin);
 }
-/// The place of the largest element among those of all ranks, the first one of equals.
+/// The index of the largest element among those of all ranks; of equal elements the first.
 template <class T>
 std::size_t argmax(const TypedRows<T>& in) {
   return detail::reduced<T, std::uint64_t>(in, ReduceOp::argmax);

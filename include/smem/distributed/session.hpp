@@ -30,23 +30,23 @@ class State;
 
 /// How a session divides data and schedules work.
 struct SessionOptions {
-  /// Data is divided into blocks of at most so many elements, and into at least one block a device. 1 to
-  /// 2^30; 0: 2^30, or as many as let twelve blocks lie in the memory of the smallest device. StarPU moves
-  /// whole blocks; where a device's memory is too small for all, blocks that are not in use go to main
-  /// memory. The same on all ranks.
+  /// The most elements of a block. Data is divided into blocks, at least one for each device. 1 to 2^30; 0:
+  /// 2^30, or fewer, so that twelve blocks fit the memory of the smallest device. StarPU moves whole blocks;
+  /// if a device's memory is too small for all, blocks that are not in use are moved to main memory. The same
+  /// on all ranks.
   std::size_t block_elements = 0;
-  /// Bytes of each device's memory that are used; 0: all. Three quarters are for data, the rest for work
-  /// areas of kernels. STARPU_LIMIT_OPENCL_MEM, in MiB, has precedence for the data. The same on all ranks.
+  /// Bytes of each device's memory that are used; 0: all. Three quarters hold data, the rest temporary memory
+  /// of kernels. STARPU_LIMIT_OPENCL_MEM, in MiB, has precedence for the data. The same on all ranks.
   std::size_t device_bytes = 0;
-  /// The scheduler of StarPU: "eager", "lws", "dmda", "random", ...; empty: a rank's devices each work on
-  /// blocks of their own. The environment variable STARPU_SCHED has precedence.
+  /// The scheduler of StarPU: "eager", "lws", "dmda", "random", ...; empty: each device of a rank works on
+  /// its own blocks. The environment variable STARPU_SCHED has precedence.
   std::string scheduler = {};
 };
 
 /// What a task does with the data of a handle.
 enum class Access {
   read,   ///< it only reads
-  write,  ///< it writes all; what was there is lost
+  write,  ///< it writes all; old values are lost
   update  ///< it reads and writes
 };
 
@@ -68,7 +68,7 @@ struct Piece {
   std::size_t pitch = 0;          ///< elements from one row to the next
   std::size_t plane = 0;          ///< elements from one plane to the next
 
-  /// Elements of a StarPU vector or variable. \throws Error when they have not the size of `type`.
+  /// Elements of a StarPU vector or variable. \throws Error when their size is not that of `type`.
   SMEM_DISTRIBUTED_API smem::Vector vector(const ElementType& type) const;
   /// A StarPU matrix, row by row: ny rows of nx elements. As vector().
   SMEM_DISTRIBUTED_API smem::Matrix matrix(const ElementType& type) const;
@@ -81,19 +81,20 @@ struct Piece {
 /// Calls marked "collective" are made by all ranks, in the same order and with the same arguments; where
 /// arguments differ, all ranks throw. Calls of one rank are made by one thread. A rank's devices are its
 /// share of those of its machine: rank i of L on a machine with D devices has the devices d with d mod L = i,
-/// or where D < L device i mod D. GPUs and accelerators count; where a machine has none, CPUs.
+/// or where D < L device i mod D. GPUs and accelerators are used; on a machine without them, CPUs.
 ///
-/// A failure of one rank is thrown by all, with the text of the rank that failed. A rank that ends, or that
+/// A failure on one rank is thrown on all ranks, with the text of the rank that failed. A rank that ends, or
 /// leaves a session by an exception of its own, ends the others through MPI with a message that names it.
 ///
 /// Engine: C. Augonnet, S. Thibault, R. Namyst and P.-A. Wacrenier, "StarPU: a unified platform for task
 /// scheduling on heterogeneous multicore architectures", CCPE 23, 2011.
 class SMEM_DISTRIBUTED_API Session {
  public:
-  /// Collective over MPI_COMM_WORLD. Starts MPI where the program has not (with MPI_THREAD_FUNNELED, which a
-  /// program that starts it must ask for), and StarPU. MPI that the session has started ends with it, and
+  /// Collective over MPI_COMM_WORLD. Starts StarPU, and MPI if the program has not. (A program that starts
+  /// MPI must ask for MPI_THREAD_FUNNELED or more.) If the session has started MPI, MPI ends with it, and
   /// cannot be started again in the same process. \throws Error on all ranks when a rank has no device, a
-  /// device cannot be used, the options differ or are wrong, StarPU runs already or MPI cannot be used.
+  /// device cannot be used, the options differ or are wrong, StarPU is already running, or MPI cannot be
+  /// used.
   explicit Session(const SessionOptions& options = {});
 
   int rank() const;   ///< of this process: 0 to ranks() - 1
@@ -105,15 +106,14 @@ class SMEM_DISTRIBUTED_API Session {
   /// it is thrown by the next wait().
   using Body = std::function<void(const Context& context, std::span<const Piece> pieces)>;
 
-  /// Submits a task to StarPU on this rank; not collective. One device of the rank runs it, after the tasks
-  /// before it that write what it reads or use what it writes. `name` identifies the task's performance
-  /// model, by which schedulers such as dmda choose a device. Does not wait. After a failure bodies are not
-  /// called until wait() has thrown it. \throws Error when there is no argument, more than 8, or one without
-  /// a handle.
+  /// Submits a task to StarPU on this rank; not collective. One device of the rank runs it, after all earlier
+  /// tasks that write what it reads, or use what it writes. `name` identifies the task's performance model,
+  /// by which schedulers such as dmda choose a device. Does not wait. After a failure, no task is run until
+  /// wait() has thrown it. \throws Error when there is no argument, more than 8, or one without a handle.
   void submit(const std::string& name, const std::vector<Argument>& arguments, Body body) const;
 
-  /// Collective. Waits for all tasks and messages of all ranks. \throws Error on all ranks where a body of
-  /// any rank has thrown one, naming the rank; `operation` is the name that messages begin with.
+  /// Collective. Waits for all tasks and messages of all ranks. \throws Error on all ranks, naming the rank,
+  /// if a task of any rank has thrown one; its message begins with `operation`.
   void wait(const char* operation = "distributed::Session::wait") const;
 
   /// For smem's own operations.
