@@ -37,7 +37,7 @@ std::string ago_text(std::chrono::system_clock::time_point then) {
 std::string content_text(const CacheEntry& entry) {
   switch (entry.kind) {
     case CacheEntry::Kind::program:
-      return entry.kernel.empty() ? "(a kernel of one's own)" : entry.kernel;
+      return entry.kernel.empty() ? "(your own kernel)" : entry.kernel;
     case CacheEntry::Kind::rates:
       return "(measured rates)";
     case CacheEntry::Kind::damaged:

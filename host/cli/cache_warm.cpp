@@ -90,7 +90,7 @@ int warm_cache(const std::string& device, const std::vector<std::string>& operat
     done += work.calls.size();
     const CacheStatistics now = context.cache_statistics();
     progress.clear();
-    fmt::print("{:<12}{:>4} built, {:>3} were there {:>8.1f} s\n", work.name,
+    fmt::print("{:<12}{:>4} built, {:>3} already stored {:>8.1f} s\n", work.name,
                now.built_from_source - before.built_from_source,
                now.loaded_from_disk - before.loaded_from_disk, measure::seconds_since(since));
     std::fflush(stdout);

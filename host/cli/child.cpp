@@ -42,7 +42,7 @@ std::string device_facts(const std::string& device, const char* operation) {
     return ended.output;
   }
   throw Error({.operation = operation,
-               .expected = "an OpenCL driver that tells a device's facts",
+               .expected = "an OpenCL driver that reports a device's facts",
                .got = ended.stopped ? fmt::format("nothing in {} s", kPatience.count()) : ended.text()});
 }
 

@@ -238,7 +238,7 @@ int roofline_plot(const LadderOptions& options) {
 std::array<CLI::Option*, 4> add_options(CLI::App* command, LadderOptions& options) {
   return {add_device_option(command, options.device),
           command->add_flag("--small", options.small, "Small sizes, for a quick look"),
-          add_output_option(command, "--plot", options.plot, "Write a picture to this file: SVG"),
+          add_output_option(command, "--plot", options.plot, "Write an SVG picture to this file"),
           add_output_option(command, "--json", options.json, "Write the results to this file")};
 }
 

@@ -37,7 +37,7 @@ constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"SMEM_TUNING_DIR",
      "Folder of tuned plans; else $XDG_DATA_HOME/smem/tuning, else ~/.local/share/smem/tuning."},
     {"SMEM_FAILURES", "0 or off: variants that failed smem selftest --remember are not avoided."},
-    {"SMEM_CLAMP", "Pretend a smaller device, as local=32K,work_group=64."},
+    {"SMEM_CLAMP", "Pretend a smaller device, for example local=32K,work_group=64."},
     {"SMEM_KERNEL_DIR", "Read the kernels from this folder instead of the library."},
     {"SMEM_TRACE",
      "One line on the error stream for each program built or loaded, and for each cache or tuning file that "

@@ -83,7 +83,7 @@ bool remember(const Selftest& selftest) {
       }
     }
   }
-  if (nameless > 0) fmt::print("{} of no variant that could be avoided\n", count_text(nameless, "failure"));
+  if (nameless > 0) fmt::print("{} outside of variants: plans cannot avoid them\n", count_text(nameless, "failure"));
   if (broken.empty()) return true;
   try {
     remember_failures(device, broken);
@@ -93,7 +93,7 @@ bool remember(const Selftest& selftest) {
   }
   for (const BrokenVariant& one : broken)
     fmt::print("plans avoid {} / {}, {}\n", one.operation, one.variant, one.type);
-  fmt::print("until the driver is another one, or smem selftest --forget\n");
+  fmt::print("until the driver changes, or smem selftest --forget is run\n");
   return true;
 }
 

@@ -274,7 +274,7 @@ std::optional<TestResult> TestRunner::run(const Test& test, const Told& tell) {
   std::optional<TestResult> alone = attempt(test, tell, true);
   if (!alone || is_bad(alone->verdict)) return alone;
   alone->verdict = result->verdict;
-  alone->why = fmt::format("{}right by itself, not in a process that had run {}",
+  alone->why = fmt::format("{}right when run alone, not in a process that had run {}",
                            result->why.empty() ? "" : result->why + ": ", fmt::join(before, "; "));
   alone->output = result->output;
   return alone;

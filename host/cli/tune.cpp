@@ -257,7 +257,7 @@ void add_tune(CLI::App* root, int& exit_code) {
   command->add_option("--case", options->part, "Only cases whose name contains this");
   command->add_flag("--small", options->small, "Small sizes, for a quick look");
   command->add_flag("--restart", options->restart, "Measure again what earlier runs measured");
-  add_output_option(command, "--json", options->json, "Write what was found to this file");
+  add_output_option(command, "--json", options->json, "Write the plans that were found to this file");
   CLI::Option* const only_export =
       command->add_flag("--export", options->only_export,
                         "Measure nothing; print the tuned plans as entries for policy tables");

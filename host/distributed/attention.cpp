@@ -56,7 +56,7 @@ void check_attention(Signature& signature, State& state, const Rows& q, const Ro
   check_input(kAttention, "v", state, v, signature);
   check_output(kAttention, "out", state, out, signature);
   if (&out == &q || &out == &k || &out == &v)
-    refuse(kAttention, "out", "other data than inputs", "one of them");
+    refuse(kAttention, "out", "an object other than the inputs", "one of them");
   if (heads == 0 || heads % key_heads != 0) {
     refuse(kAttention, "how.heads", "a multiple of how.key_heads",
            std::to_string(heads) + " and " + std::to_string(key_heads));

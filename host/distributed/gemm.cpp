@@ -45,7 +45,7 @@ void check_gemm(Signature& signature, State& state, const Rows& a, const Rows& b
     refuse(kGemm, "product.grid_columns", "a divisor of " + std::to_string(ranks) + ", the number of ranks",
            std::to_string(product.grid_columns));
   }
-  if (&c == &a || &c == &b) refuse(kGemm, "c", "other data than a and b", "one of them");
+  if (&c == &a || &c == &b) refuse(kGemm, "c", "an object other than a and b", "one of them");
   if (!a.type().scalar || !(b.type() == a.type())) {
     refuse(kGemm, "b", "numbers of the type of a", "others");
   }

@@ -65,7 +65,7 @@ void check_scan(Signature& signature, State& state, const Rows& in, const Rows& 
   detail::check_input(kScan, "in", state, in, signature);
   detail::check_output(kScan, "out", state, out, signature);
   detail::check_same_layout(kScan, "out", out, in);
-  if (&in == &out) detail::refuse(kScan, "out", "other data than in", "in itself");
+  if (&in == &out) detail::refuse(kScan, "out", "an object other than in", "in itself");
   if (!in.type().scalar) detail::refuse(kScan, "in", "numbers", "opaque elements");
   if (!out.type().scalar) detail::refuse(kScan, "out", "numbers", "opaque elements");
 }

@@ -331,7 +331,7 @@ void sort(const Rows& keys, Rows& out, const SortOrder& order) {
     signature.add(order.end_bit ? *order.end_bit : SIZE_MAX);
     check_input(kSort, "keys", state, keys, signature);
     check_output(kSort, "out", state, out, signature);
-    if (&keys == &out) refuse(kSort, "out", "other data than keys", "keys themselves");
+    if (&keys == &out) refuse(kSort, "out", "an object other than keys", "keys themselves");
     if (!keys.type().scalar) refuse(kSort, "keys", "numbers", "opaque elements");
     if (!(out.type() == keys.type())) refuse(kSort, "out", "the type of keys", "another type");
     if (out.elements() != keys.elements()) {

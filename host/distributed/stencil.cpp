@@ -291,7 +291,7 @@ void check_grids(const char* operation, const State& state, const Rows& in, cons
                  Signature& signature) {
   check_input(operation, "in", state, in, signature);
   check_output(operation, "out", state, out, signature);
-  if (&in == &out) refuse(operation, "out", "other data than in", "in itself");
+  if (&in == &out) refuse(operation, "out", "an object other than in", "in itself");
   if (!(out.type() == in.type())) refuse(operation, "out", "the type of in", "another type");
   check_same_layout(operation, "out", out, in);
 }

@@ -22,7 +22,7 @@ constexpr std::size_t kPiecesOfTile = 16;
 void check_transpose(Signature& signature, State& state, const Rows& in, const Rows& out) {
   check_input(kTranspose, "in", state, in, signature);
   check_output(kTranspose, "out", state, out, signature);
-  if (&in == &out) refuse(kTranspose, "out", "other data than in", "in itself");
+  if (&in == &out) refuse(kTranspose, "out", "an object other than in", "in itself");
   const std::size_t bytes = in.type().bytes;
   if ((bytes & (bytes - 1)) != 0) {
     refuse(kTranspose, "in", "elements of 1, 2, 4, 8 or 16 bytes", std::to_string(bytes) + " bytes");

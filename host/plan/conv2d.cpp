@@ -81,7 +81,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   const auto has_units = [](std::string_view name) {
     return name == "mma" || name == "wgmma" || name == "matrix_units";
   };
-  if (has_units(variant) && has_units(chosen.variant)) return "its tiles take longer by gemm's times";
+  if (has_units(variant) && has_units(chosen.variant)) return "by the times of gemm's tiles, it takes longer";
   if (variant == "matrix_units" && device.emulated_unit) return "its unit is emulated, for tests";
   if (has_units(variant) && chosen.variant == "gemm") return "the input is a factor as it lies";
   if (has_units(variant)) {
@@ -91,7 +91,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   if (has_units(chosen.variant) && variant == "gemm" && conv2d::is_straight(p))
     return "planes of int8 are turned before they are multiplied";
   if (has_units(chosen.variant) && variant != "naive")
-    return "it multiplies without matrix units, or lays columns in memory";
+    return "it multiplies without matrix units, or writes columns to memory";
   if (variant == "depthwise") return "its work-items have few results, and loops of a CPU many";
   if (chosen.variant == "depthwise" && variant != "naive") return "its results would share no weights";
   if (variant == "naive") return formatted("each result reads {} numbers of global memory", 2 * p.depth());

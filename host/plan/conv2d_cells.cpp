@@ -157,7 +157,7 @@ CellTile with_rows(const Device& device, const Conv2dProblem& p, const PlanOverr
 /// Why registers cannot have the windows; empty: they can.
 std::string no_cells(const Device& device, const Conv2dProblem& p) {
   const DepthwisePolicy& policy = policy_of(device).depthwise;
-  if (!is_depthwise(p)) return "needs a channel and a filter a group";
+  if (!is_depthwise(p)) return "needs one channel and one filter in each group";
   if (!p.in_interleaved || !p.out_interleaved) return "needs interleaved channels";
   if (device.vendor == Vendor::intel && device.type == DeviceType::gpu)
     return "Intel's compiler keeps its rows in memory";

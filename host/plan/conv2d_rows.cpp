@@ -77,7 +77,7 @@ namespace {
 /// Why registers cannot have the windows of a depthwise convolution; empty: they can.
 std::string no_depthwise(const Device& device, const Conv2dProblem& p) {
   const plan::conv2d::DepthwisePolicy& policy = plan::conv2d::policy_of(device).depthwise;
-  if (!plan::conv2d::is_depthwise(p)) return "needs a channel and a filter a group";
+  if (!plan::conv2d::is_depthwise(p)) return "needs one channel and one filter in each group";
   if (device.vendor == Vendor::intel && device.type == DeviceType::gpu)
     return "Intel's compiler keeps its rows in memory";
   if (p.taps() > policy.most_taps || std::max(p.stride.x, p.stride.y) > policy.most_stride ||

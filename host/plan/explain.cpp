@@ -66,6 +66,11 @@ std::string numbers_text(const Launch& launch) {
   return text;
 }
 
+/// Whether the call takes the caller's temporary memory (CallOptions::scratch).
+bool takes_scratch(const Plan& plan) {
+  return plan.operation == "sort" || plan.operation == "sort_pairs" || plan.operation == "argsort";
+}
+
 /// The tile in local memory, with the banks of a device where there is one.
 void add_local_memory(std::string& text, const Plan& plan, const Device* device) {
   const LocalLayout& layout = plan.layout;
@@ -124,9 +129,12 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
   if (plan.rounds != 1) line(text, "rounds", formatted("{}, of all launches", plan.rounds));
   if (const std::string numbers = numbers_text(plan); !numbers.empty()) line(text, "numbers", numbers);
   if (plan.scratch_bytes > 0) {
-    line(text, "scratch",
-         formatted("{}; as one buffer of the caller's {} bytes",
-                   amount(static_cast<double>(plan.scratch_bytes), "B"), plan.scratch_buffer_bytes()));
+    line(
+        text, "scratch",
+        amount(static_cast<double>(plan.scratch_bytes), "B") +
+            (takes_scratch(plan) ? formatted("; a buffer of the caller (CallOptions::scratch) needs {} bytes",
+                                             plan.scratch_buffer_bytes())
+                                 : std::string()));
   }
   line(text, "work-group",
        formatted("{} x {} x {} of {} x {} x {} work-items: {} groups, {} elements a work-item",

@@ -351,10 +351,10 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   if (!attempt.plan) return attempt.why_not;
   const Plan& plan = *attempt.plan;
   if (variant == "naive") return "each element comes from global memory for each result that needs it";
-  if (variant == "split_k") return "C has tiles enough for the device, or its sums are short";
-  if (variant == "stream_k") return "no measurement shows that it gains here";
+  if (variant == "split_k") return "C has enough tiles for the device, or its sums are short";
+  if (variant == "stream_k") return "no measurement shows a gain here";
   if (is_nvidias(chosen.variant))
-    return formatted("{} has the device copy tiles without registers, steps ahead", chosen.variant);
+    return formatted("{} copies tiles several steps ahead, without registers", chosen.variant);
   if (variant == "matrix_units") return "its unit is emulated, for tests";
   if (chosen.variant == "matrix_units") return "the matrix unit does several times the operations of vectors";
   if (chosen.variant == "split_k") return "its work-groups would leave most of the device idle";

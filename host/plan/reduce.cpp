@@ -365,7 +365,7 @@ std::vector<std::string_view> preference(const Device& device, const ReduceProbl
 
 std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
-  if (is_tree(variant)) return "a tree for every tile, where the chosen one needs one in all";
+  if (is_tree(variant)) return "it needs a tree for every tile, the chosen one a single tree";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "short") return "not measured to be faster on this device";
   if (chosen.variant == "short") return "has more instructions, which take longer than so few elements";

@@ -323,7 +323,7 @@ std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant
   if (variant == "cooperative") return "groups wait for each other; measured slower, or not at all";
   if (variant == "online" || variant == "split") return "it reads each row twice";
   if (chosen.variant == "ahead") return "it reads a row and then writes it";
-  if (variant == "ahead") return "for long rows, where the device copies to local memory by itself";
+  if (variant == "ahead") return "for long rows, on devices that copy to local memory asynchronously";
   if (variant == "tiled") return "registers hold the row, so local memory is not needed";
   return chosen.variant == "split" ? "there are fewer rows than groups that could run"
                                    : "trees in local memory need more barriers than shuffles";

@@ -249,7 +249,7 @@ inline bool runs_cpu_variant(const Device& device) {
 /// Why they do not.
 inline const char* no_cpu_variant(const Device& device) {
   return device.type == DeviceType::cpu ? "its loops are longer than this device runs them"
-                                        : "of a GPU's sub-group, one work-item would work";
+                                        : "only one work-item of a GPU's sub-group would work";
 }
 
 /// \throws Error naming the field, unless the variant is one of `names` or left open, and no tile or layout

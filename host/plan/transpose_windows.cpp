@@ -112,7 +112,8 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
 
 Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
   allow_only(fixed, "cpu");
-  if (device.type != DeviceType::cpu) return "it is for CPUs: a GPU would run one work-item in 32";
+  if (device.type != DeviceType::cpu)
+    return "it is for CPUs: only one work-item of a GPU's sub-group would work";
   if (!device.packed_vectors) return "it reads vectors at any alignment, which this driver gets wrong";
   const std::size_t element = problem.element_bytes;
   const std::size_t block = element == 1 ? 16 : element <= 4 ? 8 : 4;  // edge of the kernel's register block

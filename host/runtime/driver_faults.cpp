@@ -42,9 +42,8 @@ std::string why_platform_aborts(const std::string& version, const HostFacts& hos
   const std::string name = formatted("PoCL {}.{}", release.first, release.second);
   if (!host.cpu_topology) {
     return name +
-           ", which ends the process where /sys does not tell of the processor's cores: mount sysfs at /sys "
-           "(a "
-           "container or chroot has none by itself)";
+           ", which ends the process if /sys does not list the processor's cores: mount sysfs at /sys (a "
+           "container or chroot may lack it)";
   }
   if (host.data_limit < kLeast) {
     return formatted(

@@ -243,7 +243,7 @@ void clean(const smem::Context& context, const fs::path& file, const fs::path& f
   const Denoised result = denoised(context, noisy);
   check(noisy, result.photo);
   const double before = psnr(photo, noisy), after = psnr(photo, result.photo);
-  fmt::print("{} ({} x {}): {:.1f} dB with noise, {:.1f} dB without it, gained {:.1f} dB in {:.3f} s\n",
+  fmt::print("{} ({} x {}): {:.1f} dB with noise, {:.1f} dB denoised, gained {:.1f} dB in {:.3f} s\n",
              file.filename().string(), photo.rows, photo.cols, before, after, after - before, result.seconds);
   const fs::path whole = folder / fmt::format("{}_denoised.png", file.stem().string()),
                  sheet = folder / fmt::format("{}_denoise_sheet.png", file.stem().string());

@@ -102,7 +102,7 @@ void turn_photo(const smem::Context& context, const fs::path& file, const Image&
   }
   const fs::path sheet_file = folder / fmt::format("{}_sheet.png", stem);
   write_png(sheet_file, contact_sheet(sheet, 4));
-  fmt::print("{} ({} x {}): {} pictures, every pixel right; all of them on {}\n", file.filename().string(),
+  fmt::print("{} ({} x {}): {} pictures, every pixel right; all of them in {}\n", file.filename().string(),
              photo.rows, photo.cols, turns().size(), sheet_file.string());
 }
 

@@ -12,10 +12,10 @@ expect "$("$smem" cache stats)" '^entries +0: 0 programs'
 
 # What is built is stored, and the next process finds it.
 text=$("$smem" cache warm flip)
-expect "$text" '^flip +[1-9][0-9]* built, +0 were there'
+expect "$text" '^flip +[1-9][0-9]* built, +0 already stored'
 expect "$text" '^[1-9][0-9]* programs? built, [1-9][0-9]* stored'
 text=$("$smem" cache warm flip)
-expect "$text" '^flip +0 built, +[1-9][0-9]* were there'
+expect "$text" '^flip +0 built, +[1-9][0-9]* already stored'
 count=$(find "$SMEM_CACHE_DIR" -name '*.smembin' | wc -l)
 
 text=$("$smem" cache ls)

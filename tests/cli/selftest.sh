@@ -135,8 +135,8 @@ echo '[ -z "$2" ]' >"$folder/tests/case_b"  # not right where another ran before
 echo '[ -z "$2" ]' >"$folder/tests/case_c"
 scripted after --processes 1
 [ "$code" = 1 ] || fail "exit code $code: $text"
-expect "$text" '^failed case_b: right by itself, not in a process that had run case_a$'
-expect "$text" '^failed case_c: right by itself, not in a process that had run case_b$'
+expect "$text" '^failed case_b: right when run alone, not in a process that had run case_a$'
+expect "$text" '^failed case_c: right when run alone, not in a process that had run case_b$'
 expect "$text" '^FAILED: 3 test cases: 1 passed, 2 failed; 3 cases: 3 passed'
 
 # On a terminal: how many are done, and when the rest will be.
