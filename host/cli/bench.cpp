@@ -34,8 +34,8 @@ int compare_files(const BenchCommandOptions& options) {
   const Results before = read_results("--compare", options.files.at(0));
   const Results after = read_results("--compare", options.files.at(1));
   if (before.device != after.device || before.driver != after.driver) {
-    fmt::print("different devices or drivers: {} (driver {}) and {} (driver {})\n", before.device, before.driver,
-               after.device, after.driver);
+    fmt::print("different devices or drivers: {} (driver {}) and {} (driver {})\n", before.device,
+               before.driver, after.device, after.driver);
   }
   Table table({{"operation", 16, Column::Kind::title},
                {"case", 42, Column::Kind::title},

@@ -83,7 +83,8 @@ bool remember(const Selftest& selftest) {
       }
     }
   }
-  if (nameless > 0) fmt::print("{} outside of variants: plans cannot avoid them\n", count_text(nameless, "failure"));
+  if (nameless > 0)
+    fmt::print("{} outside of variants: plans cannot avoid them\n", count_text(nameless, "failure"));
   if (broken.empty()) return true;
   try {
     remember_failures(device, broken);

@@ -21,9 +21,10 @@ std::string type_of(const ElementType& element, const Comparison& order) {
   if (order.type.empty()) {
     if (!element.scalar) ops::refuse(kSortByName, "type", "one, for opaque elements", "nothing");
     plan::require_known(kSortByName, "in", *element.scalar);
-    if (*element.scalar == Scalar::half || *element.scalar == Scalar::bfloat16)
+    if (*element.scalar == Scalar::half || *element.scalar == Scalar::bfloat16) {
       ops::refuse(kSortByName, "in", "numbers other than half and bfloat16",
                   std::string(name_of(*element.scalar)));
+    }
     return std::string(opencl_name_of(*element.scalar));
   }
   const std::size_t bytes = plan::bytes_of_type(order.type);

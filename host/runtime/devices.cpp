@@ -261,10 +261,12 @@ Device facts_of(cl_device_id id) {
     device.sub_group_width = 1;
     device.local_is_cache = true;  // whatever the driver calls it
     device.wide_vectors = device.vector_bytes >= 64 && has_fast_wide_vectors();
-    const bool is_pocl = contains(device.platform, "Portable Computing Language");
-    device.extended_vectors = is_pocl;
-    device.avx512_vnni = is_pocl && has_avx512_vnni();
-    device.avx_vnni = is_pocl && has_avx_vnni();
+    device.extended_vectors = plan::is_pocl(device);
+    // PoCL 6.0 aborts when it makes the binary of a program with inline assembly; 5.0 was not tried.
+    const bool takes_assembly =
+        plan::is_pocl(device) && plan::version_in(device.driver) < plan::Version{4, 0};
+    device.avx512_vnni = takes_assembly && has_avx512_vnni();
+    device.avx_vnni = takes_assembly && has_avx_vnni();
   } else if (device.vendor == Vendor::nvidia) {
     add_nvidia_facts(id, device);
   } else if (device.vendor == Vendor::amd) {
