@@ -323,7 +323,7 @@ Launch finish(const Device& device, const GemmProblem& problem, const Split& spl
 /// packed factors, and the launches that fill and read it.
 void complete(const Device& device, const GemmProblem& problem, const Split& split, Plan& plan) {
   const Packing& packing = split.packing;
-  if (split.bytes > 0 || packing.bytes > 0) add_scratch(plan, split.bytes);
+  if (plan.scratch.empty() && (split.bytes > 0 || packing.bytes > 0)) add_scratch(plan, split.bytes);
   if (split.bytes > 0) {
     plan.counters = is_nvidias(plan.variant);  // their last groups add the parts
     if (plan.variant == "stream_k") {

@@ -201,7 +201,7 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   const bool as_it_is = no_wgmma(model.device, problem).empty();
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
-    if (tile.local_bytes(true) > model.device.local_bytes || tile.group() > model.device.max_work_group)
+    if (tile.local_bytes(true) + nvidia::kMapsBytes > model.device.local_bytes || tile.group() > model.device.max_work_group)
       continue;
     if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
     if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);

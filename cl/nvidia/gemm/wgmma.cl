@@ -45,6 +45,9 @@
 #ifndef LOOSE
 #define LOOSE 0  // 1: rows of A and B are unaligned, that is, not all begin at a multiple of 16 bytes
 #endif
+#ifndef TENSOR
+#define TENSOR 0  // 1: of one product, with aligned rows: a work-item copies boxes (nvidia/gemm_producer_tensor.clh)
+#endif
 #ifndef C_VECTOR
 // Elements of a store: of 16 bits 8 if all rows of C begin at multiples of 16 bytes; 2 if they begin at a multiple of two elements' bytes;
 // else 1.
@@ -103,6 +106,9 @@
 #include "nvidia/wgmma_tile.clh"
 #if LOOSE
 #include "nvidia/gemm_producer_unaligned.clh"
+#elif TENSOR
+#include "nvidia/tensor_map.clh"
+#include "nvidia/gemm_producer_tensor.clh"
 #else
 #include "nvidia/gemm_producer.clh"
 #endif
@@ -243,12 +249,21 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
   local value* const rows = 0;
 #endif
   local uint flags[CONSUMERS];
+#if TENSOR
+  local ulong maps[MAPS_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
+#endif
   const uint item = get_local_id(0);
   pipeline p = begin_pipeline(tiles, barriers);
-  if (item == 0) init_pipeline(&p, PRODUCER_ITEMS, 4 * CONSUMERS);
+  if (item == 0) init_pipeline(&p, TENSOR ? 1 : PRODUCER_ITEMS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
+#if TENSOR
+  gemm_arguments g = GEMM_ALL_ARGUMENTS;
+  global uchar* const all_maps = (global uchar*)g.partials;
+  g.partials += get_num_groups(0) * MAPS_VALUES;
+#else
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
+#endif
   const tile_grid grid = tiles_of(g.m, g.n, (uint)g.batch);
   if (item < PRODUCER_ITEMS) {
 #if PRODUCER_REGISTERS
@@ -256,6 +271,11 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #endif
 #if LOOSE
     produce_unaligned(&g, grid, p, item, local_address(pieces));
+#elif TENSOR
+    if (item < 32) {
+      global const uchar* const mine = make_maps(&g, all_maps, maps, item);
+      if (item == 0) produce_tensors(&g, grid, p, mine);
+    }
 #else
     produce(&g, grid, p, item);
 #endif
