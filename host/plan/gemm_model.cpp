@@ -157,7 +157,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
                   (size_of(problem.in) == 2 ? model.policy.pack.memory : model.policy.pack.turned_memory);
   }
   const auto add = [&](const Split& split, double time) {
-    choices.push_back({"wgmma", split, before + model.with_memory(rates, time)});
+    const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
+    const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
+    choices.push_back(
+        {"wgmma", split, before + (boxes ? model.policy.maps : 0) + model.with_memory(rates, time)});
   };
   Split split;
   split.tile = number;
@@ -201,10 +204,15 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   const bool as_it_is = no_wgmma(model.device, problem).empty();
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
-    if (tile.local_bytes(true) + nvidia::kMapsBytes > model.device.local_bytes || tile.group() > model.device.max_work_group)
+    if (tile.local_bytes(true) + nvidia::kMapsBytes > model.device.local_bytes ||
+        tile.group() > model.device.max_work_group)
       continue;
-    if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
-    if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
+    const auto takes = [&](const GemmProblem& of) {
+      return tile.is_power_of_2() || of.b_along_k ||
+             nvidia::copies_boxes(model.device, of, tile, model.units);
+    };
+    if (as_it_is && tile.loose == is_loose && takes(problem)) add_wgmma(model, tile, i, {}, choices);
+    if (!tile.loose && packing.bytes > 0 && takes(packed)) add_wgmma(of_packed, tile, i, packing, choices);
   }
 }
 

@@ -179,17 +179,6 @@ std::string no_wgmma_at_all(const Device& device, const GemmProblem& problem) {
   return {};
 }
 
-/// Whether a work-item of each group copies boxes to the tiles of "wgmma", and not its producers pieces: of one
-/// product, in as many steps of k as are worth the maps of its factors.
-bool copies_boxes(const Device& device, const GemmProblem& problem, const nvidia::Wgmma& tile,
-                  std::size_t groups) {
-  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
-  const std::size_t steps = divide_up(problem.k * size_of(problem.in), nvidia::kStepBytes);
-  const std::size_t all = count(problem, tile.tile_m(), tile.of.tile_n) * steps;
-  return !tile.loose && problem.batch == 1 && !problem.listed && std::max({problem.m, problem.n, problem.k}) <= kMost &&
-         all >= groups * nvidia::policy_of(device).box_steps;
-}
-
 /// Whether turn.cl packs the factors, and not pack.cl.
 bool is_turned(const GemmProblem& problem) { return !is_16_bit(problem.in); }
 
@@ -201,6 +190,16 @@ std::string no_wgmma(const Device& device, const GemmProblem& problem) {
   if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
     return "of int8, fp8 and TF32, both factors must lie along k, with rows at multiples of 16 bytes";
   return {};
+}
+
+bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, const Wgmma& tile,
+                          std::size_t groups) {
+  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
+  const std::size_t steps = divide_up(problem.k * size_of(problem.in), nvidia::kStepBytes);
+  const std::size_t all = count(problem, tile.tile_m(), tile.of.tile_n) * steps;
+  return !tile.loose && problem.batch == 1 && !problem.listed &&
+         std::max({problem.m, problem.n, problem.k}) <= kMost &&
+         all >= groups * nvidia::policy_of(device).box_steps;
 }
 
 Packing packing_of(const Device& device, const GemmProblem& problem) {
@@ -326,10 +325,10 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   const bool joins = split.parts > 1;
   const std::size_t tiles = joins ? split.whole + split.parts : count(problem, tile.tile_m(), tile.of.tile_n);
   const std::size_t groups = std::clamp<std::size_t>(tiles, 1, device.compute_units);
-  const bool boxes = copies_boxes(device, problem, tile, groups);
+  const bool boxes = nvidia::copies_boxes(device, problem, tile, groups);
   const std::size_t width = size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : pair_width(problem);
-  const std::size_t bytes = tile.local_bytes(width != 2 || problem.epilogue) +
-                            (boxes ? nvidia::kMapsBytes : 0);
+  const std::size_t bytes =
+      tile.local_bytes(width != 2 || problem.epilogue) + (boxes ? nvidia::kMapsBytes : 0);
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
@@ -338,7 +337,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   set_sizes(plan, problem, tile.tile_m(), tile.of.tile_n, tile.group(), groups, bytes);
   // Of fp8, the sums of a step are beside those of all.
   const bool needs_registers = joins || is_fp8(problem.in);
-  const std::size_t mma_n = is_fp8(problem.in) ? std::min(tile.of.mma_n, nvidia::kMostOfFp8) : tile.of.mma_n;
+  const bool halved = is_fp8(problem.in) && tile.of.mma_n > nvidia::kMostOfFp8;
+  const std::size_t mma_n = tile.of.mma_n / (halved ? 2 : 1);
   define(plan,
          {{"CONSUMERS", tile.of.consumers},
           {"PRODUCERS", tile.of.producers},
@@ -355,9 +355,11 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
   define(plan, "BAND", small ? policy.small_band : policy.band);
   plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
-  plan.reason =
-      formatted("Hopper's matrix units; {} warp(s) in four fill the tiles that the others multiply{}",
-                4 * tile.of.producers / (tile.of.producers + tile.of.consumers), in_parts(split));
+  plan.reason = "Hopper's matrix units; " +
+                (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")
+                       : formatted("{} warp(s) in four fill the tiles that the others multiply",
+                                   4 * tile.of.producers / (tile.of.producers + tile.of.consumers))) +
+                in_parts(split);
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");

@@ -9,6 +9,7 @@
 #include <smem/gemm_plan.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -20,7 +21,8 @@ inline constexpr std::size_t kFlagBytes = 4;
 /// Columns of an instruction of fp8: its sums have registers of their own.
 inline constexpr std::size_t kMostOfFp8 = 128;
 
-/// Of the maps of A and B that Hopper's copies of boxes read (cl/nvidia/gemm_producer_tensor.clh), for a group.
+/// Of the maps of A and B that Hopper's copies of boxes read (cl/nvidia/gemm_producer_tensor.clh), for a
+/// group.
 inline constexpr std::size_t kMapsBytes = 256;
 /// Of k that a step of wgmma.cl takes of each row.
 inline constexpr std::size_t kStepBytes = 128;
@@ -92,25 +94,35 @@ struct Wgmma {
   bool loose = false;
   bool joins = true;  ///< whether several groups can share a tile
 
+  /// Whether producers copy it where B does not lie along k: pieces of a line by a power of two of
+  /// work-items.
+  constexpr bool is_power_of_2() const { return std::has_single_bit(of.tile_n); }
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
   /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue.
   constexpr std::size_t local_bytes(bool through_local) const {
-    const std::size_t lines = tile_m() + of.tile_n;
+    const std::size_t lines = tile_m() + round_up(of.tile_n, 64);
     return of.stages * lines * 128 + (loose ? lines * 144 : 0) + (through_local ? of.consumers * 10240 : 0) +
            16 * of.stages + 4 * of.consumers;
   }
 };
 
+// 304 x 1968 x 1776 half, the second factor along k: 18.3 us by 64 x 128 in 132 parts, 12.6 by 64 x 96, whose
+// tiles are as many as multiprocessors nearly.
+//
 // The loose tile of 128 x 256 has two producers: 250 TFLOP/s at 4097 x 4095 x 1023 and 333 at 8191; with one
 // it reaches 230 and 278.
-inline constexpr std::array<Wgmma, 8> kWgmma{{
-    {{2, 1, 256, 256, 4, 1}, {853, 853, 3800}, 110, 0, 0, 56, 224},
-    {{2, 1, 128, 128, 6, 3}, {544, 544, 1650}, 1860},
-    {{1, 1, 256, 256, 4, 2}, {645, 645, 4310}, 170},
-    {{1, 1, 128, 128, 6, 4}, {420, 420, 1560}, 2240},
-    {{2, 1, 64, 64, 8, 5}, {416, 416, 1040}, 2170},
-    {{1, 1, 64, 64, 8, 6}, {334, 334, 820}, 3340},
+inline constexpr std::array<Wgmma, 12> kWgmma{{
+    {{2, 1, 256, 256, 4, 1}, {723, 723, 3800}, 320, 0, 0, 56, 224},
+    {{2, 1, 128, 128, 6, 3}, {435, 435, 1130}, 1850},
+    {{1, 1, 256, 256, 4, 2}, {544, 544, 2990}, 410},
+    {{1, 1, 128, 128, 6, 4}, {301, 301, 920}, 1510},
+    {{2, 1, 64, 64, 8, 5}, {349, 349, 720}, 1560},
+    {{1, 1, 64, 64, 8, 6}, {201, 201, 560}, 2430},
+    {{2, 1, 192, 192, 5, 2}, {594, 594, 1990}, 930, 0, 0, 56, 224},
+    {{2, 1, 96, 96, 6, 4}, {390, 390, 1000}, 1810},
+    {{1, 1, 192, 192, 6, 4}, {369, 369, 1590}, 1080},
+    {{1, 1, 96, 96, 8, 6}, {259, 259, 840}, 2090},
     {{2, 2, 256, 128, 3, 1}, {2036, 2036, 2180}, 90, 96, 160, 0, 0, true, false},
     {{2, 2, 128, 128, 4, 1}, {1232, 1232, 1370}, 350, 0, 0, 0, 0, true},
 }};
@@ -240,7 +252,7 @@ struct Rates {
 /// turn.cl before it: of int8, fp8 and TF32, factors that do not lie along k too.
 struct Pack {
   std::size_t group = 256, lines = 2, pitch = 64;
-  double least = 0x1p26;           ///< m n k from which packing is worth its launch
+  double least = 0x1p30;           ///< m n k from which packing is worth its launch
   double least_turned = 0x1p27;    ///< the same of int8, fp8 and TF32
   std::size_t turned_lines = 128;  ///< of a block
   std::size_t turned_bytes = 128;  ///< of k in a block
@@ -267,13 +279,13 @@ struct Policy {
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
   Rates multistage_rates = {5770, 2600, 670, 40, 1.3, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
-  Rates wgmma_rates = {.launch = 5150,
-                       .memory = 2600,
-                       .join = 0,
-                       .join_bytes = 45,
+  Rates wgmma_rates = {.launch = 4760,
+                       .memory = 2100,
+                       .join = 4570,
+                       .join_bytes = 81,
                        .loose_c = 1.8,
-                       .a = {1, 0.89, 0.91, 1.11},
-                       .b = {1, 0.82, 0.95, 0.87},
+                       .a = {1, 0.89, 0.93, 1.11},
+                       .b = {1, 0.82, 0.85, 0.87},
                        .short_c = 0.7,
                        .loose_words_c = 1.6};
   Rates mma_rates = {.launch = 5250,
@@ -293,10 +305,11 @@ struct Policy {
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
   /// Parts of a sum that are added first, where it has more than so many.
   std::size_t team = 8, team_parts = 12;
-  /// Steps of a group of "wgmma" from which a work-item copies boxes. On an H200 the maps that it reads take 1 to 2
-  /// us: 1424 x 12912 x 16 half 20.9 us without, 23.5 with; 4480 x 2992 x 2752 138 and 124, 6064 x 6816 x 7360
-  /// 855 and 799, 10553 x 510 x 9664 209 and 177.
+  /// Steps of a group of "wgmma" from which a work-item copies boxes. On an H200 the maps that it reads take
+  /// 1 to 2 us: 1424 x 12912 x 16 half 20.9 us without, 23.5 with; 4480 x 2992 x 2752 138 and 124, 6064 x
+  /// 6816 x 7360 855 and 799, 10553 x 510 x 9664 209 and 177.
   std::size_t box_steps = 24;
+  double maps = 440;     ///< nanoseconds until the maps are made
   double gain = 1.04;    ///< that it must have by the model, which is that far off
   double overlap = 0.8;  ///< the part of the shorter of memory's and the units' time that is hidden
   /// Tiles down that groups of "wgmma" take before they go on to the right: of few rows and of packed
@@ -305,11 +318,11 @@ struct Policy {
 };
 
 // The model's numbers were fitted to measurements of all tiles, in 1 to 256 parts, over 48 shapes drawn at
-// random (m, n, k log-uniform in 16 to 16384, half of them unaligned, all transposes): 778 of multistage, 458
-// of wgmma and 423 of mma. The choice takes 4.8, 3.9 and 3.5 % longer than the best tile in the geometric
-// mean. Two numbers come from other cases: the step of 128 x 256 x 32 from 8192^3 (51.1 TFLOP/s beside 49.8
-// by the next), and the sums of a join from 31 x 129 x 65536 in 86 parts and 49 x 22 x 14941 in 59, which
-// took 25 and 15 us.
+// random (m, n, k log-uniform in 16 to 16384, half of them unaligned, all transposes): 778 of multistage and
+// 423 of mma; those of wgmma with aligned rows to 191 over 40 shapes, mostly by copies of boxes, of others to
+// 458. The choice takes 4.8, 3.5 and 1.3 % longer than the best tile in the geometric mean. Two numbers come
+// from other cases: the step of 128 x 256 x 32 from 8192^3 (51.1 TFLOP/s beside 49.8 by the next), and the
+// sums of a join from 31 x 129 x 65536 in 86 parts and 49 x 22 x 14941 in 59, which took 25 and 15 us.
 //
 // On an H100 36 random shapes of each type gave the rates of memory (products that it bounds move 2.0 to 2.4
 // bytes a nanosecond), of int8 across k and of turned factors (2.0); 40 others those of double, of TF32 by
@@ -330,8 +343,8 @@ inline constexpr Policy kPolicies[] = {
                              .share = "median error 6 %, its choice 4.8 % over the best"},
      .wgmma_evidence = {.device = "H200",
                         .driver = "580.159",
-                        .what = "458 tiles and parts of 48 random shapes of half, model",
-                        .share = "median error 7 %, its choice 3.9 % over the best"},
+                        .what = "191 tiles and parts of 40 aligned shapes of half, model",
+                        .share = "median error 8 %, its choice 1.3 % over the best"},
      .mma_evidence = {.device = "H200",
                       .driver = "580.159",
                       .what = "423 tiles and parts of 48 random shapes of half, model",
@@ -379,5 +392,9 @@ inline constexpr Policy kPolicies[] = {
 };
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
+
+/// Whether a work-item of each of so many groups copies boxes to a tile of "wgmma", and not its producers
+/// pieces: of one product with aligned rows, in as many steps of k as are worth the maps of its factors.
+bool copies_boxes(const Device& device, const GemmProblem& problem, const Wgmma& tile, std::size_t groups);
 
 }  // namespace smem::plan::gemm::nvidia

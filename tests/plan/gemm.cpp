@@ -29,6 +29,12 @@ smem::GemmProblem problem_of(std::size_t m, std::size_t n, std::size_t k, Scalar
   return problem;
 }
 
+/// Whether a work-item of each group copies boxes (cl/nvidia/gemm_producer_tensor.clh).
+bool copies_boxes(const smem::Plan& plan) {
+  return std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"TENSOR", 1}) !=
+         plan.defines.end();
+}
+
 }  // namespace
 
 TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps") {
@@ -53,13 +59,15 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             CHECK(plan.global[0] % plan.work_group[0] == 0);
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::gemm_variants().size());
-            // Parts of sums have memory, and a launch that adds them.
+            // Parts of sums have memory, and a launch that adds them; and so have maps of boxes.
+            const std::size_t maps = copies_boxes(plan) ? plan.groups() * 256 : 0;
+            REQUIRE(plan.scratch_bytes >= maps);
+            const bool no_sums = plan.scratch_bytes == maps;
             CHECK(plan.before.empty() ==
-                  (plan.scratch_bytes == 0 ||
-                   plan.number("packed_a_pitch") + plan.number("packed_b_pitch") == 0));
+                  (no_sums || plan.number("packed_a_pitch") + plan.number("packed_b_pitch") == 0));
             if (!plan.before.empty()) continue;
-            CHECK((plan.after.empty() && !plan.counters) == (plan.scratch_bytes == 0));
-            CHECK((plan.scratch_bytes == 0) == (plan.number("part_depth") == 0));
+            CHECK((plan.after.empty() && !plan.counters) == no_sums);
+            CHECK(no_sums == (plan.number("part_depth") == 0));
             for (const smem::Launch& finish : plan.after) {
               CHECK(finish.local_bytes <= device.local_bytes);
               CHECK(finish.work_items() <= device.max_work_group);
@@ -186,6 +194,42 @@ TEST_CASE("plan of gemm: matrix units of AMD and Intel") {
   CHECK(test::contains(error.got, "needs a matrix unit of AMD or Intel"));
 }
 
+TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
+  const smem::Device hopper = target("sm_90");
+  const auto copies = [&](smem::GemmProblem problem, std::size_t alignment = 64) {
+    problem.a_alignment = alignment;
+    return copies_boxes(smem::plan_gemm(hopper, problem, {.variant = "wgmma"}));
+  };
+  for (const std::size_t bytes : {1, 2, 4}) {
+    const Scalar type = bytes == 1 ? Scalar::int8 : bytes == 2 ? Scalar::half : Scalar::float32;
+    smem::GemmProblem large = problem_of(4096, 4096, 4096, type);
+    large.a_along_k = large.b_along_k = large.tf32 = true;
+    CHECK(copies(large));
+    large.batch = 2;
+    CHECK(!copies(large));
+  }
+  CHECK(!copies(problem_of(1424, 12912, 16, Scalar::half)));
+  smem::GemmProblem loose = problem_of(300, 300, 5000, Scalar::half);
+  CHECK(copies(loose));
+  CHECK(!copies(loose, 2));  // too small to pack
+  // Tiles whose columns are no power of two: of a second factor along k, or by boxes.
+  smem::GemmProblem odd = problem_of(304, 1968, 1776, Scalar::half);
+  const auto fits = [&] {
+    try {
+      return smem::plan_gemm(hopper, odd, {.variant = "wgmma", .tile_rows = 64, .tile_cols = 96}).tile_cols ==
+             96;
+    } catch (const smem::Error& error) {
+      CHECK(error.details().argument.starts_with("tile"));
+      return false;
+    }
+  };
+  CHECK(fits());
+  odd.batch = 3;
+  CHECK(!fits());
+  odd.b_along_k = true;
+  CHECK(fits());
+}
+
 TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   const smem::Device hopper = target("sm_90");
   const smem::GemmProblem large = problem_of(4096, 4096, 4096);
@@ -226,7 +270,9 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   halves.b_alignment = 2;
   const smem::Plan packed = smem::plan_gemm(hopper, halves);
   CHECK(packed.variant == "wgmma");
-  CHECK(packed.scratch_bytes == std::size_t{2} * 4096 * 4096);
+  // Each group has 256 bytes for the maps of the boxes that it copies.
+  const std::size_t maps = hopper.compute_units * 256;
+  CHECK(packed.scratch_bytes == std::size_t{2} * 4096 * 4096 + maps);
   REQUIRE(packed.before.size() == 1);
   CHECK(packed.before[0].entry_point == "gemm_pack");
   CHECK(packed.before[0].global[0] == 4096 * 4096 / 8 / 2);
@@ -234,7 +280,7 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(packed.number("packed_a_pitch") == 0);
   CHECK(packed.number("packed_b_pitch") == 4096);
   halves.a_alignment = 4;
-  CHECK(smem::plan_gemm(hopper, halves).scratch_bytes == std::size_t{4} * 4096 * 4096);
+  CHECK(smem::plan_gemm(hopper, halves).scratch_bytes == std::size_t{4} * 4096 * 4096 + maps);
   CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), halves).before.empty());
   CHECK(smem::plan_gemm(hopper, problem_of(4096, 4096, 4096, Scalar::half)).before.empty());
   // What stands in for "wgmma" reads factors as they lie.

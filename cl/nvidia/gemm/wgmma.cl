@@ -25,10 +25,10 @@
 #define PRODUCERS 1  // warpgroups that fill stages: 1, 2
 #endif
 #ifndef TILE_N
-#define TILE_N 256  // 64, 128, 256; 192 if B lies along k
+#define TILE_N 256  // 64, 128, 256; 96 and 192 if B lies along k or with TENSOR
 #endif
 #ifndef MMA_N
-#define MMA_N TILE_N  // columns of an instruction: 64, 128, 192 or 256; divides TILE_N. 256 needs a GROUP of at most 384
+#define MMA_N TILE_N  // columns of an instruction: 64, 96, 128, 192 or 256; divides TILE_N. 256 needs a GROUP of at most 384
 #endif
 #ifndef STAGES
 #define STAGES 4  // 2 to 8, as local memory allows
@@ -61,7 +61,7 @@
 #define GROUP (128 * (PRODUCERS + CONSUMERS))
 #define PRODUCER_ITEMS (128 * PRODUCERS)
 #define A_BYTES (TILE_M * 128)
-#define B_BYTES (TILE_N * 128)
+#define B_BYTES ((B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N) * 128)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 // Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
 #define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE)
@@ -88,8 +88,8 @@
 #if FP8 && MMA_N > 128
 #error an instruction of fp8 has at most 128 columns, so that its sums fit registers of their own
 #endif
-#if TILE_N == 192 && B_MN_MAJOR
-#error a TILE_N of 192 needs a B along k
+#if (TILE_N == 96 || TILE_N == 192) && B_MN_MAJOR && !TENSOR
+#error a TILE_N of 96 or 192 needs a B along k or boxes
 #endif
 #include "nvidia/copy_async.clh"
 #include "nvidia/mbarrier.clh"
@@ -124,11 +124,12 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
     for (uint x = 0; x < TILE_N; x += 64) {
 #pragma unroll
       for (uint j = x / 8; j < x / 8 + 8; ++j)
-        *(local value2*)(mine + lane / 4 * OUT_ROW + (j * 8 - x) + lane % 4 * 2) = (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
+        if (j < TILE_N / 8)
+          *(local value2*)(mine + lane / 4 * OUT_ROW + (j * 8 - x) + lane % 4 * 2) = (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
 #if EPILOGUE || C_VECTOR == 8
-      write_rows(&d, mine, OUT_ROW, 8, 64, row + h * 8, 1, row_end, col + x, col_end, lane);
+      write_rows(&d, mine, OUT_ROW, 8, TILE_N % 64 == 0 ? 64 : min(TILE_N - x, 64u), row + h * 8, 1, row_end, col + x, col_end, lane);
 #else
-      store_rows(&d, mine, OUT_ROW, 8, 64, row + h * 8, 1, row_end, col + x, col_end, lane);
+      store_rows(&d, mine, OUT_ROW, 8, TILE_N % 64 == 0 ? 64 : min(TILE_N - x, 64u), row + h * 8, 1, row_end, col + x, col_end, lane);
 #endif
     }
 }
@@ -145,7 +146,8 @@ GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2
     for (uint j = x / 8; j < x / 8 + 8; ++j)
 #pragma unroll
       for (uint h = 0; h < 2; ++h)
-        mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] =
+        if (j < TILE_N / 8)
+          mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] =
             pair_word(d.alpha * sum[j * 4 + h * 2], d.alpha * sum[j * 4 + h * 2 + 1]);
     sync_warp();
 #pragma unroll
@@ -154,7 +156,7 @@ GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2
       const uint4 words = *(local const uint4*)(mine + r * HALF_ROW + piece * 4);
       const ulong c = col + x + piece * 8;
       global result* to = d.c + (row + r) * d.pitch + c;
-      if (row + r < row_end) {
+      if (row + r < row_end && piece < (TILE_N - x) / 8) {
         if (c + 8 <= col_end) {
           *(global uint4*)to = words;
         } else {
