@@ -208,6 +208,8 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
         tile.group() > model.device.max_work_group)
       continue;
     const auto takes = [&](const GemmProblem& of) {
+      // Of fp8, sums of a step have registers of their own, of which the widest of them has none left.
+      if (is_fp8(of.in) && !tile.is_power_of_2() && tile.of.tile_n > nvidia::kMostOfFp8) return false;
       return tile.is_power_of_2() || of.b_along_k ||
              nvidia::copies_boxes(model.device, of, tile, model.units);
     };
