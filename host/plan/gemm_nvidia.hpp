@@ -232,22 +232,25 @@ struct Rates {
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
 /// multiple of so many elements. A factor that is aligned already need not be packed.
 ///
-/// turn.cl before it: of int8, fp8 and TF32, factors that do not lie along k too.
+/// turn.cl before it: of int8, fp8 and TF32, factors that do not lie along k too; before multistage.cl: of
+/// float, factors that do not lie across it in aligned rows.
 struct Pack {
   std::size_t group = 256, lines = 2, pitch = 64;
+  std::size_t least_group = 64;    ///< of turn.cl
   double least = 0x1p30;           ///< m n k from which packing is worth its launch
   double least_turned = 0x1p27;    ///< the same of int8, fp8 and TF32
+  double least_across = 0x1p27;    ///< the same of float
   std::size_t turned_lines = 128;  ///< of a block
-  std::size_t turned_bytes = 128;  ///< of k in a block
+  std::size_t turned_bytes = 128;  ///< of a line in a block
   double launch = 6000;            ///< nanoseconds
   double memory = 3500;            ///< bytes a nanosecond, read and written
-  double turned_memory = 2200;     ///< the same of int8, fp8 and TF32
+  double turned_memory = 2200;     ///< the same of int8, fp8, TF32 and float
 };
 
 struct Policy {
   When when;
   Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed, turned,
-      fp8_evidence;
+      across, fp8_evidence;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
@@ -348,6 +351,8 @@ inline constexpr Policy kPolicies[] = {
                 .what = "int8 and TF32 turned before, us, and by mma",
                 .share = "TF32 6809 x 1636 x 15197: 1548 and 5348, cuBLAS 3678; int8 1120 x 304 x 14656: 54 "
                          "and 162, cuBLAS 579; 60 random shapes: the choice 2 % over the better of both"},
+     .across = {.what =
+                    "no measurement: the model's rates of \"multistage\", and the speed of turned factors"},
      .fp8_evidence = {.device = "H200",
                       .driver = "580.159",
                       .what = "e4m3 to bfloat16, both along k, ms; by mma, widened; cuBLASLt",
@@ -366,6 +371,7 @@ inline constexpr Policy kPolicies[] = {
      .skinny_evidence = {.what = "no measurement: the speed of memory"},
      .packed = {.what = "no measurement: a Hopper's tiles"},
      .turned = {.what = "no measurement: a Hopper's tiles"},
+     .across = {.what = "no measurement: a Hopper's tiles"},
      .fp8_evidence = {.what = "no measurement: the tiles and rates of half"}},
 };
 
