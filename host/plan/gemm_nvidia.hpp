@@ -37,6 +37,9 @@ struct Multistage {
   Cost cost;
   bool joins = true;  ///< whether several groups can share a tile: its kernel has registers left for that
   bool of_batches = false;  ///< only for batches of more products than multiprocessors
+  /// Whether, of factors that lie across k in aligned rows, it can only store vectors of unchanged sums:
+  /// ptxas spills where results go through local memory.
+  bool stores_vectors = false;
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.lanes_m * of.item_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * (32 / of.lanes_m) * of.item_n; }
@@ -50,7 +53,7 @@ struct Multistage {
 // (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
 // (48.2 by copies, 47.6 through registers).
 inline constexpr std::array<Multistage, 17> kMultistage{{
-    {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false},
+    {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false, false, true},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
     {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 940}, false},
     {{2, 2, 4, 8, 8, 16, 4}, 3, {819, 679, 850}},
