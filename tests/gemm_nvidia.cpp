@@ -328,3 +328,70 @@ TEST_CASE("gemm on NVIDIA: factors of int8 and TF32 that are turned before wgmma
   CHECK(sweep.ran() == 24);
   CHECK(packed == 22);  // of a row-major A and a transposed B nothing is packed where both are aligned
 }
+
+TEST_CASE("gemm on NVIDIA: factors that are packed before multistage") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "packed", Scalar::float32, false)) return;
+  test::GemmSweep sweep(context);
+  std::size_t of_a = 0, of_b = 0, of_both = 0, programs = 0;
+  const auto run = [&](const GemmCase& c) {
+    smem::GemmProblem problem = test::problem_of(c);
+    if (c.place == Place::odd) problem.a_alignment = problem.b_alignment = 4;
+    const smem::Plan plan = smem::plan_gemm(context.device(), problem, {.variant = c.variant});
+    const bool a = plan.number("packed_a_pitch") > 0, b = plan.number("packed_b_pitch") > 0;
+    of_a += a && !b ? 1 : 0;
+    of_b += b && !a ? 1 : 0;
+    of_both += a && b ? 1 : 0;
+    ++programs;
+    sweep.run(c);
+  };
+  for (std::size_t order = 0; order < 8; ++order) {
+    for (const Place place : {Place::odd, Place::aligned}) {
+      GemmCase c;
+      c.variant = "packed";
+      c.transpose_a = order % 2 != 0;
+      c.transpose_b = order / 2 % 2 != 0;
+      c.column_major = order / 4 != 0;
+      c.place = place;
+      struct Shape {
+        std::size_t m, n, k;
+        double alpha, beta;
+      };
+      // Tails of every side; whole tiles; sums in parts; one row or column.
+      for (const Shape& shape :
+           {Shape{131, 259, 77, -2, 1}, Shape{128, 256, 64, 1, 0}, Shape{33, 41, 5003, 1, 1},
+            Shape{1, 300, 97, 1, 0}, Shape{300, 1, 98, 2, 0}}) {
+        c.m = shape.m;
+        c.n = shape.n;
+        c.k = shape.k;
+        c.alpha = shape.alpha;
+        c.beta = shape.beta;
+        run(c);
+      }
+      c.m = 65;
+      c.n = 70;
+      c.k = 129;
+      c.bias = place == Place::odd ? 1 : 2;
+      c.residual = c.bias;
+      c.activation = smem::Activation::relu;
+      run(c);
+    }
+  }
+  CHECK(sweep.ran() == programs);
+  // Products so large that both are worth packing, which the plan chooses by itself.
+  for (const bool transposed : {false, true}) {
+    GemmCase c;
+    c.variant = transposed ? "" : "packed";
+    c.m = 1027;
+    c.n = 1541;
+    c.k = 1030;
+    c.transpose_a = !transposed;
+    c.transpose_b = transposed;
+    c.beta = -1;
+    run(c);
+  }
+  CHECK(sweep.ran() == 2);
+  CHECK(of_a > 0);
+  CHECK(of_b > 0);
+  if (context.device().compute_units > 100) CHECK(of_both > 0);
+}

@@ -2,14 +2,23 @@
 // are stored.
 #include <smem/smem.hpp>
 
+#include "support/targets.hpp"
+
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace {
+
+/// The numbers of a launch, as cl/gemm/packed.clh has them.
+struct PackNumbers {
+  struct Source {
+    cl_ulong offset = 0, pitch = 0, stride = 0, lines = 0, along = 0, matrices = 0;
+  } a, b;
+  cl_ulong packed_a = 0, packed_a_pitch = 0, packed_b = 0, packed_b_pitch = 0;
+};
 
 /// The result of turn.cl for a matrix of `lines` lines of memory.
 template <class T>
@@ -31,22 +40,11 @@ void check_turn(const smem::Context& context, bool turned, std::size_t lines, st
                                                          {"B_TURNED", is_turned},
                                                          {"ALIGNMENT", words ? 4 : 1}}});
   const std::size_t blocks = (rows + 127) / 128 * ((k * sizeof(T) + 127) / 128);
-  // The numbers of a launch, as cl/gemm/packed.clh has them. As B: A has no blocks.
-  const struct {
-    std::array<cl_ulong, 6> a;
-    cl_ulong b_offset, b_pitch, b_stride, b_lines, b_along, b_matrices;
-    cl_ulong packed_a, packed_a_pitch, packed_b, packed_b_pitch;
-  } numbers{.a = {},
-            .b_offset = offset,
-            .b_pitch = pitch,
-            .b_stride = 0,
-            .b_lines = lines,
-            .b_along = along,
-            .b_matrices = 1,
-            .packed_a = 0,
-            .packed_a_pitch = 0,
-            .packed_b = 0,
-            .packed_b_pitch = to_pitch};
+  // As B: A has no blocks.
+  const PackNumbers numbers{
+      .a = {},
+      .b = {.offset = offset, .pitch = pitch, .lines = lines, .along = along, .matrices = 1},
+      .packed_b_pitch = to_pitch};
   kernel({.global = {blocks * 64, 1, 1}, .work_group = {64, 1, 1}}, in, in, out, numbers);
   const std::vector<T> got = out.to_host();
   std::size_t wrong = 0;
@@ -61,7 +59,76 @@ void check_turn(const smem::Context& context, bool turned, std::size_t lines, st
   CHECK(wrong == 0);
 }
 
+/// Runs the launch that a plan for a Hopper has before multistage: of A, B or both, `order` says which lie
+/// along k. Where one lies across k, its rows are at multiples of 16 bytes where `only` names the other.
+void check_packed_across(const smem::Context& context, std::size_t order, char only) {
+  smem::GemmProblem p;
+  p.m = 136;
+  p.n = 68;
+  p.k = 301;
+  p.a_along_k = order % 2 != 0;
+  p.b_along_k = order / 2 != 0;
+  p.a_alignment = only == 'B' ? 16 : 4;
+  p.b_alignment = only == 'A' ? 16 : 4;
+  const smem::Plan plan = smem::plan_gemm(test::target("sm_90"), p, {.variant = "packed"});
+  const std::size_t a_pitch = plan.number("packed_a_pitch"), b_pitch = plan.number("packed_b_pitch");
+  const std::size_t b_at = plan.number("packed_b");
+  REQUIRE(plan.before.size() == 1);
+  const smem::Launch& launch = plan.before.front();
+  const std::size_t a_lines = p.a_along_k ? p.m : p.k, a_along = p.a_along_k ? p.k : p.m;
+  const std::size_t b_lines = p.b_along_k ? p.n : p.k, b_along = p.b_along_k ? p.k : p.n;
+  const auto numbers_of = [](std::size_t count, std::size_t first) {
+    std::vector<float> all(count);
+    for (std::size_t i = 0; i < count; ++i)
+      all[i] = static_cast<float>(first + i);
+    return all;
+  };
+  const std::size_t a_from = a_along + 3, b_from = b_along + 5;  // pitches
+  const std::vector<float> a = numbers_of(1 + a_lines * a_from, 0),
+                           b = numbers_of(2 + b_lines * b_from, 100000);
+  const smem::Array<float> a_array(context, a), b_array(context, b),
+      out(context, std::vector<float>(plan.scratch_bytes / 4, -1));
+  const smem::Kernel kernel = context.build({.source = "#include \"" + launch.kernel_file + "\"\n",
+                                             .entry_point = launch.entry_point,
+                                             .defines = launch.defines});
+  const bool of_a = a_pitch > 0, of_b = b_pitch > 0;
+  const auto source = [](std::size_t offset, std::size_t pitch, std::size_t lines, std::size_t along,
+                         bool is_packed) {
+    return PackNumbers::Source{.offset = offset,
+                               .pitch = pitch,
+                               .lines = is_packed ? lines : 0,
+                               .along = along,
+                               .matrices = is_packed ? 1U : 0U};
+  };
+  const PackNumbers numbers{.a = source(1, a_from, a_lines, a_along, of_a),
+                            .b = source(2, b_from, b_lines, b_along, of_b),
+                            .packed_a_pitch = a_pitch,
+                            .packed_b = b_at,
+                            .packed_b_pitch = b_pitch};
+  kernel({.global = launch.global, .work_group = launch.work_group}, a_array, b_array, out, numbers);
+  const std::vector<float> got = out.to_host();
+  std::size_t wrong = 0;
+  for (std::size_t k = 0; k < p.k; ++k) {
+    for (std::size_t i = 0; of_a && i < p.m; ++i)
+      wrong += got[k * a_pitch + i] != a[1 + (p.a_along_k ? i * a_from + k : k * a_from + i)] ? 1 : 0;
+    for (std::size_t j = 0; of_b && j < p.n; ++j)
+      wrong += got[b_at + k * b_pitch + j] != b[2 + (p.b_along_k ? j * b_from + k : k * b_from + j)] ? 1 : 0;
+  }
+  INFO("order ", order, ", only ", only, ", packed A ", of_a, ", B ", of_b);
+  CHECK(wrong == 0);
+  if (only == 'A' && !p.b_along_k) CHECK_FALSE(of_b);
+  if (only == 'B' && !p.a_along_k) CHECK_FALSE(of_a);
+}
+
 }  // namespace
+
+TEST_CASE("gemm: factors are packed across k, by the launch of the plan, as multistage reads them") {
+  const smem::Context context;
+  if (context.device().local_bytes < std::size_t{16} << 10 || context.device().max_work_group < 256) return;
+  for (std::size_t order = 0; order < 4; ++order)
+    for (const char only : {'A', 'B', ' '})
+      check_packed_across(context, order, only);
+}
 
 TEST_CASE("gemm: factors are turned to where wgmma reads them") {
   const smem::Context context;

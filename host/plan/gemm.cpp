@@ -153,7 +153,8 @@ namespace {
 bool is_free(const PlanOverrides& fixed) { return !fixes_tile(fixed) && fixed.layout == LayoutChoice{}; }
 
 bool is_nvidias(std::string_view variant) {
-  return variant == "multistage" || variant == "mma" || variant == "skinny" || variant == "wgmma";
+  return variant == "multistage" || variant == "packed" || variant == "mma" || variant == "skinny" ||
+         variant == "wgmma";
 }
 
 std::size_t tiles_of(const GemmProblem& problem, const TileShape& tile) {
@@ -266,7 +267,8 @@ Attempt plan_variant(const Device& device, const GemmProblem& problem, const Pla
   if (variant == "naive") return naive(device, problem, fixed);
   if (variant == "async") return async(device, problem, fixed);
   if (variant == "cpu") return cpu(device, problem, fixed);
-  if (variant == "multistage") return multistage(device, problem, fixed, split);
+  if (variant == "multistage" || variant == "packed")
+    return multistage(device, problem, fixed, variant, split);
   if (variant == "wgmma") return wgmma(device, problem, fixed, split);
   if (variant == "mma") return mma(device, problem, fixed, split);
   if (variant == "skinny") return skinny(device, problem, fixed, split);
@@ -353,6 +355,9 @@ std::string why_not(const Device& device, const GemmProblem& problem, std::strin
   if (variant == "naive") return "each element comes from global memory for each result that needs it";
   if (variant == "split_k") return "C has enough tiles for the device, or its sums are short";
   if (variant == "stream_k") return "no measurement shows a gain here";
+  if (variant == "packed") return "by the model, no factor is worth the launch that packs it";
+  if (variant == "multistage" && chosen.variant == "packed")
+    return "by the model, it takes longer with factors as they lie";
   if (is_nvidias(chosen.variant))
     return formatted("{} copies tiles several steps ahead, without registers", chosen.variant);
   if (variant == "matrix_units") return "its unit is emulated, for tests";
@@ -408,6 +413,7 @@ constexpr Step kSteps[] = {
     {"stream_k", "every work-group computes the same number of steps, across tiles"},
     {"matrix_units", "matrix units of AMD and Intel, a sub-group at a time"},
     {"multistage", "asynchronous copies fill tiles several steps ahead"},
+    {"packed", "a launch before multistage moves factors to aligned rows across k"},
     {"mma", "matrix units, a warp at a time"},
     {"skinny", "the larger factor goes from global memory to matrix units through registers only"},
     {"wgmma", "matrix units, four warps at a time; other warps fill their tiles"},

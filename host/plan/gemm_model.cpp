@@ -102,18 +102,21 @@ double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvid
 /// "multistage" and "mma": each tile alone, and its sums in parts.
 template <class Tile>
 void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view variant, const Tile& tile,
-               std::size_t number, std::size_t depth, bool joins, std::vector<Choice>& choices) {
+               std::size_t number, std::size_t depth, bool joins, std::vector<Choice>& choices,
+               const Packing& packing = {}) {
   const std::size_t tiles = model.tiles(tile.tile_m(), tile.tile_n());
   const std::size_t results = tile.tile_m() * tile.tile_n();
   if (tiles > kMaxTiles) return;
+  const double before = rates.launch + time_of_packing(model.device, model.problem, packing);
   const auto add = [&](const Split& split, std::size_t k) {
     double time =
         time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth), tiles * split.parts);
     if (split.parts > 1) time += model.of_join(rates, split, results);
-    choices.push_back({variant, split, rates.launch + model.with_memory(rates, time)});
+    choices.push_back({variant, split, before + model.with_memory(rates, time)});
   };
   Split split;
   split.tile = number;
+  split.packing = packing;
   split.part_depth = model.problem.k;
   add(split, model.problem.k);
   if (!joins || tiles > model.policy.counters) return;
@@ -150,12 +153,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const std::size_t results = tile.tile_m() * tile.of.tile_n;
   if (tiles > kMaxTiles) return;
   const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
-  double before = rates.launch + tile.start;
-  if (packing.bytes > 0) {
-    before += model.policy.pack.launch +
-              2 * real(packing.bytes) /
-                  (size_of(problem.in) == 2 ? model.policy.pack.memory : model.policy.pack.turned_memory);
-  }
+  const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
@@ -218,6 +216,36 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   }
 }
 
+bool holds_tile(const Device& device, const auto& tile, std::size_t bytes) {
+  return bytes <= device.local_bytes && tile.group() <= device.max_work_group;
+}
+
+/// "multistage", or "packed": of a packing.
+void add_multistage(const Model& model, std::string_view variant, bool has_small_tiles,
+                    const Packing& packing, std::vector<Choice>& choices) {
+  const GemmProblem packed = as_packed(model.problem, packing);
+  const Model of_packed{model.device, model.policy, packed};
+  const bool through_local = packed.epilogue || packed.c_alignment < 16;
+  for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
+    const nvidia::Multistage& tile = model.policy.multistage[i];
+    if (tile.stores_vectors && through_local && lies_across(packed)) continue;
+    const std::size_t bytes = tile.local_bytes(packed.a_along_k, packed.b_along_k);
+    const bool joins = tile.joins && holds_tile(model.device, tile, bytes + nvidia::kFlagBytes);
+    if (!holds_tile(model.device, tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
+    add_tiled(of_packed, model.policy.multistage_rates, variant, tile, i, tile.of.tile_k, joins, choices,
+              packing);
+  }
+}
+
+/// "packed": all that can be, of large products or by name.
+void add_packed(const Model& model, bool by_name, std::vector<Choice>& choices) {
+  const GemmProblem& problem = model.problem;
+  if (!by_name && real(problem.m, problem.n, problem.k) < model.policy.pack.least_across) return;
+  for (const Packing& packing : packings_across(model.device, problem))
+    add_multistage(model, "packed", false, packing, choices);
+  if (by_name && choices.empty() && lies_across(problem)) add_multistage(model, "packed", false, {}, choices);
+}
+
 void add_skinny(const Model& model, std::vector<Choice>& choices) {
   if (!no_skinny(model.device, model.problem).empty()) return;
   nvidia::Rates rates = model.policy.skinny_rates;
@@ -267,16 +295,13 @@ std::vector<Choice> fp8_choices(const Device& device, const GemmProblem& problem
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem,
                                    std::string_view variant) {
   if (is_fp8(problem.in)) {
-    if (compute_capability(device) < 80 || variant == "multistage") return {};
+    if (compute_capability(device) < 80 || variant == "multistage" || variant == "packed") return {};
     return fp8_choices(device, problem, variant);
   }
   const Model model{device, nvidia::policy_of(device), problem};
-  const bool by_units = has_units(problem) && variant != "skinny";
+  const bool by_units = has_units(problem) && variant != "skinny" && variant != "packed";
   std::vector<Choice> choices;
   if (compute_capability(device) < 80) return choices;
-  const auto fits = [&](const auto& tile, std::size_t bytes) {
-    return bytes <= device.local_bytes && tile.group() <= device.max_work_group;
-  };
   const bool has_small_tiles =
       problem.batch >= model.units && (!variant.empty() || model.policy.chooses_batched);
   const bool of_doubles = problem.in == Scalar::float64;
@@ -284,22 +309,17 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
     for (std::size_t i = 0; i < model.policy.dmma.size(); ++i) {
       const nvidia::Dmma& tile = model.policy.dmma[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
-      const bool joins = fits(tile, bytes + nvidia::kFlagBytes);
-      if (!fits(tile, bytes)) continue;
+      const bool joins = holds_tile(device, tile, bytes + nvidia::kFlagBytes);
+      if (!holds_tile(device, tile, bytes)) continue;
       add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.kDepth, joins, choices);
     }
   }
   // TF32 is what a caller allows, and not what they ask for: of few steps, vectors of float take less time.
   const bool of_floats = problem.in == Scalar::float32;
-  if (!of_doubles && (variant == "multistage" || (variant.empty() && (!by_units || of_floats)))) {
-    for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
-      const nvidia::Multistage& tile = model.policy.multistage[i];
-      const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
-      const bool joins = tile.joins && fits(tile, bytes + nvidia::kFlagBytes);
-      if (!fits(tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
-      add_tiled(model, model.policy.multistage_rates, "multistage", tile, i, tile.of.tile_k, joins, choices);
-    }
-  }
+  if (!of_doubles && (variant == "multistage" || (variant.empty() && (!by_units || of_floats))))
+    add_multistage(model, "multistage", has_small_tiles, {}, choices);
+  if (of_floats && (variant == "packed" || (variant.empty() && !by_units)))
+    add_packed(model, variant == "packed", choices);
   if (by_units && variant != "multistage" && variant != "mma")
     add_all_wgmma(model, !variant.empty() || model.policy.chooses_turned, choices);
   if (by_units && variant != "multistage" && variant != "wgmma") {
@@ -308,12 +328,13 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool has_blocks =
           (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
       const std::size_t bytes = tile.local_bytes(padded_factors(problem));
-      const bool joins = !tile.of_batches && fits(tile, bytes + nvidia::kFlagBytes);
+      const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kFlagBytes);
       // Of words across k, copies from unaligned rows, or short steps, leave no registers for more results.
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       const bool is_too_large = padded_factors(problem) > 0 && (is_loose || tile.of.row_bytes < 128) &&
                                 tile.of.warp_m * tile.of.warp_n > 2048;
-      if (!has_blocks || is_too_large || !fits(tile, bytes) || (tile.of_batches && !has_small_tiles))
+      if (!has_blocks || is_too_large || !holds_tile(device, tile, bytes) ||
+          (tile.of_batches && !has_small_tiles))
         continue;
       add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,
                 choices);

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kMostDepth = std::numeric_limits<std::uint32_t>::max();
 
-bool is_16_bit(Scalar type) { return type == Scalar::half || type == Scalar::bfloat16; }
-
 /// Every tile of every product, and parts of each.
 std::size_t count(const GemmProblem& problem, std::size_t tile_m, std::size_t tile_n, std::size_t parts = 1) {
   return divide_up(problem.m, tile_m) * divide_up(problem.n, tile_n) * problem.batch * parts;
@@ -30,26 +28,6 @@ std::string too_much(const Device& device, std::size_t group, std::size_t bytes)
 std::string too_many(const GemmProblem& problem, std::size_t tiles) {
   if (problem.k > kMostDepth) return "its sums are longer than 32 bits count";
   return tiles > kMaxTiles ? formatted("{} tiles are more than a launch can have", tiles) : std::string();
-}
-
-/// Elements that lie side by side in memory, and how many such lines there are: of A or B.
-struct Lines {
-  std::size_t count, along;
-};
-Lines lines_of_a(const GemmProblem& p) { return p.a_along_k ? Lines{p.m, p.k} : Lines{p.k, p.m}; }
-Lines lines_of_b(const GemmProblem& p) { return p.b_along_k ? Lines{p.n, p.k} : Lines{p.k, p.n}; }
-
-/// Work-items that pack.cl has for one factor: one for each 16 bytes of some lines.
-std::size_t pack_items(const nvidia::Pack& pack, const Lines& lines) {
-  return divide_up(lines.along, 8) * divide_up(lines.count, pack.lines);
-}
-
-/// Blocks of both factors that turn.cl packs.
-std::size_t turned_blocks(const nvidia::Pack& pack, const GemmProblem& problem, const Packing& packing) {
-  const std::size_t along = divide_up(problem.k * size_of(problem.in), pack.turned_bytes);
-  return ((packing.a_pitch > 0 ? divide_up(problem.m, pack.turned_lines) : 0) +
-          (packing.b_pitch > 0 ? divide_up(problem.n, pack.turned_lines) : 0)) *
-         along;
 }
 
 /// \throws Error when more is fixed than a tile.
@@ -130,7 +108,7 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
                       std::size_t tile) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const auto shape = [](const auto& of) { return TileShape{of.tile_m(), of.tile_n(), 0, 1, 1}; };
-  if (variant == "multistage") return shape(policy.multistage[tile]);
+  if (variant == "multistage" || variant == "packed") return shape(policy.multistage[tile]);
   if (variant == "mma" && problem.in == Scalar::float64) return shape(policy.dmma[tile]);
   if (variant == "mma") return shape(policy.mma[tile]);
   if (variant == "skinny") {
@@ -165,24 +143,18 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
 
 std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice) {
   const TileShape tile = nvidia_tile(device, problem, choice.variant, choice.split.tile);
-  return formatted("{} x {}{}", tile.m, tile.n,
-                   choice.split.parts > 1 ? formatted(" in {} parts", choice.split.parts) : std::string());
+  const Packing& packing = choice.split.packing;
+  return formatted("{} x {}{}{}", tile.m, tile.n,
+                   choice.split.parts > 1 ? formatted(" in {} parts", choice.split.parts) : std::string(),
+                   packing.across ? formatted(", {} packed", packing.factors()) : std::string());
 }
 
-namespace {
-
-/// Why "wgmma" can run no product of these types here; empty: it can.
 std::string no_wgmma_at_all(const Device& device, const GemmProblem& problem) {
   if (!device.retargeting)
     return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
   if (!has_units(problem)) return "multiplies half, bfloat16, int8, fp8, and where it may, TF32";
   return {};
 }
-
-/// Whether turn.cl packs the factors, and not pack.cl.
-bool is_turned(const GemmProblem& problem) { return !is_16_bit(problem.in); }
-
-}  // namespace
 
 std::string no_wgmma(const Device& device, const GemmProblem& problem) {
   if (std::string reason = no_wgmma_at_all(device, problem); !reason.empty()) return reason;
@@ -202,94 +174,24 @@ bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, cons
          all >= groups * nvidia::policy_of(device).box_steps;
 }
 
-Packing packing_of(const Device& device, const GemmProblem& problem) {
-  const nvidia::Pack& policy = nvidia::policy_of(device).pack;
-  Packing packing;
-  const bool turned = is_turned(problem);
-  const double products = real(problem.m, problem.n, problem.k);
-  if (!no_wgmma_at_all(device, problem).empty() || problem.listed || problem.batch != 1 ||
-      products < (turned ? policy.least_turned : policy.least))
-    return packing;
-  if (turned) {
-    const std::size_t pitch = policy.turned_bytes / size_of(problem.in);
-    if (!problem.a_along_k || problem.a_alignment < 16) packing.a_pitch = round_up(problem.k, pitch);
-    if (!problem.b_along_k || problem.b_alignment < 16) packing.b_pitch = round_up(problem.k, pitch);
-    packing.b_at = problem.m * packing.a_pitch;
-    packing.bytes = (packing.b_at + problem.n * packing.b_pitch) * size_of(problem.in);
-    const bool has_room = device.max_allocation == 0 || packing.bytes <= device.max_allocation;
-    return packing.bytes > 0 && has_room && turned_blocks(policy, problem, packing) < kMaxTiles ? packing
-                                                                                                : Packing{};
-  }
-  const Lines a = lines_of_a(problem), b = lines_of_b(problem);
-  if (problem.a_alignment < 16) packing.a_pitch = round_up(a.along, policy.pitch);
-  if (problem.b_alignment < 16) packing.b_pitch = round_up(b.along, policy.pitch);
-  packing.b_at = a.count * packing.a_pitch;
-  packing.bytes = (packing.b_at + b.count * packing.b_pitch) * size_of(problem.in);
-  const std::size_t items = pack_items(policy, a) + pack_items(policy, b);
-  const bool has_room = device.max_allocation == 0 || packing.bytes <= device.max_allocation;
-  return packing.bytes > 0 && has_room && items < kMaxTiles ? packing : Packing{};
-}
-
-GemmProblem as_packed(GemmProblem problem, const Packing& packing) {
-  if (packing.a_pitch > 0) problem.a_alignment = 64;
-  if (packing.b_pitch > 0) problem.b_alignment = 64;
-  if (is_turned(problem)) {
-    problem.a_along_k |= packing.a_pitch > 0;
-    problem.b_along_k |= packing.b_pitch > 0;
-  }
-  return problem;
-}
-
-Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing) {
-  const nvidia::Pack& policy = nvidia::policy_of(device).pack;
-  const bool of_a = packing.a_pitch > 0, of_b = packing.b_pitch > 0;
-  const char* const what = of_a && of_b ? "A and B" : of_a ? "A" : "B";
-  if (is_turned(problem)) {
-    Launch launch = named_plan("gemm", "pack", "nvidia/gemm/turn.cl", "gemm_turn");
-    const bool words = (!of_a || problem.a_alignment >= 4) && (!of_b || problem.b_alignment >= 4);
-    define(launch, {{"GROUP", policy.group},
-                    {"ELEMENT_BYTES", size_of(problem.in)},
-                    {"A_TURNED", problem.a_along_k ? 0 : 1},
-                    {"B_TURNED", problem.b_along_k ? 0 : 1},
-                    {"ALIGNMENT", words ? 4 : 1}});
-    launch.work_group = {policy.group, 1, 1};
-    launch.global = {turned_blocks(policy, problem, packing) * policy.group, 1, 1};
-    launch.local_bytes = policy.turned_lines * policy.turned_bytes;
-    launch.prediction.bytes_read =
-        real((of_a ? problem.m * problem.k : 0) + (of_b ? problem.n * problem.k : 0)) *
-        real(size_of(problem.in));
-    launch.prediction.bytes_written = real(packing.bytes);
-    launch.reason = formatted("moves {} to where rows lie along k, at multiples of 128 bytes", what);
-    return launch;
-  }
-  Launch launch = named_plan("gemm", "pack", "nvidia/gemm/pack.cl", "gemm_pack");
-  define(launch, {{"GROUP", policy.group}, {"LINES", policy.lines}});
-  const Lines a = lines_of_a(problem), b = lines_of_b(problem);
-  const std::size_t items = (of_a ? pack_items(policy, a) : 0) + (of_b ? pack_items(policy, b) : 0);
-  launch.work_group = {policy.group, 1, 1};
-  launch.global = {round_up(items, policy.group), 1, 1};
-  launch.items_per_work_item = 8 * policy.lines;
-  launch.vector_width = 8;
-  const std::size_t elements = (of_a ? a.count * a.along : 0) + (of_b ? b.count * b.along : 0);
-  launch.prediction.bytes_read = real(elements * size_of(problem.in));
-  launch.prediction.bytes_written = real(packing.bytes);
-  launch.reason = formatted("moves {} to where rows begin at multiples of 128 bytes", what);
-  return launch;
-}
-
-Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-                   const Split& split) {
-  refuse_all_but_tile(fixed, "multistage");
+Attempt multistage(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
+                   std::string_view variant, const Split& split) {
+  refuse_all_but_tile(fixed, variant);
   if (compute_capability(device) < 80) return "needs the asynchronous copies of NVIDIA's sm_80 and later";
-  if (problem.in != Scalar::float32) return "multiplies float32";
-  const nvidia::Multistage& tile = nvidia::policy_of(device).multistage[split.tile];
+  if (given.in != Scalar::float32) return "multiplies float32";
+  if (variant == "packed" && (given.listed || given.batch != 1)) return "packs the factors of one product";
+  const GemmProblem problem = as_packed(given, split.packing);
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const nvidia::Multistage& tile = policy.multistage[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   const std::size_t bytes =
       tile.local_bytes(problem.a_along_k, problem.b_along_k) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
-  Plan plan = started(problem, split, "multistage", "nvidia/gemm/multistage.cl", "gemm_multistage");
+  if (variant == "packed" && split.packing.bytes == 0 && !lies_across(given))
+    return "a packed factor needs a larger buffer, work-group or local memory than there is";
+  Plan plan = started(problem, split, variant, "nvidia/gemm/multistage.cl", "gemm_multistage");
   set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), tile.group(), at_least_1(groups), bytes);
   define(plan, {{"WARPS_M", tile.of.warps_m},
                 {"WARPS_N", tile.of.warps_n},
@@ -309,9 +211,11 @@ Attempt multistage(const Device& device, const GemmProblem& problem, const PlanO
           {"C_VECTOR", store_width(problem, 4)}});
   plan.vector_width = 4;
   plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
-                          tile.of.item_m, tile.of.item_n, in_parts(split)) +
-                predicted(device, problem, "multistage");
-  plan.evidence = nvidia::policy_of(device).multistage_evidence.text(device);
+                          tile.of.item_m, tile.of.item_n, in_parts(split));
+  if (split.packing.bytes > 0)
+    plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
+  plan.reason += predicted(device, given, variant);
+  plan.evidence = (split.packing.bytes > 0 ? policy.across : policy.multistage_evidence).text(device);
   return plan;
 }
 
@@ -363,7 +267,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");
-  const Evidence& of_packed = is_turned(given) ? policy.turned : policy.packed;
+  const Evidence& of_packed = is_16_bit(given.in) ? policy.packed : policy.turned;
   plan.evidence = (is_fp8(problem.in)        ? policy.fp8_evidence
                    : split.packing.bytes > 0 ? of_packed
                                              : policy.wgmma_evidence)

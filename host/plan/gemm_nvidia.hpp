@@ -44,6 +44,9 @@ struct Multistage {
   Cost cost;
   bool joins = true;  ///< whether several groups can share a tile: its kernel has registers left for that
   bool of_batches = false;  ///< only for batches of more products than multiprocessors
+  /// Whether, of factors that lie across k in aligned rows, it can only store vectors of unchanged sums:
+  /// ptxas spills where results go through local memory.
+  bool stores_vectors = false;
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.lanes_m * of.item_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * (32 / of.lanes_m) * of.item_n; }
@@ -57,7 +60,7 @@ struct Multistage {
 // (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
 // (48.2 by copies, 47.6 through registers).
 inline constexpr std::array<Multistage, 17> kMultistage{{
-    {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false},
+    {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false, false, true},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
     {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 940}, false},
     {{2, 2, 4, 8, 8, 16, 4}, 3, {819, 679, 850}},
@@ -249,22 +252,25 @@ struct Rates {
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
 /// multiple of so many elements. A factor that is aligned already need not be packed.
 ///
-/// turn.cl before it: of int8, fp8 and TF32, factors that do not lie along k too.
+/// turn.cl before it: of int8, fp8 and TF32, factors that do not lie along k too; before multistage.cl: of
+/// float, factors that do not lie across it in aligned rows.
 struct Pack {
   std::size_t group = 256, lines = 2, pitch = 64;
+  std::size_t least_group = 64;    ///< of turn.cl
   double least = 0x1p30;           ///< m n k from which packing is worth its launch
   double least_turned = 0x1p27;    ///< the same of int8, fp8 and TF32
+  double least_across = 0x1p27;    ///< the same of float
   std::size_t turned_lines = 128;  ///< of a block
-  std::size_t turned_bytes = 128;  ///< of k in a block
+  std::size_t turned_bytes = 128;  ///< of a line in a block
   double launch = 6000;            ///< nanoseconds
   double memory = 3500;            ///< bytes a nanosecond, read and written
-  double turned_memory = 2200;     ///< the same of int8, fp8 and TF32
+  double turned_memory = 2200;     ///< the same of int8, fp8, TF32 and float
 };
 
 struct Policy {
   When when;
   Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed, turned,
-      fp8_evidence;
+      across, fp8_evidence;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
@@ -370,6 +376,8 @@ inline constexpr Policy kPolicies[] = {
                 .what = "int8 and TF32 turned before, us, and by mma",
                 .share = "TF32 6809 x 1636 x 15197: 1548 and 5348, cuBLAS 3678; int8 1120 x 304 x 14656: 54 "
                          "and 162, cuBLAS 579; 60 random shapes: the choice 2 % over the better of both"},
+     .across = {.what =
+                    "no measurement: the model's rates of \"multistage\", and the speed of turned factors"},
      .fp8_evidence = {.device = "H200",
                       .driver = "580.159",
                       .what = "e4m3 to bfloat16, both along k, ms; by mma, widened; cuBLASLt",
@@ -388,6 +396,7 @@ inline constexpr Policy kPolicies[] = {
      .skinny_evidence = {.what = "no measurement: the speed of memory"},
      .packed = {.what = "no measurement: a Hopper's tiles"},
      .turned = {.what = "no measurement: a Hopper's tiles"},
+     .across = {.what = "no measurement: a Hopper's tiles"},
      .fp8_evidence = {.what = "no measurement: the tiles and rates of half"}},
 };
 

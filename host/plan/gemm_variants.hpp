@@ -14,14 +14,18 @@
 
 namespace smem::plan::gemm {
 
-/// Factors of elements of 2 bytes whose rows begin anywhere, copied before the product to where they begin at
-/// multiples of 128 bytes: A first, then B. A line is what is contiguous in memory.
+/// Factors that are copied before the product to where their lines begin at multiples of 128 bytes: A first,
+/// then B. A line is what is contiguous in memory: of elements of 2 bytes as before, of others along k, or
+/// across it.
 struct Packing {
   std::size_t a_pitch = 0;  ///< of packed lines, in elements; 0: A stays where it is
   std::size_t b_pitch = 0;  ///< the same of B
   std::size_t b_at = 0;     ///< elements before B
   std::size_t bytes = 0;    ///< of both
   bool widened = false;     ///< from fp8 to half or float32, of all products of a batch
+  bool across = false;      ///< k is outermost, before "multistage"; else of 1 or 4 bytes it is contiguous
+
+  std::string factors() const;  ///< "A and B"
 };
 
 /// How a variant makes its sums: in how many parts, and of which factors.
@@ -30,7 +34,7 @@ struct Split {
   std::size_t part_depth = 0;  ///< numbers of a sum in each part; of "wgmma": steps of a unit
   std::size_t whole = 0;       ///< tiles of "wgmma" that are not cut into units
   std::size_t bytes = 0;       ///< for the sums of parts; 0: there is one part
-  Packing packing = {};        ///< of "wgmma", and of fp8
+  Packing packing = {};        ///< of "wgmma", "packed", and of fp8
   std::size_t tile = 0;        ///< of NVIDIA's own variants: which of their policy's
   std::size_t team = 0;        ///< of them: parts that are added before the sums of teams are; 0: all at once
 };
@@ -56,9 +60,10 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
 /// "stream_k": how many groups share the steps of all tiles, and the memory for the tiles that they cut.
 Split stream_split(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
 Attempt async(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed);
-/// NVIDIA's own, by asynchronous copies and matrix units.
+/// NVIDIA's own, by asynchronous copies and matrix units. `variant`: "multistage", or "packed", the same of
+/// factors that are packed before.
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-                   const Split& split);
+                   std::string_view variant, const Split& split);
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed, const Split& split);
 Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                const Split& split);
@@ -90,10 +95,16 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
                       std::size_t tile);
 /// "128 x 256 in 3 parts"
 std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice);
-/// The problem with the alignments that packed factors have.
+/// The problem with the alignments and order that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
 /// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large.
 Packing packing_of(const Device& device, const GemmProblem& problem);
+/// What can be packed before "multistage": A, B or both, of those that do not lie across k in aligned rows.
+std::vector<Packing> packings_across(const Device& device, const GemmProblem& problem);
+/// Whether both factors lie so, or nothing is multiplied: "multistage" reads them fastest as they are.
+bool lies_across(const GemmProblem& problem);
+/// Nanoseconds that packing takes, by the model.
+double time_of_packing(const Device& device, const GemmProblem& problem, const Packing& packing);
 /// The launch that packs.
 Launch pack(const Device& device, const GemmProblem& problem, const Packing& packing);
 /// Whether a variant multiplies fp8 as it is widened before.
@@ -110,6 +121,10 @@ Launch widen(const Device& device, const GemmProblem& problem, const Packing& pa
 bool has_units(const GemmProblem& problem);
 /// Factors of words across k, whose rows have a padding in the tiles of "mma".
 std::size_t padded_factors(const GemmProblem& problem);
+/// half or bfloat16
+bool is_16_bit(Scalar type);
+/// Why "wgmma" can run no product of these types here; empty: it can.
+std::string no_wgmma_at_all(const Device& device, const GemmProblem& problem);
 /// Why "wgmma" cannot run this; empty: it can.
 std::string no_wgmma(const Device& device, const GemmProblem& problem);
 // What they share.

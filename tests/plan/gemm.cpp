@@ -77,8 +77,8 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
       }
       if (device.local_bytes == 0) continue;
       for (const std::string_view variant : smem::gemm_variants()) {
-        if (variant == "cpu" || variant == "multistage" || variant == "mma" || variant == "skinny" ||
-            variant == "wgmma" || variant == "matrix_units")
+        if (variant == "cpu" || variant == "multistage" || variant == "packed" || variant == "mma" ||
+            variant == "skinny" || variant == "wgmma" || variant == "matrix_units")
           continue;
         const smem::Plan plan =
             smem::plan_gemm(device, problem_of(1000, 333, 777), {.variant = std::string(variant)});
@@ -138,10 +138,13 @@ TEST_CASE("plan of gemm: NVIDIA's own tiles fit 48 KiB of local memory") {
         smem::GemmProblem problem = problem_of(shape[0], shape[1], 4096);
         problem.a_along_k = a_along_k;
         problem.b_along_k = b_along_k;
-        const smem::Plan plan = smem::plan_gemm(ampere, problem);
-        CHECK(plan.variant == "multistage");
-        CHECK(plan.local_bytes <= ampere.local_bytes);
-        CHECK_FALSE(test::contains(plan.evidence, "H200"));
+        for (const char* variant : {"multistage", "packed"}) {
+          const smem::Plan plan = smem::plan_gemm(ampere, problem, {.variant = variant});
+          CHECK(plan.local_bytes <= ampere.local_bytes);
+          CHECK_FALSE(test::contains(plan.evidence, "H200"));
+        }
+        const std::string chosen = smem::plan_gemm(ampere, problem).variant;
+        CHECK((chosen == "multistage" || (chosen == "packed" && (a_along_k || b_along_k))));
       }
     }
   }
@@ -232,7 +235,8 @@ TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
 
 TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   const smem::Device hopper = target("sm_90");
-  const smem::GemmProblem large = problem_of(4096, 4096, 4096);
+  smem::GemmProblem large = problem_of(4096, 4096, 4096);
+  large.a_along_k = false;  // so that no factor is packed
   smem::Plan plan = smem::plan_gemm(hopper, large);
   CHECK(plan.variant == "multistage");
   CHECK(plan.target.empty());

@@ -1,9 +1,11 @@
-// Packs A and B, of elements of 1 or 4 bytes, into a buffer in which k is contiguous and all lines begin at multiples of 16 bytes: so
-// nvidia/gemm/wgmma.cl reads them, which takes such elements in no other way.
+// Packs A and B, of elements of 1 or 4 bytes, into a buffer in which all lines begin at multiples of 16 bytes: with k contiguous, as
+// nvidia/gemm/wgmma.cl takes such elements, and in no other way; or of floats with k outermost, as nvidia/gemm/multistage.cl reads
+// them fastest.
 //
-// A line of the packed matrix is a row of A or a column of B. Where k is contiguous in memory already, lines are copied from whatever
-// address they begin at. Else a group transposes a block of LINES lines by BLOCK_WORDS words of k in local memory. A word's place in
-// its line there is swizzled, so that writes and reads access all banks. The last piece of 16 bytes of a line is filled with zeros.
+// With k contiguous, a line of the packed matrix is a row of A or a column of B; with k outermost, it is the numbers of all rows or
+// columns at one k. Where neighbours of a packed line are neighbours in memory already, lines are copied from whatever address they
+// begin at. Else a group transposes a block of LINES lines by BLOCK_WORDS words in local memory. A word's place in its line there is
+// swizzled, so that writes and reads access all banks. The last piece of 16 bytes of a line is filled with zeros.
 //
 // Launch: GROUP work-items a group; a group for each block of A, then of B. Local memory: LINES * BLOCK_WORDS words.
 #ifndef GROUP
@@ -13,7 +15,7 @@
 #define ELEMENT_BYTES 4  // 1 or 4
 #endif
 #ifndef A_TURNED
-#define A_TURNED 1  // 1: A's k is not contiguous in memory
+#define A_TURNED 1  // 1: lines of the packed A are not contiguous in memory
 #endif
 #ifndef B_TURNED
 #define B_TURNED 1
@@ -25,15 +27,15 @@
 #include "common/work_group.clh"
 
 #define LINES 128       // of a block
-#define BLOCK_WORDS 32  // of k in a block
+#define BLOCK_WORDS 32  // of a line in a block
 #define EACH (4 / ELEMENT_BYTES)  // elements of a word
-#define BLOCK_K (BLOCK_WORDS * EACH)
+#define BLOCK_ALONG (BLOCK_WORDS * EACH)
 
-// Of one operand: `lines` packed lines of k elements.
+// Of one operand: `lines` packed lines of `along` elements.
 typedef struct {
   global const uchar* from;
   ulong pitch;  // bytes
-  ulong lines, k;
+  ulong lines, along;
   global uint* packed;
   ulong packed_pitch;  // words
 } operand;
@@ -74,9 +76,9 @@ static inline uint place_of(uint line, uint word) {
   return line * BLOCK_WORDS + (word ^ (ELEMENT_BYTES == 1 ? line / 4 : line) % BLOCK_WORDS);
 }
 
-// Reads the block at `line` and `k` into local memory, transposed: lines in memory are k.
-GROUP_FUNCTION void read_turned(const operand* x, ulong line, ulong k, local uint* block, uint item) {
-  const ulong end = (ulong)(x->from + (x->k - 1) * x->pitch + x->lines * ELEMENT_BYTES);
+// Reads the block at `line` and its element `first` into local memory, transposed: lines in memory lie across the packed ones.
+GROUP_FUNCTION void read_turned(const operand* x, ulong line, ulong first, local uint* block, uint item) {
+  const ulong end = (ulong)(x->from + (x->along - 1) * x->pitch + x->lines * ELEMENT_BYTES);
 #pragma unroll 4
   for (uint i = item; i < LINES / EACH * BLOCK_WORDS; i += GROUP) {
     const uint column = i % (LINES / EACH) * EACH, word = i / (LINES / EACH);
@@ -84,9 +86,9 @@ GROUP_FUNCTION void read_turned(const operand* x, ulong line, ulong k, local uin
     uint words[4];
 #pragma unroll
     for (uint j = 0; j < EACH; ++j) {
-      const ulong p = k + word * EACH + j;
+      const ulong p = first + word * EACH + j;
       words[j] =
-          p < x->k ? load_word((ulong)(x->from + p * x->pitch + (line + column) * ELEMENT_BYTES), inside, end) : 0;
+          p < x->along ? load_word((ulong)(x->from + p * x->pitch + (line + column) * ELEMENT_BYTES), inside, end) : 0;
     }
 #if ELEMENT_BYTES == 4
     block[place_of(column, word)] = words[0];
@@ -98,22 +100,22 @@ GROUP_FUNCTION void read_turned(const operand* x, ulong line, ulong k, local uin
 }
 
 // Writes the block from local memory, or from memory as it lies there: 4 words of a line at a time.
-GROUP_FUNCTION void write_block(const operand* x, ulong line, ulong k, const int turned, local const uint* block, uint item) {
-  const ulong end = (ulong)(x->from + (x->lines - 1) * x->pitch + x->k * ELEMENT_BYTES);
+GROUP_FUNCTION void write_block(const operand* x, ulong line, ulong begin, const int turned, local const uint* block, uint item) {
+  const ulong end = (ulong)(x->from + (x->lines - 1) * x->pitch + x->along * ELEMENT_BYTES);
 #pragma unroll 4
   for (uint i = item; i < LINES * BLOCK_WORDS / 4; i += GROUP) {
     // 8 pieces of 4 lines for 32 work-items: lines whose words are swizzled differently.
     const uint piece = i % 8, rest = i / 8;
     const uint down = ELEMENT_BYTES == 1 ? rest / 16 * 16 + rest % 4 * 4 + rest / 4 % 4 : rest;
-    const ulong first = k + piece * (4 * EACH);
-    if (line + down < x->lines && first < x->k) {
+    const ulong first = begin + piece * (4 * EACH);
+    if (line + down < x->lines && first < x->along) {
       uint words[4];
 #pragma unroll
       for (uint j = 0; j < 4; ++j) {
         if (turned) {
           words[j] = block[place_of(down, piece * 4 + j)];
         } else {
-          const ulong p = first + j * EACH, bytes = p < x->k ? min(x->k - p, (ulong)EACH) * ELEMENT_BYTES : 0;
+          const ulong p = first + j * EACH, bytes = p < x->along ? min(x->along - p, (ulong)EACH) * ELEMENT_BYTES : 0;
           words[j] = load_word((ulong)(x->from + (line + down) * x->pitch + p * ELEMENT_BYTES), bytes, end);
         }
       }
@@ -125,24 +127,24 @@ GROUP_FUNCTION void write_block(const operand* x, ulong line, ulong k, const int
 
 // Groups that have a block of the operand.
 static inline ulong blocks_of(const operand* x) {
-  return (x->lines + LINES - 1) / LINES * ((x->k + BLOCK_K - 1) / BLOCK_K);
+  return (x->lines + LINES - 1) / LINES * ((x->along + BLOCK_ALONG - 1) / BLOCK_ALONG);
 }
 
 GROUP_FUNCTION void turn(const operand* x, ulong number, const int turned, local uint* block, uint item) {
   const ulong down = (x->lines + LINES - 1) / LINES;
-  const ulong line = number % down * LINES, k = number / down * BLOCK_K;
+  const ulong line = number % down * LINES, first = number / down * BLOCK_ALONG;
   if (turned) {
-    read_turned(x, line, k, block, item);
+    read_turned(x, line, first, block, item);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  write_block(x, line, k, turned, block, item);
+  write_block(x, line, first, turned, block, item);
 }
 
 static inline operand operand_of(global const uchar* buffer, pack_source from, const int turned, global uint* packed, pack_target to) {
   operand x;
   x.from = buffer + from.offset * ELEMENT_BYTES;
   x.pitch = from.pitch * ELEMENT_BYTES;
-  x.lines = turned ? from.along : from.lines, x.k = turned ? from.lines : from.along;
+  x.lines = turned ? from.along : from.lines, x.along = turned ? from.lines : from.along;
   x.packed = packed + to.offset / EACH;
   x.packed_pitch = to.pitch / EACH;
   return x;
