@@ -187,3 +187,48 @@ TEST_CASE("gemm on NVIDIA: skinny") {
     CHECK(sweep.ran() >= 1);
   }
 }
+
+TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  std::size_t boxes = 0;
+  const auto run = [&](Scalar in, Scalar out, std::size_t order, std::size_t rows, std::size_t cols) {
+    GemmCase c;
+    c.variant = "wgmma";
+    c.in = in;
+    c.out = out;
+    c.tf32 = in == Scalar::float32;
+    c.place = Place::aligned;
+    // Tails of a piece of 16 bytes, of a box and of a tile; and sums in parts.
+    c.m = rows + 40;
+    c.n = 2 * cols + 24;
+    c.k = 128 / smem::size_of(in) * (order == 1 ? 90 : 26) + 8;
+    c.transpose_a = order % 2 != 0;
+    c.transpose_b = order / 2 != 0;
+    if (smem::size_of(in) != 2) c.transpose_a = false, c.transpose_b = true;  // along k
+    c.alpha = order == 2 ? -2 : 1;
+    c.beta = order == 3 ? 1 : 0;
+    c.bias = order == 2 ? 1 : 0;
+    c.overrides.tile_rows = rows;
+    c.overrides.tile_cols = cols;
+    smem::GemmProblem problem = test::problem_of(c);
+    smem::PlanOverrides fixed = c.overrides;
+    fixed.variant = "wgmma";
+    const smem::Plan plan = smem::plan_gemm(context.device(), problem, fixed);
+    boxes += std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"TENSOR", 1}) !=
+             plan.defines.end();
+    sweep.run(c);
+  };
+  for (const std::size_t rows : {64, 128}) {
+    for (const std::size_t cols : {64, 96, 128, 192, 256}) {
+      for (std::size_t order = 0; order < 4; ++order)
+        run(Scalar::half, order % 2 != 0 ? Scalar::half : Scalar::float32, order, rows, cols);
+      run(Scalar::int8, Scalar::int32, 0, rows, cols);
+      if (cols % 96 == 0) run(Scalar::float32, Scalar::float32, 0, rows, cols);
+      if (cols == 96) run(Scalar::e4m3, Scalar::half, 0, rows, cols);
+    }
+  }
+  CHECK(sweep.ran() == 10 * 5 + 4 + 2);
+  CHECK(boxes >= 40);
+}
