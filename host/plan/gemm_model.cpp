@@ -153,13 +153,14 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const std::size_t results = tile.tile_m() * tile.of.tile_n;
   if (tiles > kMaxTiles) return;
   // Of fp8, sums of a step have registers of their own, of which the widest of these tiles has none left.
-  if (is_fp8(problem.in) && !tile.is_power_of_2() && tile.of.tile_n > nvidia::kMostOfFp8) return;
+  if (!tile.is_power_of_2() &&
+      (!problem.b_along_k || (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8)))
+    return;
   const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
-    if (!tile.is_power_of_2() && !problem.b_along_k && !boxes) return;
     choices.push_back(
         {"wgmma", split, before + (boxes ? model.policy.maps : 0) + model.with_memory(rates, time)});
   };

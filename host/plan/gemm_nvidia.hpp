@@ -97,14 +97,13 @@ struct Wgmma {
   bool loose = false;
   bool joins = true;  ///< whether several groups can share a tile
 
-  /// Whether producers copy it where B does not lie along k: pieces of a line by a power of two of
-  /// work-items.
+  /// Whether it has any B; others need one along k.
   constexpr bool is_power_of_2() const { return std::has_single_bit(of.tile_n); }
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
   /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue.
   constexpr std::size_t local_bytes(bool through_local) const {
-    const std::size_t lines = tile_m() + round_up(of.tile_n, 64);
+    const std::size_t lines = tile_m() + of.tile_n;
     return of.stages * lines * 128 + (loose ? lines * 144 : 0) + (through_local ? of.consumers * 10240 : 0) +
            16 * of.stages + 4 * of.consumers;
   }

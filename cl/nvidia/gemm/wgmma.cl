@@ -25,7 +25,7 @@
 #define PRODUCERS 1  // warpgroups that fill stages: 1, 2
 #endif
 #ifndef TILE_N
-#define TILE_N 256  // 64, 128, 256; 96 and 192 if B lies along k or with TENSOR
+#define TILE_N 256  // 64, 128, 256; 96 and 192 if B lies along k
 #endif
 #ifndef MMA_N
 #define MMA_N TILE_N  // columns of an instruction: 64, 96, 128, 192 or 256; divides TILE_N. 256 needs a GROUP of at most 384
@@ -61,7 +61,7 @@
 #define GROUP (128 * (PRODUCERS + CONSUMERS))
 #define PRODUCER_ITEMS (128 * PRODUCERS)
 #define A_BYTES (TILE_M * 128)
-#define B_BYTES ((B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N) * 128)
+#define B_BYTES (TILE_N * 128)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 // Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
 #define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE)
@@ -88,8 +88,8 @@
 #if FP8 && MMA_N > 128
 #error an instruction of fp8 has at most 128 columns, so that its sums fit registers of their own
 #endif
-#if (TILE_N == 96 || TILE_N == 192) && B_MN_MAJOR && !TENSOR
-#error a TILE_N of 96 or 192 needs a B along k or boxes
+#if (TILE_N == 96 || TILE_N == 192) && B_MN_MAJOR
+#error a TILE_N of 96 or 192 needs a B along k
 #endif
 #include "nvidia/copy_async.clh"
 #include "nvidia/mbarrier.clh"
