@@ -75,7 +75,7 @@ struct Launch {
   std::size_t repeats = 1;                         ///< how many times it is launched, one after the other
   /// Arguments of the kernel that the plan decides, by name: "parts", "steps".
   std::vector<std::pair<std::string, std::size_t>> numbers;
-  Prediction prediction;  ///< what it should cost
+  Prediction prediction;  ///< what it should cost, all repeats together
 
   std::size_t work_items() const {
     return work_group[0] * work_group[1] * work_group[2];
