@@ -198,6 +198,7 @@ TEST_CASE("keys: problems that differ in one member have plans of their own") {
   check_keys<smem::SoftmaxProblem>(smem::plan_softmax);
   check_keys<smem::SoftmaxColumnsProblem>(smem::plan_softmax_columns);
   check_keys<smem::TopKProblem>(smem::plan_top_k);
+  check_keys<smem::SortProblem>(smem::plan_sort);
   check_keys<smem::SortRowsProblem>(smem::plan_sort_rows);
   check_keys<smem::ReduceByKeyProblem>(smem::plan_reduce_by_key);
   check_keys<smem::SortSegmentsProblem>(smem::plan_sort_segments);
