@@ -3,7 +3,6 @@
 #include "plan/conv2d_winograd.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
-#include "plan/matrix_unit.hpp"
 
 #include "formatted.hpp"
 
@@ -235,7 +234,7 @@ plan::Attempt plan::conv2d::winograd(const Device& device, const Conv2dProblem& 
   // All matrices are written and read once; they may stay in the cache.
   predict(p, plan);
   const WinogradCost cost = winograd_cost(p, tile);
-  operations_of_product(plan.prediction) = cost.operations;
+  plan.prediction.operations = cost.operations;
   plan.prediction.bytes_read += cost.bytes() / 2;
   plan.prediction.bytes_written += cost.bytes() / 2;
   plan.prediction.local_bytes *= real(plan.rounds);

@@ -1,5 +1,6 @@
 // Occupancy and roofline against figures worked out by hand.
 #include <smem/attention_plan.hpp>
+#include <smem/complex_gemm_plan.hpp>
 #include <smem/conv2d_plan.hpp>
 #include <smem/explain.hpp>
 #include <smem/gemm_plan.hpp>
@@ -127,13 +128,13 @@ TEST_CASE("roofline: plans of matrix units count their operations apart") {
       counted(smem::plan_attention(device, heads, {.variant = variant}), of_heads);
       counted(smem::plan_conv2d(device, layer, {.variant = variant}), of_layer);
     }
-    // A product that gemm() computes on them.
-    layer.winograd = smem::Winograd::f4x4;
-    counted(smem::plan_conv2d(device, layer, {.variant = "winograd_4x4"}), 2.0 * 36 * 7 * 7 * 8 * 64 * 32);
-    counted(smem::plan_conv2d(device, layer, {.variant = "gemm"}), of_layer);
-    layer.winograd = smem::Winograd::none;
   }
   const smem::Device hopper = test::target("sm_90");
+  // Products that gemm() computes on them.
+  counted(smem::plan_conv2d(hopper, layer, {.variant = "gemm"}), of_layer);
+  smem::ComplexGemmProblem complex;
+  complex.part = float64, complex.m = complex.n = complex.k = 512;
+  counted(smem::plan_complex_gemm(hopper, complex, {.variant = "gemm"}), 8.0 * 512 * 512 * 512);
   product.in = half, product.out = float32;
   counted(smem::plan_gemm(hopper, product, {.variant = "skinny"}), of_product);
   product.in = product.out = float64;
