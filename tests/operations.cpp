@@ -198,6 +198,7 @@ TEST_CASE("keys: problems that differ in one member have plans of their own") {
   check_keys<smem::SoftmaxProblem>(smem::plan_softmax);
   check_keys<smem::SoftmaxColumnsProblem>(smem::plan_softmax_columns);
   check_keys<smem::TopKProblem>(smem::plan_top_k);
+  check_keys<smem::SortProblem>(smem::plan_sort);
   check_keys<smem::SortRowsProblem>(smem::plan_sort_rows);
   check_keys<smem::ReduceByKeyProblem>(smem::plan_reduce_by_key);
   check_keys<smem::SortSegmentsProblem>(smem::plan_sort_segments);
@@ -305,7 +306,6 @@ TEST_CASE("operations: every sample has a plan that fits every target, and its c
             CHECK(launch->groups() > 0);
           }
           CHECK_FALSE(smem::text_of(c.problem).empty());
-          if (plan.operation != operation.name) continue;  // small boxes are plans of separable
           const auto names = operation.variants();
           CHECK(std::find(names.begin(), names.end(), plan.variant) != names.end());
           if (operation.name != "rotate")  // whose plans are of transpose or of flip
@@ -332,6 +332,30 @@ TEST_CASE("operations: evidence of a plan is of the device's own family") {
       }
     }
   }
+}
+
+TEST_CASE("operations: the main launch's share of a call counts its repeats") {
+  const auto share = [](const char* operation, const char* words, const char* variant, const char* target) {
+    const Case c = smem::operations::find(operation)->parse(words);
+    const smem::Device device = test::target(target);
+    const smem::Plan plan = c.plan(device, {.variant = variant});
+    CAPTURE(operation);
+    CAPTURE(variant);
+    CHECK(std::max(plan.repeats, plan.rounds) > 1);
+    return smem::operations::main_share(c, plan);
+  };
+  // What a plan of sort predicts is the whole call, whatever its launches.
+  for (const char* variant : {"onesweep", "three_launches", "four_bits"})
+    CHECK(share("sort", "10000000", variant, "sm_90") == 1);
+  // Passes of several steps, and one of fewer.
+  const double of_heat = share("heat", "512x512 float --steps 11", "march", "sm_90");
+  CHECK(of_heat > 0.5);
+  CHECK(of_heat < 1);
+  const Case c = smem::operations::find("heat")->parse("512x512 float --steps 12");
+  const smem::Plan plan = c.plan(test::target("sm_90"), {.variant = "naive"});
+  CHECK(plan.repeats == 12);
+  CHECK(plan.prediction.bytes() == 12 * 2.0 * 4 * 512 * 512);
+  CHECK(smem::operations::main_share(c, plan) == 1);
 }
 
 TEST_CASE("operations: descriptions are whole") {

@@ -79,8 +79,7 @@ Plan plan_of(const Case& c, const Context* context, const Device& device, const 
   return c.plan(device, fixed);
 }
 
-/// Of the main launch, which is what a plan's bound is for: its share of the call's, by bytes; of the call
-/// where operations count.
+/// Of the main launch, which is what a plan's bound is for.
 double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   const CaseData data(c);
   if (data.bytes() > context.device().max_allocation) {
@@ -97,12 +96,9 @@ double seconds_of(const Case& c, const Context& context, const Plan& plan) {
   const auto call = [&](const measure::BufferPair& pair) {
     return c.call(context, data.arrays(pair), {.overrides = &plan.overrides});
   };
-  double bytes = 0;
-  for (const Launch* launch : plan.launches())
-    bytes += launch->prediction.bytes() * static_cast<double>(launch->repeats);
-  const double share = bytes > 0 && c.operations == 0 ? plan.prediction.bytes() / bytes : 1;
   const measure::Effort effort = effort_of(context, buffers, call);
-  return share * measure::Meter(context).measure(buffers, bytes, call, effort).call.median;
+  return operations::main_share(c, plan) *
+         measure::Meter(context).measure(buffers, c.bytes, call, effort).call.median;
 }
 
 /// What the operation's model chooses among, where it has one and nothing but a variant of its own is fixed.

@@ -81,6 +81,13 @@ bool can_compute(const Device& device, const Case& of) {
   return true;
 }
 
+double main_share(const Case& of, const Plan& plan) {
+  double bytes = 0;
+  for (const Launch* launch : plan.launches())
+    bytes += launch->prediction.bytes();
+  return of.operations == 0 && bytes > 0 ? plan.prediction.bytes() / bytes : 1;
+}
+
 Change change_of(std::string_view text) {
   std::map<std::string, std::string> values;
   std::istringstream words{std::string(text)};

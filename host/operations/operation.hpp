@@ -98,6 +98,9 @@ struct Case {
 CallArrays arrays_of(const Case& of, cl_mem inputs, cl_mem others);
 /// Whether the device computes with the types of the arrays.
 bool can_compute(const Device& device, const Case& of);
+/// The main launch's share of a call's time, all its repeats together: of the bytes that all launches of the
+/// plan move; 1 where operations count.
+double main_share(const Case& of, const Plan& plan);
 
 /// A case whose plan follows from its problem.
 template <class Problem>

@@ -5,6 +5,7 @@
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
 #include "plan/attention_variants.hpp"
+#include "plan/matrix_unit.hpp"
 #include "plan/rows.hpp"
 #include "plan/variants.hpp"
 
@@ -204,6 +205,7 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
         group_for(device, group, 0) != group)
       continue;
     Plan plan = attention::base_plan(p, "mma", "nvidia/attention/mma.cl", "attention_mma");
+    count_for_matrix_units(plan.prediction);
     if (std::string reason = set_tiles(plan, p, tile.rows(), group); !reason.empty()) return reason;
     plan.tile_cols = tile.keys;
     plan.vector_width = 8;
@@ -254,6 +256,7 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
     const bool turns = takes_turns(device, p) && bytes + of_queries <= device.local_bytes;
     if (turns) bytes += of_queries;
     Plan plan = attention::base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
+    count_for_matrix_units(plan.prediction);
     if (std::string reason = set_tiles(plan, p, tile.rows(), tile.group()); !reason.empty()) return reason;
     plan.target = "sm_90a";
     plan.tile_cols = keys;

@@ -5,6 +5,7 @@
 #include "formatted.hpp"
 #include "plan/attention_checks.hpp"
 #include "plan/attention_policy.hpp"
+#include "plan/matrix_unit.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -199,6 +200,7 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
   plan.items_per_work_item = 8 * 16 * split.keys_each / 32;
   plan.local_bytes = bytes;
   plan.counters = true;
+  count_for_matrix_units(plan.prediction);
   define(plan,
          {{"KEYS_EACH", split.keys_each}, {"STAGES", split.stages}, {"DEVICE_FENCE", device_fence(device)}});
   plan.reason = formatted(

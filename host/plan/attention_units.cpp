@@ -101,7 +101,7 @@ Attempt matrix_units(const Device& device, const AttentionProblem& p) {
       attention_pairs(p) * (real(bytes) * (real(sizes.head_k) * (1 / rows + own) + real(value_cols) / rows +
                                            real(1 + tile->subs_n)) +
                             2 * sizeof(float));
-  plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
+  count_for_matrix_units(plan.prediction);
   plan.reason = formatted(
       "matrix units{}: {} rows loop over tiles of {} keys; a sub-group of {} makes {} x {} logits and {} x "
       "{} "

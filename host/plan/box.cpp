@@ -308,12 +308,23 @@ Attempt box_cpu(const Device& device, const SeparableProblem& g) {
   return plan;
 }
 
+/// By one of separable()'s plans.
+Plan box_separable(const Device& device, const SeparableProblem& g, const PlanOverrides& fixed) {
+  Plan plan = plan_separable(device, box_as_separable(g), PlanOverrides{.work_items = fixed.work_items});
+  plan.reason = formatted("sums each box anew, by separable / {}: {}", plan.variant, plan.reason);
+  plan.operation = kBoxName;
+  plan.variant = "separable";
+  plan.in_place_of.clear();
+  plan.alternatives = {};  // those of separable()
+  return plan;
+}
+
 Attempt plan_variant(const Device& device, const BoxProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   const SeparableProblem& g = problem.grids;
   if (variant == "separable") {
     if (!is_separable(g)) return "its float sums are not exact";
-    return plan_separable(device, box_as_separable(g), PlanOverrides{.work_items = fixed.work_items});
+    return box_separable(device, g, fixed);
   }
   if (variant == "two_pass") return box_two_pass(device, g);
   if (variant == "shuffle") return box_shuffle(device, g, fixed.work_items);
@@ -351,6 +362,7 @@ std::string why_not(const Device& device, const BoxProblem& problem, std::string
 
 const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, const Plan& plan) {
   const BoxPolicy& policy = box_policy(device);
+  if (plan.variant == "separable") return separable_evidence(device, plan);
   if (plan.variant == "shuffle") return policy.of_shuffle;
   return plan.variant == "march" ? policy.evidence : policy.others;
 }

@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 #include "plan/complex_gemm_policy.hpp"
 #include "plan/complex_gemm_variants.hpp"
+#include "plan/matrix_unit.hpp"
 
 #include <smem/gemm_plan.hpp>
 #include <smem/transpose_plan.hpp>
@@ -38,7 +39,7 @@ void define_numbers(const Problem& p, Launch& launch) {
 void predict_product(const Problem& p, Plan& plan) {
   const double of_a = real(p.m, p.k, p.one_a ? 1 : p.batch), of_b = real(p.k, p.n, p.one_b ? 1 : p.batch);
   const double of_c = real(p.m, p.n, p.batch), bytes = real(number_bytes(p));
-  plan.prediction.operations = 8 * of_c * real(p.k);
+  operations_of_product(plan.prediction) = 8 * of_c * real(p.k);
   plan.prediction.bytes_read = bytes * (of_a + of_b + (p.reads_c ? of_c : 0));
   plan.prediction.bytes_written = bytes * of_c;
 }

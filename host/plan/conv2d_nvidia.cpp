@@ -98,7 +98,7 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
   if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
   Plan plan = named_plan(conv2d::kOperation, variant, file, entry);
   predict(p, plan);
-  plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
+  count_for_matrix_units(plan.prediction);
   if (std::string reason = add_copies(device, p, needs, plan); !reason.empty()) return reason;
   set_groups(plan, tile.group(), jobs);
   const std::size_t bytes = size_of(p.type), piece = piece_of_units(p);

@@ -83,15 +83,17 @@ struct DepthwisePolicy {
   /// Work-items of a group, and packs of channels of it at most; registers of a compute unit of which that is
   /// not known.
   std::size_t cells_group = 128, cells_packs = 32, cells_unit_registers = 65536;
-  /// By ROWSxCOLUMNS, ms: 3 x 3 of 64 x 32 x 112^2 half 8x4 0.050, 16x4 0.052, 28x4 0.049, 56x4 0.060, 28x2
-  /// 0.059, 28x8 0.050, 28x1 0.071; 5 x 5 of 64 x 256 x 14^2 14x4 0.0144, 14x2 0.0163, 14x1 0.0204, 7x4
-  /// 0.0176.
-  Evidence cells_evidence = {
-      .device = "H100",
-      .driver = "580.159",
-      .what = "3 x 3 of 64 x 32 x 112^2 and 5 x 5 of 64 x 256 x 14^2 half, channels last, in ms; cuDNN",
-      .share = "0.052 and 0.0144; 0.053 and 0.0138"};
+  Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"};
 };
+
+/// "depthwise" of interleaved channels. By ROWSxCOLUMNS, ms: 3 x 3 of 64 x 32 x 112^2 half 8x4 0.050, 16x4
+/// 0.052, 28x4 0.049, 56x4 0.060, 28x2 0.059, 28x8 0.050, 28x1 0.071; 5 x 5 of 64 x 256 x 14^2 14x4 0.0144,
+/// 14x2 0.0163, 14x1 0.0204, 7x4 0.0176.
+inline constexpr Evidence kCellsMeasured{
+    .device = "H100",
+    .driver = "580.159",
+    .what = "3 x 3 of 64 x 32 x 112^2 and 5 x 5 of 64 x 256 x 14^2 half, channels last, in ms; cuDNN",
+    .share = "0.052 and 0.0144; 0.053 and 0.0138"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
 /// measurement yet: as of NVIDIA's.
@@ -114,7 +116,7 @@ struct Policy {
   /// Of the columns of a slice: a share of the last cache, so that the product finds them there.
   std::size_t cache_share = 2, least_columns = 16 << 20, most_columns = 64 << 20;
   CpuPolicy cpu = {};
-  DepthwisePolicy depthwise = {};  ///< no measurement yet
+  DepthwisePolicy depthwise = {};
   UnitsPolicy units = {};
 };
 
@@ -146,7 +148,8 @@ inline constexpr Policy kPolicies[] = {
                   .what = "float, TFLOP/s of \"implicit\", \"gemm\" and \"direct\"",
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
-                           "14.0"}},
+                           "14.0"},
+     .depthwise = {.cells_evidence = kCellsMeasured}},
     {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,

@@ -4,6 +4,7 @@
 #include "plan/conv2d_variants.hpp"
 
 #include "formatted.hpp"
+#include "plan/matrix_unit.hpp"
 #include "plan/pixels.hpp"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ void plan::conv2d::predict(const Conv2dProblem& p, Plan& plan) {
                                         real(p.out_channels, p.depth()));
   if (p.bias) plan.prediction.bytes_read += out_bytes * real(p.out_channels);
   plan.prediction.bytes_written = out_bytes * results;
-  plan.prediction.operations = 2 * results * real(p.depth());
+  operations_of_product(plan.prediction) = 2 * results * real(p.depth());
 }
 
 bool plan::conv2d::is_by_rows(const Device& device, const Conv2dProblem& p) {

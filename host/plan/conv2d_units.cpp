@@ -88,7 +88,7 @@ plan::Attempt plan::conv2d::matrix_units(const Device& device, const Conv2dProbl
   const std::size_t depth = p.taps() * needs.channels;
   Plan plan = named_plan(conv2d::kOperation, "matrix_units", "conv2d/matrix_units.cl", "conv2d_matrix_units");
   predict(p, plan);
-  plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
+  count_for_matrix_units(plan.prediction);
   if (std::string reason = add_copies(device, p, needs, plan); !reason.empty()) return reason;
   set_groups(plan, found.group, found.jobs);
   const LocalLayout a = gemm::rows_along_k(device, tile.m(), tile_k, bytes, found.unit.m, found.group);

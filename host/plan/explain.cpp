@@ -113,6 +113,18 @@ void add_alternatives(std::string& text, const Plan& plan) {
     text += formatted("    {:<{}} {}\n", other.variant, longest, other.why_not);
 }
 
+/// Operations, those of matrix units apart: no bound follows from them.
+std::string arithmetic_text(const Prediction& p) {
+  std::string text;
+  if (p.operations > 0 || p.matrix_operations == 0)
+    text = formatted("{}: {:.3g} a byte", amount(p.operations, "operations"), p.intensity());
+  if (p.matrix_operations > 0) {
+    text += formatted("{}{} of matrix units, whose rate is not measured", text.empty() ? "" : "; ",
+                      amount(p.matrix_operations, "operations"));
+  }
+  return text;
+}
+
 std::string body(const Plan& plan, const Device* device, const Knowledge& knowledge) {
   std::string text = formatted("{} / {}: {}\n", plan.operation, plan.variant, plan.reason);
   if (!plan.evidence.empty()) line(text, "evidence", plan.evidence);
@@ -148,7 +160,7 @@ std::string body(const Plan& plan, const Device* device, const Knowledge& knowle
   line(text, "traffic",
        formatted("{} read, {} written; {} through local memory", amount(p.bytes_read, "B"),
                  amount(p.bytes_written, "B"), amount(p.local_bytes, "B")));
-  line(text, "arithmetic", formatted("{}: {:.3g} a byte", amount(p.operations, "operations"), p.intensity()));
+  line(text, "arithmetic", arithmetic_text(p));
   const Bound bound = roofline(plan, knowledge.rates);
   if (bound.seconds > 0) {
     line(text, "bound",
@@ -270,6 +282,7 @@ std::string explain_json(const Plan& plan, const Device& device, const Knowledge
                         {"bytes_written", plan.prediction.bytes_written},
                         {"local_bytes", plan.prediction.local_bytes},
                         {"operations", plan.prediction.operations},
+                        {"matrix_operations", plan.prediction.matrix_operations},
                         {"intensity", plan.prediction.intensity()}};
   const Bound bound = roofline(plan, knowledge.rates);
   json["bound"] = bound.seconds > 0 ? Json{{"seconds", bound.seconds},

@@ -36,5 +36,7 @@ void check_window(const Device& device, const WindowProblem& problem);
 /// What separable() is asked for by the variant of that name. With `mean` its weights are 1, else those of
 /// the columns are the inverse of the area.
 SeparableProblem box_as_separable(SeparableProblem grids);
+/// What was measured of one of separable()'s kernels.
+const Evidence& separable_evidence(const Device& device, const Launch& launch);
 
 }  // namespace smem::plan

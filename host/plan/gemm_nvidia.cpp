@@ -258,7 +258,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (boxes) add_scratch(plan, groups * nvidia::kMapsBytes + split.bytes);
   const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
   define(plan, "BAND", small ? policy.small_band : policy.band);
-  plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
+  count_for_matrix_units(problem, plan);
   plan.reason = "Hopper's matrix units; " +
                 (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")
                        : formatted("{} warp(s) in four fill the tiles that the others multiply",
@@ -299,7 +299,7 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
                 {"MMA_K", compute_capability(device) >= 90 ? policy.dmma_k : 4},
                 {"A_VECTOR", copied(problem.a_alignment)},
                 {"B_VECTOR", copied(problem.b_alignment)}});
-  plan.prediction.operations = 0;
+  count_for_matrix_units(problem, plan);
   plan.reason = "matrix units for double, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");
   plan.evidence = policy.dmma_evidence.text(device);
@@ -335,7 +335,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   define(plan, {{"A_ALIGNMENT", copied(problem.a_alignment)},
                 {"B_ALIGNMENT", copied(problem.b_alignment)},
                 {"C_VECTOR", pair_width(problem)}});
-  plan.prediction.operations = 0;
+  count_for_matrix_units(problem, plan);
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");
   plan.evidence = nvidia::policy_of(device).mma_evidence.text(device);
@@ -371,7 +371,7 @@ Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverr
   const bool by_vectors = (of_rows ? problem.a_alignment : problem.b_alignment) >= 8;
   define(plan, {{"WARPS", tile.warps}, {"WIDE_IS_B", of_rows ? 1 : 0}, {"THIN_VECTOR", by_vectors ? 4 : 1}});
   plan.vector_width = 8;
-  plan.prediction.operations = 0;
+  count_for_matrix_units(problem, plan);
   plan.reason = formatted("C has few {}: the larger factor goes from memory to matrix units by registers{}",
                           of_rows ? "rows" : "columns", in_parts(split)) +
                 predicted(device, problem, "skinny");

@@ -83,6 +83,12 @@ const TileShape* unit_tile(const Device& device, const GemmProblem& problem, Til
   return &shape;
 }
 
+void count_for_matrix_units(const GemmProblem& problem, Plan& plan) {
+  plan.prediction.matrix_operations =
+      2 * real(problem.m) * real(problem.n) * real(problem.k) * real(problem.batch);
+  plan.prediction.operations = 0;
+}
+
 Attempt matrix_units(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                      const Split& split) {
   refuse_tile(fixed, "matrix_units");
@@ -125,7 +131,7 @@ Attempt matrix_units(const Device& device, const GemmProblem& problem, const Pla
   plan.prediction.local_bytes = real(count_tiles(problem, sizes.shape), round_up(problem.k, sizes.shape.k)) *
                                 real(size_of(problem.in)) *
                                 real(tile->m() * (1 + tile->subs_n) + tile->n() * (1 + tile->subs_m));
-  plan.prediction.operations = 0;  // those of the matrix units stand beside no rate that was measured
+  count_for_matrix_units(problem, plan);
   plan.reason =
       formatted("matrix units{}: a sub-group of {} makes {} x {} results by fragments of {} x {} x {}",
                 device.emulated_unit ? ", emulated" : "", sizes.unit.lanes, tile->sub_m, tile->sub_n,

@@ -141,6 +141,9 @@ Scalar b_type(const GemmProblem& problem);
 Plan base_plan(const GemmProblem& problem, std::string_view variant, std::string_view file,
                std::string_view entry);
 
+/// Counts a plan's operations as those of matrix units, of any type.
+void count_for_matrix_units(const GemmProblem& problem, Plan& plan);
+
 [[noreturn]] inline void refuse(const char* field, std::string_view expected, std::string_view got) {
   plan::refuse("gemm", field, expected, got);
 }

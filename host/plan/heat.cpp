@@ -216,7 +216,7 @@ Plan plan_pass(const Device& device, const HeatProblem& problem, const Choice& c
 /// Gives a plan its passes, and the memory between them.
 void add_passes(const Device& device, const HeatProblem& problem, const Choice& choice,
                 const PlanOverrides& fixed, const Passes& passes, Plan& plan) {
-  plan.repeats = passes.longer;
+  set_repeats(plan, passes.longer);
   if (passes.passes < 2) return;
   constexpr std::size_t kAlignment = 64;  // bytes, of rows between two passes
   const std::size_t pitch = round_up(problem.width, kAlignment / size_of(problem.type));
@@ -227,15 +227,16 @@ void add_passes(const Device& device, const HeatProblem& problem, const Choice& 
   if (passes.longer == passes.passes) return;
   Launch shorter = plan_pass(device, problem, choice, passes.steps - 1, fixed);
   shorter.variant = passes.steps > 1 ? "shorter" : "copy";
-  shorter.repeats = passes.passes - passes.longer;
+  std::size_t repeats = passes.passes - passes.longer;
   // Only the first pass leaves a grid in place as it was: before another one, each kernel has been launched
   // once, so that a device that refuses one refuses it in time.
   if (problem.in_place && passes.longer > 1) {
     plan.before.push_back(shorter);
-    plan.before.back().repeats = 1;
-    --shorter.repeats;
+    --repeats;
   }
-  if (shorter.repeats > 0) plan.after.push_back(std::move(shorter));
+  if (repeats == 0) return;
+  set_repeats(shorter, repeats);
+  plan.after.push_back(std::move(shorter));
 }
 
 /// The plan on a device whose driver breaks nothing.

@@ -55,6 +55,18 @@ inline UnitShape shape_of(MatrixUnit unit, Scalar type, std::size_t wanted_m = 0
   return {};
 }
 
+/// Counts a plan's operations as those of matrix units.
+inline void count_for_matrix_units(Prediction& prediction) {
+  prediction.matrix_operations = prediction.operations;
+  prediction.operations = 0;
+}
+
+/// The count of a call's operations whose main launch is this product of matrices: of matrix units where they
+/// multiply it.
+inline double& operations_of_product(Prediction& product) {
+  return product.matrix_operations > 0 ? product.matrix_operations : product.operations;
+}
+
 /// Tells a kernel which unit it has.
 inline void define_unit(const Device& device, const UnitShape& shape, Launch& launch) {
   launch.defines.emplace_back("UNIT", static_cast<long>(device.matrix_unit));

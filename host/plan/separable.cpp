@@ -412,9 +412,7 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
 }
 
 const Evidence& evidence(const Device& device, const SeparableProblem& /*problem*/, const Plan& plan) {
-  const SeparablePolicy& policy = separable_policy(device);
-  if (plan.variant == "packed") return policy.of_packed;
-  return plan.variant == "march" ? policy.evidence : policy.others;
+  return separable_evidence(device, plan);
 }
 
 void check(const Device& device, const SeparableProblem& problem) {
@@ -434,6 +432,12 @@ constexpr Operation<SeparableProblem> kSeparable{
     .with_tile = {"packed"}};
 
 }  // namespace
+
+const Evidence& plan::separable_evidence(const Device& device, const Launch& launch) {
+  const SeparablePolicy& policy = separable_policy(device);
+  if (launch.entry_point == "separable_packed") return policy.of_packed;
+  return launch.entry_point == "separable_march" ? policy.evidence : policy.others;
+}
 
 plan::PackedWindow plan::packed_window(std::size_t taps, std::size_t origin, std::size_t channels) {
   constexpr std::size_t kWord = 4;  // bytes

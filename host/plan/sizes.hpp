@@ -171,6 +171,17 @@ inline void set_groups(Launch& launch, std::size_t group, std::size_t groups, st
   launch.global = {std::clamp<std::size_t>(groups, 1, most) * group, 1, 1};
 }
 
+/// Launches it so many times. Until then its prediction is that of one time.
+inline void set_repeats(Launch& launch, std::size_t repeats) {
+  const auto times = static_cast<double>(repeats);
+  launch.repeats = repeats;
+  launch.prediction.bytes_read *= times;
+  launch.prediction.bytes_written *= times;
+  launch.prediction.local_bytes *= times;
+  launch.prediction.operations *= times;
+  launch.prediction.matrix_operations *= times;
+}
+
 /// What a work-group makes at a time, as plans print it.
 struct GroupTile {
   std::size_t rows = 1, cols = 1, vector_width = 1, items = 1;  ///< `items`: of a work-item

@@ -42,6 +42,7 @@ double pair_traffic(const SortProblem& problem) {
   return key_traffic(problem) + static_cast<double>(problem.size) * static_cast<double>(problem.value_bytes);
 }
 
+/// Its prediction is of the whole call: those of other launches stay empty.
 Plan base_plan(const SortProblem& problem, const char* variant, const char* file, const char* entry,
                const SortPasses& passes) {
   Plan plan;
@@ -128,7 +129,7 @@ std::optional<Plan> merge_sort(const Device& device, const SortProblem& problem,
     define(merge, "PHASE", 1);
     merge.numbers = {{"turn", 1}};
     merge.repeats = merges;
-    merge.prediction = {};  // the plan's counts all passes
+    merge.prediction = {};
     merge.reason = merges_text(tile->size(), "keys");
     plan.after.push_back(std::move(merge));
   }
@@ -175,7 +176,6 @@ std::optional<Plan> three_launches(const Device& device, const SortProblem& prob
   count.tile_cols = sizes->tile();
   count.local_bytes = 4 * sizes->radix() + kSortWords;
   count.numbers = plan.numbers;
-  count.prediction.bytes_read = key_traffic(problem);
   count.reason = "counts of each digit in each tile";
 
   Launch offsets = base_launch(problem, "offsets", "sort/offsets.cl", "sort_offsets", false);
@@ -235,7 +235,6 @@ std::optional<Launch> histogram(const Device& device, const SortProblem& problem
   launch.global = {groups * group, 1, 1};
   launch.vector_width = 16 / size_of(problem.keys);
   launch.local_bytes = 4 * sweep.bins() * parts + beside;
-  launch.prediction.bytes_read = key_traffic(problem);
   launch.reason = sweep.schedules
                       ? "counts of each digit, for all passes; the last group that arrives scans them, and "
                         "leaves out passes in which all keys have the same digit"
@@ -352,7 +351,6 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
     count.numbers = plan.numbers;
     define(count, "RADIX_BITS", policy.radix_bits);
     define(count, "PHASE", 0);
-    count.prediction.bytes_read = key_traffic(problem);
     count.reason = formatted("counts of each digit in each of {} blocks", blocks);
     plan.before.push_back(std::move(count));
   }

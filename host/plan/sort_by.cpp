@@ -54,7 +54,7 @@ void add_merges(const SortByProblem& p, std::size_t width, Launch merge, std::op
   plan.numbers.insert(plan.numbers.end(), {{"width", width}, {"merges", merges}});
   plan.reason = formatted("sorts runs of {} elements; {} merge passes follow", width, merges);
   if (!split && merges > 0) {
-    merge.repeats = merges;
+    set_repeats(merge, merges);
     merge.reason = merges_text(width, "elements");
     plan.after.push_back(std::move(merge));
     return;

@@ -38,10 +38,10 @@ bool add_order(const Device& device, const TopKProblem& p, Plan& plan) {
   Launch merge;
   define_launch(p, merge, "merge", "top_k/order.cl", "top_k_order");
   set_rows(p, merge, group, divide_up(p.k, group), p.cols);
-  merge.repeats = merges;
   define(merge, {{"GROUP", group}, {"PHASE", 1}});
   merge.numbers.emplace_back("piece", tile);
   merge.prediction.bytes_read = merge.prediction.bytes_written = real(all_rows(p)) * real(results_bytes(p));
+  set_repeats(merge, merges);
   merge.reason = "merges pairs of sorted runs: each result finds its rank in the other run by bisection";
   plan.after.push_back(std::move(merge));
   return true;
@@ -134,7 +134,7 @@ void add_radix(const Device& device, const TopKProblem& p, const RadixSource& so
   const bool first = source.level != 0, second = source.listed;
   Launch histogram;
   make(histogram, first ? "span_histogram" : second ? "listed_histogram" : "histogram", 0, 0);
-  histogram.repeats = radix.passes;
+  set_repeats(histogram, radix.passes);
   histogram.reason = "counts of each digit among the elements that can still be the k-th";
   Launch count;
   make(count, first ? "span_count" : second ? "listed_count" : "count", 1, radix.passes);

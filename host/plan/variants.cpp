@@ -50,10 +50,6 @@ Plan plan_sound(const std::shared_ptr<const Task>& task, const Device& device,
   Plan& plan = *attempt.plan;
   if (task->one_work_item() != nullptr)
     require_fixed_group(name, device, overrides, plan, task->one_work_item());
-  if (plan.operation != name) {  // another operation's, which has said all
-    plan.overrides = overrides;
-    return std::move(plan);
-  }
   if (const Evidence* evidence = task->evidence(device, plan)) plan.evidence = evidence->text(device);
   note_choice(plan, overrides, names, [task, device](std::string_view other, const Plan& chosen) {
     const Attempt tried = task->attempt(device, {}, other);

@@ -33,9 +33,12 @@ struct Prediction {
   double bytes_read = 0;     ///< of global memory: each input once
   double bytes_written = 0;  ///< of global memory: each output once
   double local_bytes = 0;    ///< read from and written to local memory, by all work-groups
-  double operations = 0;     ///< floating-point operations
+  double operations = 0;     ///< floating-point operations, but those of matrix units
+  /// Multiplications and additions of matrix units, of any type. Their rate is not measured, so no bound
+  /// follows from them.
+  double matrix_operations = 0;
   double bytes() const { return bytes_read + bytes_written; }                  ///< of global memory
-  double intensity() const { return bytes() > 0 ? operations / bytes() : 0; }  ///< operations a byte
+  double intensity() const { return bytes() > 0 ? operations / bytes() : 0; }  ///< `operations` a byte
   friend bool operator==(const Prediction&, const Prediction&) = default;
 };
 
@@ -72,7 +75,7 @@ struct Launch {
   std::size_t repeats = 1;                         ///< how many times it is launched, one after the other
   /// Arguments of the kernel that the plan decides, by name: "parts", "steps".
   std::vector<std::pair<std::string, std::size_t>> numbers;
-  Prediction prediction;  ///< what it should cost
+  Prediction prediction;  ///< what it should cost, all repeats together
 
   std::size_t work_items() const {
     return work_group[0] * work_group[1] * work_group[2];

@@ -10,6 +10,7 @@
 #include "plan/check_segments_policy.hpp"
 #include "plan/column_policy.hpp"
 #include "plan/complex_gemm_policy.hpp"
+#include "plan/conv2d_nvidia.hpp"
 #include "plan/conv2d_policy.hpp"
 #include "plan/flip_policy.hpp"
 #include "plan/gather_policy.hpp"
@@ -40,6 +41,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,14 +63,14 @@ void check_evidence(const Evidence& evidence, std::string_view family) {
   }
 }
 
-/// `evidence`: pointers to all Evidence members of a row.
+/// `evidence`: pointers to all Evidence members of a row, or functions of a row that return one.
 template <class Row, std::size_t kRows, class... Members>
 void check_table(const char* name, const Row (&table)[kRows], Members... evidence) {
   INFO(name);
   for (std::size_t i = 0; i < kRows; ++i) {
     CAPTURE(i);
     const Row& row = table[i];
-    (check_evidence(row.*evidence, row.when.family), ...);
+    (check_evidence(std::invoke(evidence, row), row.when.family), ...);
     smem::Device least;
     least.local_bytes = least.max_work_group = 0;
     CHECK((i + 1 == kRows) == row.when.holds(least));  // the last row is for every device
@@ -112,7 +114,10 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("columns", kColumnPolicies, &ColumnPolicy::evidence);
   check_table("norm", kNormPolicies, &RowPolicy::evidence);
   check_table("rotary", kRotaryPolicies, &RotaryPolicy::evidence);
-  check_table("attention", kAttentionPolicies, &AttentionPolicy::evidence);
+  check_table(
+      "attention", kAttentionPolicies, &AttentionPolicy::evidence, &AttentionPolicy::units,
+      [](const AttentionPolicy& row) { return row.split.evidence; },
+      [](const AttentionPolicy& row) { return row.split.mma_evidence; });
   check_table("attention by matrix units", attention::units::kPolicies, &attention::units::Policy::evidence);
   check_table("append_to_cache", kAppendToCachePolicies, &AppendToCachePolicy::evidence);
   check_table("pool", kPoolPolicies, &PoolPolicy::evidence);
@@ -122,12 +127,15 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   using NvidiaPolicy = gemm::nvidia::Policy;
   check_table("gemm, NVIDIA's own", gemm::nvidia::kPolicies, &NvidiaPolicy::multistage_evidence,
               &NvidiaPolicy::wgmma_evidence, &NvidiaPolicy::mma_evidence, &NvidiaPolicy::dmma_evidence,
-              &NvidiaPolicy::skinny_evidence, &NvidiaPolicy::packed, &NvidiaPolicy::across);
+              &NvidiaPolicy::skinny_evidence, &NvidiaPolicy::packed, &NvidiaPolicy::across,
+              &NvidiaPolicy::turned, &NvidiaPolicy::fp8_evidence);
   check_table("complex_gemm", complex_gemm::kComplexGemmPolicies, &complex_gemm::ComplexGemmPolicy::evidence);
   check_table("bands of rows", kBandPolicies, &BandPolicy::evidence);
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);
-  check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence);
+  check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence,
+              [](const conv2d::Policy& row) { return row.depthwise.cells_evidence; });
+  check_table("conv2d, NVIDIA's own", conv2d::nvidia::kPolicies, &conv2d::nvidia::Policy::evidence);
   check_table("conv2d by minimal filtering", conv2d::kWinogradPolicies, &conv2d::WinogradPolicy::evidence);
 }
 

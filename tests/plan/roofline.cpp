@@ -1,5 +1,9 @@
 // Occupancy and roofline against figures worked out by hand.
+#include <smem/attention_plan.hpp>
+#include <smem/complex_gemm_plan.hpp>
+#include <smem/conv2d_plan.hpp>
 #include <smem/explain.hpp>
+#include <smem/gemm_plan.hpp>
 #include <smem/rates_plan.hpp>
 #include <smem/transpose_plan.hpp>
 
@@ -9,6 +13,8 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -76,6 +82,65 @@ TEST_CASE("roofline: the slower of memory and arithmetic bounds a plan") {
   CHECK(bound.seconds == doctest::Approx(0.1));
   CHECK(roofline(plan, {}).seconds == 0);
   CHECK(roofline(plan, {}).by.empty());
+}
+
+TEST_CASE("roofline: no bound follows from operations of matrix units, whose rate is not measured") {
+  smem::Plan plan;
+  plan.prediction.bytes_read = 4e9;
+  plan.prediction.matrix_operations = 1e15;
+  CHECK(plan.prediction.intensity() == 0);
+  CHECK(roofline(plan, {2e12, 10e12}).by == "memory");
+  CHECK(roofline(plan, {2e12, 10e12}).seconds == doctest::Approx(2e-3));
+}
+
+TEST_CASE("roofline: plans of matrix units count their operations apart") {
+  using enum smem::Scalar;
+  const auto counted = [](const smem::Plan& plan, double operations) {
+    CAPTURE(plan.operation);
+    CAPTURE(plan.variant);
+    CHECK(plan.prediction.operations == 0);
+    CHECK(plan.prediction.matrix_operations == doctest::Approx(operations));
+  };
+  smem::GemmProblem product;
+  product.m = 4096, product.n = 16, product.k = 2048, product.batch = 3;
+  product.a_along_k = product.b_along_k = true;
+  product.a_alignment = product.b_alignment = 64;
+  smem::AttentionProblem heads{
+      .heads = 16, .kv_heads = 16, .queries = 512, .keys = 512, .head_size = 64, .value_size = 64};
+  heads.in = heads.out = half;
+  smem::Conv2dProblem layer;
+  layer.images = 8, layer.in_channels = 64, layer.width = layer.out_width = 28;
+  layer.height = layer.out_height = 28, layer.out_channels = 32;
+  layer.window = {3, 3}, layer.padding = {1, 1, 1, 1};
+  layer.type = layer.out = half;
+  const double of_product = 3 * 2.0 * 4096 * 16 * 2048, of_heads = 16 * 2.0 * 512 * 512 * (64 + 64);
+  const double of_layer = 2.0 * 8 * 32 * 28 * 28 * 64 * 9;
+  using Units = std::pair<const char*, std::vector<const char*>>;
+  for (const auto& [name, variants] :
+       {Units{"sm_90", {"wgmma", "mma"}}, {"gfx90a", {"matrix_units"}}, {"pvc", {"matrix_units"}}}) {
+    CAPTURE(name);
+    const smem::Device device = test::target(name);
+    for (const char* variant : variants) {
+      for (const smem::Scalar type : {half, int8}) {
+        product.in = type, product.out = type == int8 ? int32 : float32;
+        counted(smem::plan_gemm(device, product, {.variant = variant}), of_product);
+      }
+      counted(smem::plan_attention(device, heads, {.variant = variant}), of_heads);
+      counted(smem::plan_conv2d(device, layer, {.variant = variant}), of_layer);
+    }
+  }
+  const smem::Device hopper = test::target("sm_90");
+  // Products that gemm() computes on them.
+  counted(smem::plan_conv2d(hopper, layer, {.variant = "gemm"}), of_layer);
+  smem::ComplexGemmProblem complex;
+  complex.part = float64, complex.m = complex.n = complex.k = 512;
+  counted(smem::plan_complex_gemm(hopper, complex, {.variant = "gemm"}), 8.0 * 512 * 512 * 512);
+  product.in = half, product.out = float32;
+  counted(smem::plan_gemm(hopper, product, {.variant = "skinny"}), of_product);
+  product.in = product.out = float64;
+  counted(smem::plan_gemm(hopper, product, {.variant = "mma"}), of_product);
+  heads.queries = 1;
+  counted(smem::plan_attention(hopper, heads, {.variant = "split_mma"}), of_heads / 512);
 }
 
 TEST_CASE("roofline: families") {

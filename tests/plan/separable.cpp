@@ -129,7 +129,13 @@ TEST_CASE("plan separable: what is fixed by hand") {
 
 TEST_CASE("plan box: sums anew in small boxes, keeps the rows of large ones where there is room") {
   const smem::Device device = gpu();
-  CHECK(smem::plan_box(device, smem::BoxProblem::of(image(1), 3)).operation == "separable");
+  const smem::Plan anew = smem::plan_box(device, smem::BoxProblem::of(image(1), 3));
+  CHECK(anew.operation == "box_blur");
+  CHECK(anew.variant == "separable");
+  CHECK(anew.kernel_file == "separable/march.cl");
+  CHECK(test::contains(anew.reason, "by separable / march: "));
+  CHECK(anew.evidence == smem::plan_separable(device, image(7)).evidence);
+  CHECK(anew.alternatives.size() == smem::box_variants().size() - 1);
   // The rows of 31 leave room for two groups of 256 work-items, those of 101 for one.
   const smem::Plan kept = smem::plan_box(device, smem::BoxProblem::of(image(1), 15));
   CHECK(kept.variant == "march");

@@ -92,7 +92,12 @@ uint sum_of(ulong z) { return (uint)(hash_of(z) >> 32); }
   constexpr const char* kBegin = R"(
 kernel void each(global A* a, global B* b, global C* c, global D* d, ulong size, ulong p, ulong q, global uint* found) {
   uint wrong = 0, sum = 0;
+#if THREADS
+  const ulong each = size / get_global_size(0) + 1, begin = get_global_id(0) * each, end = min(begin + each, size);
+  for (ulong i = begin; i < end; ++i) {
+#else
   for (ulong i = get_global_id(0); i < size; i += get_global_size(0)) {
+#endif
 )";
   constexpr const char* kEnd = R"(
   }
@@ -101,14 +106,18 @@ kernel void each(global A* a, global B* b, global C* c, global D* d, ulong size,
 }
 )";
   const auto& [a, b, c, d] = loop.types;
+  // A thread of a CPU has neighbouring elements: at large distances each would be a cache line of its own.
+  const bool threads = context.device().type == smem::DeviceType::cpu;
   const smem::Kernel kernel = context.build({.source = kBefore + loop.functions + kBegin + loop.body + kEnd,
                                              .entry_point = "each",
+                                             .defines = {{"THREADS", threads ? 1 : 0}},
                                              .text_defines = {{"A", a}, {"B", b}, {"C", c}, {"D", d}}});
   const smem::Array<cl_uint> found(context, std::vector<cl_uint>(2));
   const auto buffer = [&](std::size_t i) { return buffers.at(i < buffers.size() ? i : 0); };
   // At most 2^18 work-items, so that `wrong` does not overflow.
+  const std::size_t group = threads ? 1 : 128;
   const std::size_t groups = std::min<std::size_t>(std::size_t{1} << 11, size / 128 + 1);
-  kernel({{groups * 128, 1, 1}, {128, 1, 1}}, buffer(0), buffer(1), buffer(2), buffer(3), cl_ulong{size},
+  kernel({{groups * group, 1, 1}, {group, 1, 1}}, buffer(0), buffer(1), buffer(2), buffer(3), cl_ulong{size},
          cl_ulong{p}, cl_ulong{q}, found);
   const std::vector<cl_uint> all = found.to_host();
   return {all[0], all[1]};
