@@ -230,6 +230,15 @@ TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
       if (cols == 96) run(Scalar::e4m3, Scalar::half, 0, rows, cols);
     }
   }
-  CHECK(sweep.ran() == 10 * 5 + 4 + 2);
+  // A single line, whose pitch is no multiple of 16 bytes.
+  GemmCase line;
+  line.variant = "wgmma";
+  line.in = Scalar::half;
+  line.place = Place::packed;
+  line.m = 1;
+  line.n = 136;
+  line.k = 5003;
+  sweep.run(line);
+  CHECK(sweep.ran() == 10 * 5 + 4 + 2 + 1);
   CHECK(boxes >= 40);
 }

@@ -12,7 +12,7 @@
 // of the matrices are zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or tiles (with STREAM also units) if they are fewer. Local memory: STAGES * (TILE_M + TILE_N) * 128
-// bytes, the barriers, and with LOOSE (TILE_M + TILE_N) * 144; unless C_VECTOR is 2 without EPILOGUE, CONSUMERS * 10240. For sm_90a: see
+// bytes, the barriers, with LOOSE (TILE_M + TILE_N) * 144, with TENSOR 256; unless C_VECTOR is 2 without EPILOGUE, CONSUMERS * 10240. For sm_90a: see
 // nvidia/wgmma.clh for how that passes NVIDIA's OpenCL compiler. After: Shah et al., "FlashAttention-3" (producers and consumers);
 // Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
 #ifndef ELEMENT_TYPE
@@ -148,7 +148,7 @@ GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2
       for (uint h = 0; h < 2; ++h)
         if (j < TILE_N / 8)
           mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] =
-            pair_word(d.alpha * sum[j * 4 + h * 2], d.alpha * sum[j * 4 + h * 2 + 1]);
+              pair_word(d.alpha * sum[j * 4 + h * 2], d.alpha * sum[j * 4 + h * 2 + 1]);
     sync_warp();
 #pragma unroll
     for (uint i = 0; i < 4; ++i) {
