@@ -388,6 +388,8 @@ Operation gemm_operation() {
                    {"4096x4096x4096 --transpose-a --transpose-b", {"", "multistage"}},
                    {"4096x4096x4096 half", {"", "async", "mma"}},
                    {"4096x4096x4096 half --out half", {""}},
+                   {"304x1968x1776 half --out half --transpose-b", {"wgmma"}},
+                   {"11248x5248x448 bfloat16 --out bfloat16 --transpose-b", {"wgmma"}},
                    {"4096x4096x4096 bfloat16 --out bfloat16", {""}},
                    {"4096x4096x4096 int8", {""}},
                    {"4096x4096x4096 double", {""}},

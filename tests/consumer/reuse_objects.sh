@@ -13,7 +13,7 @@ object=$SMEM_OBJECTS/${out#smem/}
 case $out in
   smem/CMakeFiles/smem_objects.dir/* | smem/CMakeFiles/smem_plans.dir/* | smem/CMakeFiles/smem_setup.dir/*)
     if [ -e "$object" ]; then
-      cp "$object" "$out" && echo "$out:" >"$dependencies"
+      cp "$object" "$out" && echo "$out: $object" >"$dependencies"
       exit
     fi ;;
 esac

@@ -47,10 +47,14 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
       Conv2dProblem of_bytes = layer(8, 48, 14, 36, 3), of_bfloat16 = cells;
       of_bytes.type = smem::Scalar::int8, of_bytes.out = smem::Scalar::int32;
       of_bfloat16.type = smem::Scalar::bfloat16, of_bfloat16.winograd = smem::Winograd::none;
+      // Products of one image: by copies of boxes where there are tensor maps.
+      Conv2dProblem one = layer(1, 256, 56, 256, 3), one_of_cells = layer(1, 256, 56, 512, 1);
+      one.type = one.out = one_of_cells.type = one_of_cells.out = smem::Scalar::half;
+      one_of_cells.in_interleaved = one_of_cells.weights_interleaved = one_of_cells.out_interleaved = true;
       for (const Conv2dProblem& problem :
-           {of_bytes, of_bfloat16, layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3), layer(2, 3, 224, 64, 7),
-            layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32), layer(1, 48, 7, 96, 5, 3), winograd,
-            cells, depthwise}) {
+           {one, one_of_cells, of_bytes, of_bfloat16, layer(1, 1, 1, 1, 1), layer(32, 64, 56, 64, 3),
+            layer(2, 3, 224, 64, 7), layer(8, 256, 14, 256, 1), layer(1, 32, 112, 32, 3, 32),
+            layer(1, 48, 7, 96, 5, 3), winograd, cells, depthwise}) {
         for (const std::string_view variant :
              {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4",
               "mma", "wgmma", "matrix_units"}) {

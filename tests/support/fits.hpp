@@ -18,6 +18,7 @@ inline void check_fits(const smem::Device& device, const smem::Plan& plan, std::
   CAPTURE(plan.to_string());
   CHECK(plan.local_bytes <= device.local_bytes);
   CHECK(plan.work_items() <= device.max_work_group);
+  CHECK(plan.scratch.size() <= smem::Plan::kMostScratch);
   for (std::size_t d = 0; d < 3; ++d) {
     CHECK(plan.work_group.at(d) <= device.max_work_items.at(d));
     CHECK(plan.global.at(d) > 0);
