@@ -8,13 +8,13 @@
 //
 // Tiles have the layouts of nvidia/wgmma.clh, whichever dimension is contiguous in memory: wgmma takes 16-bit operands K-major and
 // MN-major, so nothing is transposed. If all rows of A and B are aligned, cp.async copies pieces of 16 bytes to their places
-// (nvidia/gemm_producer.clh); unaligned rows are shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside
-// of the matrices are zeros.
+// (nvidia/gemm_producer.clh), or one work-item copies boxes by tensor maps (TENSOR: nvidia/gemm_producer_tensor.clh). Unaligned rows are
+// shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside of the matrices are zeros.
 //
-// Launch: GROUP work-items; as many groups as multiprocessors, or tiles (with STREAM also units) if they are fewer. Local memory: STAGES * (TILE_M + TILE_N) * 128
-// bytes, the barriers, with LOOSE (TILE_M + TILE_N) * 144, with TENSOR 256; unless C_VECTOR is 2 without EPILOGUE, CONSUMERS * 10240. For sm_90a: see
-// nvidia/wgmma.clh for how that passes NVIDIA's OpenCL compiler. After: Shah et al., "FlashAttention-3" (producers and consumers);
-// Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
+// Launch: GROUP work-items; as many groups as multiprocessors, or as tiles (with STREAM also units) if they are fewer. Local memory:
+// STAGES * (TILE_M + TILE_N) * 128 bytes and the barriers; with LOOSE (TILE_M + TILE_N) * 144; with TENSOR 256; and CONSUMERS * 10240
+// unless C_VECTOR is 2 without EPILOGUE. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler. After: Shah et
+// al., "FlashAttention-3" (producers and consumers); Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp specialization".
 #ifndef ELEMENT_TYPE
 #define ELEMENT_TYPE 2  // half; gemm/numbers.clh has the others
 #endif
@@ -67,6 +67,7 @@
 #define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE)
 #define OUT_ROW 72   // pitch of 64 results in local memory: the pairs of 4 rows access 32 banks
 #define ROWS_OF_WARP 640  // values that a warp has there
+#define COLUMNS_FROM(x) (TILE_N % 64 == 0 ? 64 : min(TILE_N - (x), 64u))  // of 64 that a tile has from column x on
 #define HALF_ROW 36  // pitch of 64 results of 16 bits, in words: the words of 8 rows access 32 banks
 
 #include "common/work_group.clh"
@@ -127,9 +128,9 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
         if (j < TILE_N / 8)
           *(local value2*)(mine + lane / 4 * OUT_ROW + (j * 8 - x) + lane % 4 * 2) = (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
 #if EPILOGUE || C_VECTOR == 8
-      write_rows(&d, mine, OUT_ROW, 8, TILE_N % 64 == 0 ? 64 : min(TILE_N - x, 64u), row + h * 8, 1, row_end, col + x, col_end, lane);
+      write_rows(&d, mine, OUT_ROW, 8, COLUMNS_FROM(x), row + h * 8, 1, row_end, col + x, col_end, lane);
 #else
-      store_rows(&d, mine, OUT_ROW, 8, TILE_N % 64 == 0 ? 64 : min(TILE_N - x, 64u), row + h * 8, 1, row_end, col + x, col_end, lane);
+      store_rows(&d, mine, OUT_ROW, 8, COLUMNS_FROM(x), row + h * 8, 1, row_end, col + x, col_end, lane);
 #endif
     }
 }
