@@ -77,6 +77,12 @@ struct Model {
     }
     return all;
   }
+  /// Whether the factors that several tiles read stay in the cache, so that groups need not be at the same k.
+  bool may_spread(const nvidia::Wgmma& tile) const {
+    const double a = problem.n > tile.of.tile_n ? real(problem.m, problem.k) : 0;
+    const double b = problem.m > tile.tile_m() ? real(problem.n, problem.k) : 0;
+    return (a + b) * real(size_of(problem.in)) <= policy.spread_bytes;
+  }
   /// Whether sums of so many values find room, which kernels count in 32 bits.
   bool has_room(std::size_t values) const {
     const std::size_t bytes = values * size_of(value_type(problem.in));
@@ -190,7 +196,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   };
   for (const std::size_t parts : model.parts(tiles))
     add_units(0, divide_up(steps, parts));
-  if (tiles % units == 0 || problem.k < model.policy.least_depth) return;
+  if (tiles % units == 0 || problem.k < model.policy.least_depth || !model.may_spread(tile)) return;
   const std::size_t whole = tiles / units > 1 ? (tiles / units - 1) * units : 0;
   const std::size_t chunk = divide_up((tiles - whole) * steps, units);
   if (chunk * depth >= model.policy.least_depth) add_units(whole, chunk);
@@ -322,14 +328,20 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
     add_all_wgmma(model, !variant.empty() || model.policy.chooses_turned, choices);
   if (by_units && variant != "multistage" && variant != "wgmma") {
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
-      const nvidia::Mma& tile = model.policy.mma[i];
+      nvidia::Mma tile = model.policy.mma[i];
+      if (size_of(problem.in) != 2) tile.cost.loose = 1;  // Across has it
+      const nvidia::Rows a = rows_of_a(problem), b = rows_of_b(problem);
+      const auto fits = [&](std::size_t extent, bool along_k, nvidia::Rows rows) {
+        return along_k || extent % 64 == 0 || (rows == nvidia::Rows::loose_across && tile.has_loose_rows());
+      };
       const bool has_blocks =
-          (problem.a_along_k || tile.tile_m() % 64 == 0) && (problem.b_along_k || tile.tile_n() % 64 == 0);
-      const std::size_t bytes = tile.local_bytes(padded_factors(problem));
+          fits(tile.tile_m(), problem.a_along_k, a) && fits(tile.tile_n(), problem.b_along_k, b);
+      const std::size_t bytes = tile.local_bytes(a, b);
       const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kFlagBytes);
       // Of words across k, copies from unaligned rows, or short steps, leave no registers for more results.
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
-      const bool is_too_large = padded_factors(problem) > 0 && (is_loose || tile.of.row_bytes < 128) &&
+      const bool is_too_large = (a == nvidia::Rows::words || b == nvidia::Rows::words) &&
+                                (is_loose || tile.of.row_bytes < 128) &&
                                 tile.of.warp_m * tile.of.warp_n > 2048;
       if (!has_blocks || is_too_large || !holds_tile(device, tile, bytes) ||
           (tile.of_batches && !has_small_tiles))

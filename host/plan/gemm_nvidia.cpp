@@ -99,9 +99,21 @@ bool has_units(const GemmProblem& problem) {
   return problem.in == Scalar::float32 ? problem.tf32 : problem.in != Scalar::float64;
 }
 
-std::size_t padded_factors(const GemmProblem& problem) {
-  if (size_of(problem.in) != 4) return 0;
-  return (problem.a_along_k ? 0 : 1) + (problem.b_along_k ? 0 : 1);
+namespace {
+
+nvidia::Rows rows_of(const GemmProblem& problem, bool along_k, std::size_t alignment) {
+  if (size_of(problem.in) == 4 && !along_k) return nvidia::Rows::words;
+  if (size_of(problem.in) != 2 || alignment >= 4) return nvidia::Rows::pieces;
+  return along_k ? nvidia::Rows::loose : nvidia::Rows::loose_across;
+}
+
+}  // namespace
+
+nvidia::Rows rows_of_a(const GemmProblem& problem) {
+  return rows_of(problem, problem.a_along_k, problem.a_alignment);
+}
+nvidia::Rows rows_of_b(const GemmProblem& problem) {
+  return rows_of(problem, problem.b_along_k, problem.b_alignment);
 }
 
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
@@ -317,7 +329,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   const std::size_t bytes =
-      tile.local_bytes(padded_factors(problem)) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
+      tile.local_bytes(rows_of_a(problem), rows_of_b(problem)) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);

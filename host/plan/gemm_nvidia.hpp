@@ -129,8 +129,18 @@ inline constexpr std::array<Wgmma, 12> kWgmma{{
     {{2, 2, 128, 128, 4, 1}, {1232, 1232, 1370}, 350, 0, 0, 0, 0, true},
 }};
 
-/// mma.cl: sm_80 and later, any alignment. Factors whose rows lie across k need tiles of a multiple of 64
-/// there.
+/// How a factor lies in a stage of mma.cl.
+enum class Rows {
+  pieces,  ///< of 16 bytes, without padding
+  words,   ///< of 4-byte elements across k
+  loose,   ///< of 2-byte elements that begin anywhere, along k
+  loose_across,
+};
+
+/// mma.cl: sm_80 and later, any alignment. On an H100, in us, by loads to registers and as they lie, half:
+/// 425 x 37 x 319 17.5 and 8.5, 601 x 25 x 187 16.4 and 7.8, 70 x 27 x 2981 21.8 and 11.1;
+/// cuBLAS 6.2, 6.4, 11.5. Factors whose rows lie across k need tiles of a multiple of 64 there, unless they
+/// are loose.
 struct Mma {
   struct Shape {
     std::size_t warps_m, warps_n, warp_m, warp_n, row_bytes, stages;
@@ -142,20 +152,36 @@ struct Mma {
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
   constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
-  /// `padded`: the number of factors of words that lie across k.
-  constexpr std::size_t local_bytes(std::size_t padded) const {
-    return of.stages * (tile_m() + tile_n() + 8 * padded) * of.row_bytes;
+  /// Whether rows that begin anywhere are copied as they lie, and not through registers.
+  constexpr bool has_loose_rows() const { return of.warp_m * of.warp_n <= 2048; }
+  /// Of a stage, beside its elements.
+  constexpr std::size_t padding(Rows rows, std::size_t extent) const {
+    switch (rows) {
+      case Rows::words:
+        return 8 * of.row_bytes;
+      case Rows::loose:
+        return has_loose_rows() ? 16 * extent : 0;
+      case Rows::loose_across:
+        return has_loose_rows() ? 16 * of.row_bytes / 2 : 0;
+      default:
+        return 0;
+    }
+  }
+  constexpr std::size_t local_bytes(Rows a, Rows b) const {
+    return of.stages * ((tile_m() + tile_n()) * of.row_bytes + padding(a, tile_m()) + padding(b, tile_n()));
   }
 };
 
-inline constexpr std::array<Mma, 9> kMma{{
-    {{2, 4, 64, 64, 128, 3}, 1, {1343, 1343, 6220}},
-    {{2, 2, 64, 64, 128, 3}, 2, {1254, 627, 4400}},
-    {{2, 2, 64, 64, 64, 3}, 2, {623, 312, 4000}},  // fits 48 KiB of local memory
-    {{2, 2, 64, 32, 128, 4}, 2, {746, 373, 2880}},
-    {{2, 2, 32, 64, 128, 4}, 2, {780, 390, 2830}},
+inline constexpr std::array<Mma, 11> kMma{{
+    {{2, 4, 64, 64, 128, 3}, 1, {1343, 1343, 6220, 1.5}},
+    {{2, 2, 64, 64, 128, 3}, 2, {1254, 627, 4400, 1.5}},
+    {{2, 2, 64, 64, 64, 3}, 2, {623, 312, 4000, 1.5}},  // fits 48 KiB of local memory
+    {{2, 2, 64, 32, 128, 4}, 2, {746, 373, 2880, 0.84}},
+    {{2, 2, 32, 64, 128, 4}, 2, {780, 390, 2830, 0.84}},
     {{2, 2, 32, 32, 128, 4}, 3, {378, 264, 1470}},
     {{1, 4, 16, 32, 128, 4}, 3, {348, 232, 1560}},
+    {{2, 2, 16, 16, 128, 4}, 6, {420, 168, 770}},
+    {{2, 2, 32, 16, 128, 4}, 4, {443, 242, 1160}},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
     {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470}, true},
@@ -297,12 +323,13 @@ struct Policy {
                      .memory = 2600,
                      .join = 600,
                      .join_bytes = 70,
-                     .loose_c = 0.65,
-                     .a = {1, 2.25, 0.86, 2.13},
-                     .b = {1, 2.05, 0.95, 1.70},
-                     .bytes = {4.2, 1.9},
-                     .words = {1, 0.65, 0.74},
-                     .rounding = 1.16};
+                     .loose_c = 1.42,
+                     .a = {1, 0.98, 0.86, 1.69},
+                     .b = {1, 1.11, 0.95, 1.33},
+                     .bytes = {4.2, 3.9, 1.27},
+                     .words = {1, 1.34, 0.94},
+                     .rounding = 1.16,
+                     .loose_words_c = 0.46};
   Rates skinny_rates = {5250, 3200, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Rates dmma_rates = {5250, 2900, 1930, 80, 0.85, {0.875, 0.87, 0.84, 1.1}, {1.03, 1.08, 0.96, 1.02}};
   Pack pack = {};
@@ -314,6 +341,12 @@ struct Policy {
   /// 1 to 2 us: 1424 x 12912 x 16 half 20.9 us without, 23.5 with; 4480 x 2992 x 2752 138 and 124, 6064 x
   /// 6816 x 7360 855 and 799, 10553 x 510 x 9664 209 and 177.
   std::size_t box_steps = 24;
+  /// The bytes of factors that several tiles read, up to which groups of "wgmma" may be at different k of a
+  /// sum in parts: beyond that the cache of 50 MB, in two halves, no longer has what others have read. In us
+  /// on an H100, half, equal parts and others: 624 x 2736 x 8064, 54 MB: 128 x 256 60 and 116, 128 x 192 75
+  /// and 104; 176 x 2160 x 10512, 45 MB: 64 x 128 40 and 54; 1024 x 1536 x 6016, 31 MB: 128 x 256 50 and 57;
+  /// 624 x 2736 x 3008, 20 MB: 43 and 46.
+  double spread_bytes = 19e6;
   double maps = 440;     ///< nanoseconds until the maps are made
   double gain = 1.04;    ///< that it must have by the model, which is that far off
   double overlap = 0.8;  ///< the part of the shorter of memory's and the units' time that is hidden
@@ -324,10 +357,12 @@ struct Policy {
 
 // The model's numbers were fitted to measurements of all tiles, in 1 to 256 parts, over 48 shapes drawn at
 // random (m, n, k log-uniform in 16 to 16384, half of them unaligned, all transposes): 778 of multistage and
-// 423 of mma; those of wgmma with aligned rows to 191 over 40 shapes, mostly by copies of boxes, of others to
-// 458. The choice takes 4.8, 3.5 and 1.3 % longer than the best tile in the geometric mean. Two numbers come
-// from other cases: the step of 128 x 256 x 32 from 8192^3 (51.1 TFLOP/s beside 49.8 by the next), and the
-// sums of a join from 31 x 129 x 65536 in 86 parts and 49 x 22 x 14941 in 59, which took 25 and 15 us.
+// 423 of mma, of which those with unaligned rows were measured again on an H100: 87 over 12 shapes, the
+// choice 4.4 % over the best; those of wgmma with aligned rows to 191 over 40 shapes, mostly by copies of
+// boxes, of others to 458. The choice takes 4.8, 3.5 and 1.3 % longer than the best tile in the geometric
+// mean. Two numbers come from other cases: the step of 128 x 256 x 32 from 8192^3 (51.1 TFLOP/s beside 49.8
+// by the next), and the sums of a join from 31 x 129 x 65536 in 86 parts and 49 x 22 x 14941 in 59, which
+// took 25 and 15 us.
 //
 // On an H100 36 random shapes of each type gave the rates of memory (products that it bounds move 2.0 to 2.4
 // bytes a nanosecond), of int8 across k and of turned factors (2.0); 40 others those of double, of TF32 by
@@ -353,8 +388,8 @@ inline constexpr Policy kPolicies[] = {
      .mma_evidence = {.device = "H200",
                       .driver = "580.159",
                       .what = "423 tiles and parts of 48 random shapes of half, model",
-                      .share = "median error 10 %, its choice 3.5 % over the best; TF32 of 60 shapes on an "
-                               "H100: median error 7 %, by the constants before"},
+                      .share = "median error 10 %, its choice 3.5 % over the best; unaligned on an H100, 12 "
+                               "shapes: 9 %, 4.4 %; TF32 of 60 shapes there: 7 %, by the constants before"},
      .dmma_evidence = {.device = "H100",
                        .driver = "580.159.04",
                        .what = "three tiles each of 60 random shapes of double, model",

@@ -119,8 +119,12 @@ Packing widening_of(const Device& device, const GemmProblem& problem);
 Launch widen(const Device& device, const GemmProblem& problem, const Packing& packing);
 /// Whether NVIDIA's matrix units multiply this.
 bool has_units(const GemmProblem& problem);
-/// Factors of words across k, whose rows have a padding in the tiles of "mma".
-std::size_t padded_factors(const GemmProblem& problem);
+namespace nvidia {
+enum class Rows;
+}
+/// How the factors lie in the stages of "mma".
+nvidia::Rows rows_of_a(const GemmProblem& problem);
+nvidia::Rows rows_of_b(const GemmProblem& problem);
 /// half or bfloat16
 bool is_16_bit(Scalar type);
 /// Why "wgmma" can run no product of these types here; empty: it can.

@@ -2,8 +2,9 @@
 // int8 with sums in int, and of float rounded to TF32.
 //
 // cp.async fills stages in local memory STAGES - 1 steps ahead. A warp computes WARP_M x WARP_N results; ldmatrix reads its
-// fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed: with A_ALIGNMENT or B_ALIGNMENT below 4 the copies
-// go through registers (nvidia/fill_tile.clh).
+// fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed. With A_ALIGNMENT or B_ALIGNMENT below 4, lines of
+// 2-byte elements are copied from the aligned piece on that they begin in, and shifted when they are read (nvidia/loose_tile.clh); bytes,
+// and the lines of warps with more than 2048 results, go through registers (nvidia/fill_tile.clh).
 //
 // Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
 // STAGE_BYTES bytes, and a word with PARTS. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
@@ -64,9 +65,14 @@
 #define TILE_K (ROW_BYTES / ELEMENT_BYTES)
 #include "nvidia/fill_tile.clh"
 #include "nvidia/mma_fragments.clh"
+#include "nvidia/loose_tile.clh"
 
-#define A_BYTES ((TILE_M + (A_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
-#define B_BYTES ((TILE_N + (B_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
+#define HAS_LOOSE (ELEMENT_BYTES == 2 && WARP_M * WARP_N <= 2048)  // more results leave too few registers
+#define A_LOOSE (HAS_LOOSE && A_ALIGNMENT < 4)
+#define B_LOOSE (HAS_LOOSE && B_ALIGNMENT < 4)
+#define HAS_TAIL ((A_LOOSE && A_ALONG_K) || (B_LOOSE && B_ALONG_K))  // a last step that is not whole has other elements beyond k
+#define A_BYTES (A_LOOSE ? LOOSE_BYTES(TILE_M, A_ALONG_K) : (TILE_M + (A_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
+#define B_BYTES (B_LOOSE ? LOOSE_BYTES(TILE_N, B_ALONG_K) : (TILE_N + (B_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 #define OUT_ROW (WARP_N + 8)  // pitch of the rows of results in local memory, through which not all of them go
 
@@ -98,13 +104,47 @@ static inline source source_of(const gemm_arguments* g, const product* q, ulong 
 GROUP_FUNCTION void copy_step(source* x, uint stages, uint stage, uint item) {
   if (x->copied < x->steps) {
     const uint depth = (uint)min(x->k, (ulong)TILE_K), to = stages + stage * STAGE_BYTES;
-    fill_tile(to, x->a, x->a_pitch, x->height, depth, x->end_a, TILE_M, A_ALONG_K, A_ALIGNMENT, item);
-    fill_tile(to + A_BYTES, x->b, x->b_pitch, x->width, depth, x->end_b, TILE_N, B_ALONG_K, B_ALIGNMENT, item);
+    if (A_LOOSE)
+      fill_loose(to, x->a, x->a_pitch, x->height, depth, x->end_a, TILE_M, A_ALONG_K, item);
+    else
+      fill_tile(to, x->a, x->a_pitch, x->height, depth, x->end_a, TILE_M, A_ALONG_K, A_ALIGNMENT, item);
+    if (B_LOOSE)
+      fill_loose(to + A_BYTES, x->b, x->b_pitch, x->width, depth, x->end_b, TILE_N, B_ALONG_K, item);
+    else
+      fill_tile(to + A_BYTES, x->b, x->b_pitch, x->width, depth, x->end_b, TILE_N, B_ALONG_K, B_ALIGNMENT, item);
     x->a += A_ALONG_K ? TILE_K : TILE_K * x->a_pitch;
     x->b += B_ALONG_K ? TILE_K : TILE_K * x->b_pitch;
     x->k -= depth, ++x->copied;
   }
   end_copies();
+}
+
+// What a lane knows of both operands, if they are loose.
+typedef struct {
+  loose_lane a, b;
+} loose_lanes;
+
+// Reads the fragments of sub-step x of a warp's part of a stage.
+GROUP_FUNCTION void read_both(uint a[MS][4], uint b[NS][2], uint stage, const loose_lanes* of, uint row, uint col, uint x, uint lane) {
+  if (A_LOOSE)
+#pragma unroll
+    for (uint i = 0; i < MS * 4; ++i)
+      a[i / 4][i % 4] = load_loose(stage, &of->a, i / 4 * 16 + i % 2 * 8, x * 16 + i % 4 / 2 * 8, TILE_M, A_ALONG_K);
+  else
+    read_a(a, stage, row, x, lane);
+  if (B_LOOSE)
+#pragma unroll
+    for (uint j = 0; j < NS * 2; ++j)
+      b[j / 2][j % 2] = load_loose(stage + A_BYTES, &of->b, j / 2 * 8, x * 16 + j % 2 * 8, TILE_N, B_ALONG_K);
+  else
+    read_b(b, stage + A_BYTES, col, x, lane);
+}
+
+// Clears what the last step, of `depth` k, has beyond them.
+GROUP_FUNCTION void clear_tail(const source* x, uint stage, uint depth, uint item) {
+  if (A_LOOSE && A_ALONG_K) clear_loose_tail(stage, x->a, x->a_pitch, depth, TILE_M, item);
+  if (B_LOOSE && B_ALONG_K) clear_loose_tail(stage + A_BYTES, x->b, x->b_pitch, depth, TILE_N, item);
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -122,6 +162,9 @@ void gemm_mma(GEMM_ARGUMENTS) {
   const uint stages = local_address(tiles);
   const uint warp_row = warp % WARPS_M * WARP_M, warp_col = warp / WARPS_M * WARP_N;
   source from = source_of(&g, &q, row, col);
+  const uint tail = HAS_TAIL ? (uint)(q.k % TILE_K) : 0;
+  const loose_lanes lanes = {loose_lane_of(from.a, g.a_pitch, warp_row, TILE_M, A_ALONG_K, lane),
+                             loose_lane_of(from.b, g.b_pitch, warp_col, TILE_N, B_ALONG_K, lane)};
 
   value sum[MS][NS][4];
 #pragma unroll
@@ -133,9 +176,11 @@ void gemm_mma(GEMM_ARGUMENTS) {
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
 
+  if (tail && from.steps == 1) clear_tail(&from, stages, tail, item);
+
   uint left[2][MS][4], right[2][NS][2];
   uint stage = 0, next = STAGES - 1;  // the stage that is read, and the stage that is filled
-  read_fragments(left[0], right[0], stages, stages + A_BYTES, warp_row, warp_col, 0, lane);
+  read_both(left[0], right[0], stages, &lanes, warp_row, warp_col, 0, lane);
 #pragma unroll 1
   for (uint step = 0; step < from.steps; ++step) {
 #pragma unroll
@@ -145,9 +190,9 @@ void gemm_mma(GEMM_ARGUMENTS) {
         WAIT_COPIES(STAGES - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
+        if (tail && step + 2 == from.steps) clear_tail(&from, stages + stage * STAGE_BYTES, tail, item);
       }
-      const uint at = stages + stage * STAGE_BYTES;
-      read_fragments(left[(x + 1) % 2], right[(x + 1) % 2], at, at + A_BYTES, warp_row, warp_col, after, lane);
+      read_both(left[(x + 1) % 2], right[(x + 1) % 2], stages + stage * STAGE_BYTES, &lanes, warp_row, warp_col, after, lane);
       if (x == 0) {
         copy_step(&from, stages, next, item);
         next = next + 1 == STAGES ? 0 : next + 1;
