@@ -186,6 +186,17 @@ TEST_CASE("reduce numbers: NaNs are left out of min and max, and infinities are 
     CHECK(smem::argmax(context, some, options) == 4000);
     CHECK(std::isnan(smem::sum(context, some, FloatMode::compensated, options)));
   });
+  // No number is less than an infinity, and yet the first one is found.
+  for (std::size_t i = 100; i < values.size(); ++i)
+    values[i] = kFloatInfinity;
+  const smem::Array<float> high(context, values);
+  for (std::size_t i = 100; i < values.size(); ++i)
+    values[i] = -kFloatInfinity;
+  const smem::Array<float> low(context, values);
+  for_reductions(context, [&](const smem::CallOptions& options) {
+    CHECK(smem::argmin(context, high, options) == 100);
+    CHECK(smem::argmax(context, low, options) == 100);
+  });
   const smem::Array<float> infinite(context, {1, kFloatInfinity, 2});
   CHECK(smem::sum(context, infinite, FloatMode::compensated) == kFloatInfinity);
   CHECK(smem::norm(context, infinite) == kFloatInfinity);

@@ -84,11 +84,60 @@ static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong beg
 }
 #endif
 
+#if (OPERATION == OP_ARGMIN || OPERATION == OP_ARGMAX) && !ELEMENT_HALF
+#define FINDS_BLOCK 1  // the best value of each block first, then its place in one block
+#define SEARCHED (LANES < 1024 ? 1024 : LANES)  // elements of a block
+#if OPERATION == OP_ARGMIN
+#define BETTER(a, b) ((a) < (b))
+#else
+#define BETTER(a, b) ((a) > (b))
+#endif
+#if FLOATING
+#define WORST (OPERATION == OP_ARGMIN ? (ACC)INFINITY : -(ACC)INFINITY)
+#else
+#define WORST (OPERATION == OP_ARGMIN ? (ACC)LARGEST : (ACC)SMALLEST)
+#endif
+// The best number of a block, or WORST where it has no better one.
+static inline ACC best_of_block(row_source row, ulong begin) {
+  ACC best[LANES];
+  for (uint k = 0; k < LANES; ++k) best[k] = WORST;
+  for (ulong i = begin; i < begin + SEARCHED; i += LANES)
+    for (uint k = 0; k < LANES; ++k) {
+      const ACC v = (ACC)load_term(row, i + k, i + k);
+      best[k] = BETTER(v, best[k]) ? v : best[k];
+    }
+  for (uint apart = LANES / 2; apart > 0; apart /= 2)
+    for (uint k = 0; k < apart; ++k) best[k] = BETTER(best[k + apart], best[k]) ? best[k + apart] : best[k];
+  return best[0];
+}
+// The first of the best elements of as many whole blocks as fit; the identity if none is better than WORST. *next: what is left.
+static inline accumulator search_blocks(row_source row, ulong begin, ulong end, ulong* next) {
+  ACC best = WORST;
+  ulong block = end, i = begin;
+  for (; i + SEARCHED <= end; i += SEARCHED) {
+    const ACC b = best_of_block(row, i);
+    if (BETTER(b, best)) best = b, block = i;
+  }
+  *next = block < end ? i : begin;
+  accumulator a = identity();
+  if (block < end) {
+    while ((ACC)load_term(row, block, block) != best) ++block;
+    a.index = block, a.best = best;
+  }
+  return a;
+}
+#else
+#define FINDS_BLOCK 0
+#endif
+
 // Accumulates elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each copy.
 __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ulong end) {
   lane_set lanes;
   for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
   ulong i = begin;
+#if FINDS_BLOCK
+  put_lane(&lanes, 0, search_blocks(row, begin, end, &i));
+#endif
 #if ELEMENT_HALF
   for (; i + BLOCK <= end; i += BLOCK) accumulate_run(&lanes, row, i, i, 1, BLOCK);
   if (i < end) accumulate_run(&lanes, row, i, i, 1, (uint)(end - i));
