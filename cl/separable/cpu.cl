@@ -6,7 +6,7 @@
 // arguments, so one program serves all of them.
 //
 // Launch: one dimension, local size 1; group g computes bands g, g + groups, ...; a band has `band` rows of a plane.
-// Local memory: MEMORY values: a line of STRIP + (row_taps - 1) * CHANNELS and column_taps rows of STRIP.
+// Local memory: MEMORY values: a line of STRIP + (row_taps - 1) * CHANNELS and column_taps rows of STRIP + PADDING.
 #include "common/stream.clh"
 #include "separable/arguments.clh"
 
@@ -16,6 +16,8 @@
 #ifndef WIDEST
 #define WIDEST 2048  // results of a strip, at most: the ring stays in the second level of the cache
 #endif
+
+#define PADDING 16  // values between rows of the ring, which begin in different sets of the cache
 
 #if USE_DOUBLE
 #define LANES 8
@@ -168,9 +170,10 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
   (void)scratch, (void)few;
   local VALUE memory[MEMORY] __attribute__((aligned(64)));
   const uint halo = (row_taps - 1) * CHANNELS;
-  const uint strip = min((uint)WIDEST, (MEMORY - halo - BLOCK) / (column_taps + 1) / BLOCK * BLOCK);
+  const uint strip = min((uint)WIDEST, (MEMORY - halo - BLOCK - column_taps * PADDING) / (column_taps + 1) / BLOCK * BLOCK);
+  const uint row_pitch = strip + PADDING;
   local VALUE* ring = memory;
-  local VALUE* line = memory + column_taps * strip;
+  local VALUE* line = memory + column_taps * row_pitch;
   const ulong bands = (end_row - first_row + band - 1) / band;
   for (ulong job = get_group_id(0); job < bands * planes; job += get_num_groups(0)) {
     const ulong p = job / bands, top = first_row + job % bands * band;
@@ -186,11 +189,11 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
         const uint is_inside = source >= 0;
         fill_line(line, from + (is_inside ? (ulong)source * in_pitch : 0), (long)col - (long)row_origin * CHANNELS, blocks + halo,
                   (long)width, value_beyond(weights), is_inside);
-        sum_line(ring + slot * strip, line, blocks, row_weights(weights), row_taps);
+        sum_line(ring + slot * row_pitch, line, blocks, row_weights(weights), row_taps);
         slot = slot + 1 == column_taps ? 0 : slot + 1;
         if (r + 1 >= column_taps) {
           const ulong row = top + r + 1 - column_taps;
-          sum_ring(to + row * out_pitch + col, ring, strip, count, slot, weights, column_weights(weights, row_taps), column_taps,
+          sum_ring(to + row * out_pitch + col, ring, row_pitch, count, slot, weights, column_weights(weights, row_taps), column_taps,
                    from + row * in_pitch + col, row_taps * column_taps, streaming);
         }
       }

@@ -20,7 +20,8 @@ namespace {
 using namespace plan;
 
 constexpr const char* kSeparableName = "separable";
-constexpr std::size_t kCpuBlock = 64;  // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
+constexpr std::size_t kCpuBlock = 64;    // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
+constexpr std::size_t kCpuPadding = 16;  // values between the rows of its ring
 
 constexpr std::size_t kMarchCols = 4;        // columns of a work-item (cl/separable/march.cl), or 8
 constexpr std::size_t kMarchMost = 1 << 30;  // elements along a row, and rows: places at edges have 32 bits
@@ -143,7 +144,8 @@ Attempt tiled(const Device& device, const SeparableProblem& problem, std::size_t
 /// Values of local memory that a thread of a CPU uses; 0: too few for one block of results.
 std::size_t cpu_memory(const Device& device, const SeparableProblem& problem) {
   const std::size_t bytes = value_bytes(problem);
-  const std::size_t least = problem.halo() + kCpuBlock * (problem.column_taps + 2);
+  const std::size_t least =
+      problem.halo() + kCpuBlock * (problem.column_taps + 2) + kCpuPadding * problem.column_taps;
   const std::size_t most = local_room(device) / bytes;
   std::size_t memory = separable_policy(device).thread_values;
   while (memory > most)
