@@ -95,10 +95,11 @@ struct Model {
 double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvidia::Cost& cost,
                       std::size_t resident, std::size_t steps, std::size_t groups) {
   const bool is_loose = model.loose(model.problem.a_alignment) || model.loose(model.problem.b_alignment);
-  const double factors = model.factors(rates) * (is_loose ? cost.loose : 1);
+  const double factors = model.factors(rates), alone = is_loose ? cost.loose : 1;
+  const double shared = is_loose && cost.loose_shared > 0 ? cost.loose_shared : alone;
   const double own = model.of_tile(rates, cost.tile);
   const auto round = [&](std::size_t together) {
-    return real(steps) * std::max(cost.step, real(together) * cost.shared) * factors +
+    return real(steps) * std::max(cost.step * alone, real(together) * cost.shared * shared) * factors +
            own * std::sqrt(real(together));
   };
   const std::size_t most = divide_up(groups, model.units), left = most % resident;
@@ -329,7 +330,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   if (by_units && variant != "multistage" && variant != "wgmma") {
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
       nvidia::Mma tile = model.policy.mma[i];
-      if (size_of(problem.in) != 2) tile.cost.loose = 1;  // Across has it
+      if (size_of(problem.in) != 2) tile.cost.loose = tile.cost.loose_shared = 1;  // Across has it
       const nvidia::Rows a = rows_of_a(problem), b = rows_of_b(problem);
       const auto fits = [&](std::size_t extent, bool along_k, nvidia::Rows rows) {
         return along_k || extent % 64 == 0 || (rows == nvidia::Rows::loose_across && tile.has_loose_rows());

@@ -225,6 +225,19 @@ TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
         }).argument == "tile_rows");
 }
 
+TEST_CASE("plan of gemm: groups are at the same k of factors that the cache does not hold") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  const auto depth = [&](std::size_t k) {
+    return smem::plan_gemm(hopper, problem_of(1024, 1200, k, Scalar::half),
+                           {.variant = "wgmma", .tile_rows = 128, .tile_cols = 128})
+        .number("part_depth");
+  };
+  CHECK(depth(4096) == 39);  // 80 tiles of 64 steps for 132 units
+  const std::size_t beyond = depth(8192);
+  CHECK((beyond == 0 || 8192 / 64 % beyond == 0 || 8192 / 64 / beyond == 2));  // whole tiles, or equal parts
+}
+
 TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   const smem::Device hopper = target("sm_90");
   smem::GemmProblem large = problem_of(4096, 4096, 4096);
