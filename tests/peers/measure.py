@@ -436,6 +436,8 @@ def main():
         begin = datetime.datetime.now()
         columns, table = TABLES[name](measured)
         drawn = f" --seed {options.seed} --shapes {options.shapes}" if name == "products" else ""
+        if options.keys_repeat:
+            drawn += " --keys-repeat"
         text = (f"{measured.device}, {datetime.date.today()}: `tests/peers/measure.py {name}{drawn}`\n\n"
                 + markdown(columns, table))
         print(f"## {name}\n\n{text}\n", flush=True)
