@@ -115,8 +115,9 @@ void add_alternatives(std::string& text, const Plan& plan) {
 
 /// Operations, those of matrix units apart: no bound follows from them.
 std::string arithmetic_text(const Prediction& p) {
+  if (p.operations == 0 && p.matrix_operations == 0) return "no floating-point operations";
   std::string text;
-  if (p.operations > 0 || p.matrix_operations == 0)
+  if (p.operations > 0)
     text = formatted("{}: {:.3g} a byte", amount(p.operations, "operations"), p.intensity());
   if (p.matrix_operations > 0) {
     text += formatted("{}{} of matrix units, whose rate is not measured", text.empty() ? "" : "; ",
