@@ -87,6 +87,38 @@ TEST_CASE("transpose: strips of packed arrays with a short side, and whole small
   }
 }
 
+TEST_CASE("transpose: short sides on a CPU") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  const bool runs = context.device().type == smem::DeviceType::cpu && context.device().packed_vectors;
+  std::size_t asked = 0;
+  for (const std::size_t element_bytes : {1, 2, 4, 8, 16}) {
+    for (const std::size_t side : {2, 3, 7, 8, 15, 16}) {
+      for (const std::size_t places : {255, 256, 2049, 10007}) {  // shorter than a long side; around chunks
+        for (const bool interleaves : {false, true}) {
+          const std::size_t rows = interleaves ? side : places, cols = interleaves ? places : side;
+          test::Case c{Operation::transpose, "cpu",          element_bytes, rows, cols,
+                       test::packed(3),      test::packed(3)};
+          c.in.extent.offset = 3, c.out.extent.offset = 1, c.out.tail = 5;
+          sweep.run(c);
+          (interleaves ? c.in : c.out) = test::strided(side, places, 2);  // only the other must have no gaps
+          (interleaves ? c.out : c.in) = test::packed(2);
+          sweep.run(c);
+          asked += 2;
+        }
+      }
+    }
+  }
+  CHECK(sweep.ran() == (runs ? asked : 0));
+  smem::TransposeProblem problem;
+  problem.rows = 3;
+  problem.cols = 4000;
+  const smem::Device cpu = test::target("cpu");
+  CHECK(smem::plan_transpose(cpu, problem).entry_point == "transpose_cpu");
+  problem.out_packed = true;
+  CHECK(smem::plan_transpose(cpu, problem).entry_point == "transpose_cpu_narrow");
+}
+
 TEST_CASE("transpose: the plan's own choice for every element size") {
   const smem::Context context;
   test::Sweep sweep(context);

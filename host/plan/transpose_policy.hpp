@@ -28,6 +28,10 @@ struct TransposeThreads {
   std::size_t side_bytes = 512;  ///< of a tile in place, which is square: both of a pair stay in the L2 cache
   std::size_t least_cols = 64;   ///< to which tiles are cut for all cores to have work
   std::size_t tiles_a_unit = 4;  ///< as the threads of a busy machine do not end together
+  /// A side of at most so many rows, or columns (of elements of 8 bytes and more: wide), is short if the
+  /// other has at least so many: a thread's chunk has so many bytes, which the first cache holds.
+  std::size_t most_interleaved = 15, most_separated = 8, most_wide_separated = 4, least_long = 256;
+  std::size_t chunk_bytes = 16384;
   std::size_t most_groups = 4096;  ///< PoCL compiles a kernel once more for launches of 65536 groups or more
 };
 
@@ -65,6 +69,8 @@ struct TransposePolicy {
   When when;
   Evidence evidence;
   Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};  ///< of "cpu"
+  Evidence of_narrow = {.what =
+                            "no measurement: chunks that a core's first cache holds"};  ///< of a short side
   /// Wanted, for elements of 1, 2, 4, 8 and 16 bytes.
   std::array<std::size_t, 5> vector_bytes = {16, 16, 8, 8, 16};
   std::size_t tile_bytes = 256;                  ///< of a tile's row, and of its column
@@ -84,6 +90,11 @@ inline std::size_t size_index(std::size_t element_bytes) {
   return static_cast<std::size_t>(std::countr_zero(element_bytes));
 }
 
+// most_separated: on two busy Zen 5 cores, ms, by chunks and in tiles: 4 bytes 1000000 x 9 13.0 and 2.3,
+// 1000000 x 12 24 and 8.5; 12 x 1000000 4.5 and 18.6, 9 x 1000000 3.8 and 7.4. 8 bytes 1000000 x 5 12.1
+// and 7.4; 12 x 1000000 8.3 and 16.8. Bytes 16000000 x 3 4.3 and 23.6, 4000000 x 12 19.0 and 14.1; 3 x
+// 16000000 3.9 and 63.
+//
 // threads: on two Zen 4 cores with PoCL, 4096 x 4096 float, tiles of 64 x 64 elements reached 0.45 to 0.6 of
 // a memcpy's rate, 64 x 1024 reached 0.9: reads of 4 KiB in a row matter most.
 //
@@ -125,6 +136,10 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                     .driver = "PoCL",
                     .what = "4096 x 4096 float on two cores",
                     .share = "0.85 of a two-thread memcpy"},
+     .of_narrow = {.device = "EPYC",
+                   .driver = "PoCL",
+                   .what = "4 bytes on two Zen 5 cores, ms, and in tiles",
+                   .share = "3 x 4000000 2.1 and 11.5, 4000000 x 3 2.2 and 5.2"},
      .register_bytes = 128},
     {.evidence =
          {.what =

@@ -110,11 +110,55 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
   return no_tile_fits(device);
 }
 
+namespace {
+
+/// Whether one side is short, and the one that is interleaved has no gaps.
+bool is_narrow(const TransposeThreads& threads, const TransposeProblem& problem) {
+  const std::size_t side = std::min(problem.rows, problem.cols);
+  const std::size_t most = problem.rows == side         ? threads.most_interleaved
+                           : problem.element_bytes >= 8 ? threads.most_wide_separated
+                                                        : threads.most_separated;
+  return !problem.in_place && side > 1 && side <= most &&
+         std::max(problem.rows, problem.cols) >= threads.least_long &&
+         (problem.rows == side ? problem.out_packed : problem.in_packed);
+}
+
+Attempt cpu_narrow(const Device& device, const TransposeProblem& problem) {
+  const TransposePolicy& policy = transpose_policy(device);
+  const TransposeThreads& threads = policy.threads;
+  const bool interleaves = problem.rows <= problem.cols;
+  const std::size_t element = problem.element_bytes, line = threads.line_bytes / element;
+  const std::size_t side = std::min(problem.rows, problem.cols),
+                    places = std::max(problem.rows, problem.cols);
+  std::size_t chunk = std::max(threads.chunk_bytes / element / side / line * line, line);
+  const auto bytes = [&] { return (chunk + line) * side * element; };
+  const auto chunks = [&] { return divide_up(places, chunk) * problem.batch; };
+  while (chunk > line &&
+         (bytes() > device.local_bytes || chunks() < threads.tiles_a_unit * device.compute_units))
+    chunk = std::max(chunk / 2 / line * line, line);
+  if (bytes() > device.local_bytes) return no_tile_fits(device);
+  Plan plan = base_plan(problem, "cpu", "transpose/cpu_narrow.cl", "transpose_cpu_narrow");
+  plan.local_bytes = bytes();
+  plan.prediction.local_bytes = plan.prediction.bytes();
+  plan.tile_rows = interleaves ? side : chunk;
+  plan.tile_cols = interleaves ? chunk : side;
+  plan.items_per_work_item = chunk * side;
+  plan.global = {std::min(chunks(), threads.most_groups), 1, 1};  // the kernel loops over the rest
+  define(plan, {{"SIDE", side}, {"INTERLEAVES", interleaves ? 1 : 0}, {"CHUNK", chunk}});
+  plan.evidence = policy.of_narrow.text(device);
+  plan.reason = formatted(
+      "one thread moves {} places at a time of a short side of {}: turned in its first cache", chunk, side);
+  return plan;
+}
+
+}  // namespace
+
 Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
   allow_only(fixed, "cpu");
   if (device.type != DeviceType::cpu)
     return "it is for CPUs: only one work-item of a GPU's sub-group would work";
   if (!device.packed_vectors) return "it reads vectors at any alignment, which this driver gets wrong";
+  if (is_narrow(transpose_policy(device).threads, problem)) return cpu_narrow(device, problem);
   const std::size_t element = problem.element_bytes;
   const std::size_t block = element == 1 ? 16 : element <= 4 ? 8 : 4;  // edge of the kernel's register block
   const TransposePolicy& policy = transpose_policy(device);

@@ -85,7 +85,8 @@ void check_table(const char* name, const Row (&table)[kRows], Members... evidenc
 
 TEST_CASE("policies: every row has evidence of its family, and a device that gets it") {
   using namespace smem::plan;
-  check_table("transpose", kTransposePolicies, &TransposePolicy::evidence, &TransposePolicy::of_threads);
+  check_table("transpose", kTransposePolicies, &TransposePolicy::evidence, &TransposePolicy::of_threads,
+              &TransposePolicy::of_narrow);
   check_table("flip", kFlipPolicies, &FlipPolicy::evidence);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::short_vectors, &ReducePolicy::others);
