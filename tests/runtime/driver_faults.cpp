@@ -315,8 +315,8 @@ TEST_CASE("driver faults: local memory beyond what is reported is tried on NVIDI
 }
 
 TEST_CASE("driver faults: the local memory that was found is kept with the cached programs, for its driver") {
+  const smem::Context context;  // keeps facts of its own elsewhere
   const test::CacheFolder folder;
-  const smem::Context context;
   Device device = test::targets::nvidia("sm_80");
   const auto usable = [&](const char* driver) {
     device.driver = driver;
