@@ -40,6 +40,8 @@ std::string content_text(const CacheEntry& entry) {
       return entry.kernel.empty() ? "(your own kernel)" : entry.kernel;
     case CacheEntry::Kind::rates:
       return "(measured rates)";
+    case CacheEntry::Kind::fact:
+      return "(fact of the device)";
     case CacheEntry::Kind::damaged:
       break;
   }

@@ -31,6 +31,9 @@ struct Fault {
   bool (*is_in)(const Launch&) = nullptr;  ///< which launches of the variant; null: all of them
 };
 
+constexpr const char* kLeastOfItem =
+    "Intel's CPU runtime assembles the least of a work-item's elements into wrong instructions, in groups of "
+    "fewer than 16 work-items";
 constexpr const char* kRegions = "PoCL 5 ends the process when it compiles its regions between barriers";
 
 const std::vector<Fault>& faults() {
@@ -75,6 +78,22 @@ const std::vector<Fault>& faults() {
         .variant = "cpu",
         .type = "",
         .reason = "Intel's CPU runtime assembles the least of each 16 neighbours into wrong instructions"}},
+      // The same vector, in the code for work-items that do not fill a vector of 16: groups of 1 to 8, which
+      // only clamps and fixed sizes give. Right in groups of 16 and more, and without the optimiser.
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "top_k", .variant = "delegates", .type = "", .reason = kLeastOfItem},
+       [](const Launch& launch) {
+         return launch.entry_point == "top_k_delegates" && launch.work_items() < 16;
+       }},
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "top_k", .variant = "row_delegates", .type = "", .reason = kLeastOfItem},
+       [](const Launch& launch) {
+         return launch.entry_point == "top_k_row_delegates" && launch.work_items() < 16;
+       }},
       // 2026.22, with AVX2 and with AVX-512, in its passes over machine code: rows of 1000 keys and
       // more; those of 200 compile.
       {is_intel_cpu,

@@ -12,7 +12,7 @@ namespace smem {
 namespace {
 
 /// The rest of the key's line that begins with `name=`; empty without one. Keys are made in
-/// runtime/programs.cpp and ops/rates.cpp.
+/// runtime/programs.cpp, runtime/trial.cpp, runtime/local_memory.cpp and ops/rates.cpp.
 std::string field(const std::string& key, std::string_view name) {
   const std::string start = formatted("\n{}=", name), text = formatted("\n{}", key);
   const std::size_t at = text.find(start);
@@ -30,6 +30,7 @@ CacheEntry described(const runtime::DiskCache::Entry& entry) {
   const std::string& key = entry.key;
   if (key.starts_with("source=")) result.kind = CacheEntry::Kind::program;
   if (key.starts_with("rates ")) result.kind = CacheEntry::Kind::rates;
+  if (key.starts_with("device=")) result.kind = CacheEntry::Kind::fact;
   const std::string source = field(key, "source");  // the file and the hash of its text
   result.kernel = source.substr(0, source.rfind(' '));
   result.options = field(key, "options");

@@ -25,9 +25,9 @@ namespace smem {
 
 /// One file of the cache; it belongs to one device and driver.
 struct CacheEntry {
-  /// What the file holds: a compiled program, the measured rates of the device, or damaged data. The next
-  /// call that needs a damaged entry replaces it.
-  enum class Kind { program, rates, damaged };
+  /// What the file holds: a compiled program, the measured rates of the device, a fact of the device that a
+  /// trial showed, or damaged data. The next call that needs a damaged entry replaces it.
+  enum class Kind { program, rates, fact, damaged };
   Kind kind = Kind::damaged;                   ///< of this file
   std::filesystem::path file;                  ///< its path
   std::size_t bytes = 0;                       ///< of the file

@@ -1,6 +1,7 @@
 // The program cache through its public functions: its entries, and that clearing removes only these.
 #include <smem/smem.hpp>
 
+#include "runtime/trial.hpp"
 #include "support/environment.hpp"
 #include "support/folder.hpp"
 
@@ -34,6 +35,14 @@ void fill(const smem::Context& context) {
   }
 }
 
+/// The entries but those of facts, which trials of some devices leave.
+std::vector<smem::CacheEntry> entries_but_facts() {
+  std::vector<smem::CacheEntry> entries = smem::cache_entries();
+  std::erase_if(entries,
+                [](const smem::CacheEntry& entry) { return entry.kind == smem::CacheEntry::Kind::fact; });
+  return entries;
+}
+
 }  // namespace
 
 TEST_CASE("cache: its entries tell what they hold") {
@@ -45,7 +54,7 @@ TEST_CASE("cache: its entries tell what they hold") {
   fill(context);
   test::write_text(folder.path() / (std::string(32, 'a') + ".smembin"), "not an entry");
   test::write_text(folder.path() / "letter.smembin", "not an entry's name");
-  const std::vector<smem::CacheEntry> entries = smem::cache_entries();
+  const std::vector<smem::CacheEntry> entries = entries_but_facts();
   REQUIRE(entries.size() == 3);
   std::size_t own = 0, of_caller = 0, damaged = 0;
   for (const smem::CacheEntry& entry : entries) {
@@ -70,6 +79,21 @@ TEST_CASE("cache: its entries tell what they hold") {
   CHECK(own == 1);
   CHECK(of_caller == 1);
   CHECK(damaged == 1);
+}
+
+TEST_CASE("cache: what a trial of a device showed is a fact, not damaged") {
+  const smem::Device device{.name = "a device", .driver = "1.0"};
+  for (const bool works : {true, false}) {
+    const test::CacheFolder folder;
+    CHECK(smem::runtime::kept_answer(device, works ? "it works" : "it fails", [&] { return works; }) ==
+          works);
+    const std::vector<smem::CacheEntry> entries = smem::cache_entries();
+    REQUIRE(entries.size() == 1);
+    CHECK(entries[0].kind == smem::CacheEntry::Kind::fact);
+    CHECK(entries[0].device == "a device");
+    CHECK(entries[0].driver == "1.0");
+    CHECK(entries[0].kernel.empty());
+  }
 }
 
 TEST_CASE("cache: the entry that was used last comes first") {
@@ -110,13 +134,14 @@ TEST_CASE("cache: clearing removes its own files and no other") {
   std::size_t bytes = fs::file_size(abandoned);
   for (const smem::CacheEntry& entry : smem::cache_entries())
     bytes += entry.bytes;
+  const std::size_t facts = smem::cache_entries().size() - entries_but_facts().size();
   const smem::CacheCleared would = smem::clear_cache(true);
-  CHECK(would.entries == 3);
+  CHECK(would.entries == 3 + facts);
   CHECK(would.bytes == bytes);
-  CHECK(smem::cache_entries().size() == 2);  // still there
+  CHECK(entries_but_facts().size() == 2);  // still there
 
   const smem::CacheCleared cleared = smem::clear_cache();
-  CHECK(cleared.entries == 3);
+  CHECK(cleared.entries == 3 + facts);
   CHECK(cleared.bytes == bytes);
   CHECK(cleared.failures == 0);
   CHECK(smem::cache_entries().empty());

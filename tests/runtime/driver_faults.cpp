@@ -230,6 +230,43 @@ TEST_CASE("driver faults: GELU of halves by a variant that a driver cannot compi
   CHECK(is_chosen(device, problem));
 }
 
+TEST_CASE(
+    "driver faults: selections in groups that do not fill a vector are refused where it is misassembled") {
+  Device device = test::targets::cpu();
+  device.platform = "Intel(R) OpenCL";
+  device.driver = "2026.22.10.0.01_160000";
+  device.broken = smem::plan::known_faults(device);
+  smem::TopKProblem problem;
+  problem.cols = 1500;
+  problem.k = 1;
+  for (const char* variant : {"delegates", "row_delegates"}) {
+    CAPTURE(variant);
+    const auto work_items = [&](const Device& d, std::size_t wanted) {
+      const smem::Plan plan = smem::plan_top_k(d, problem, {.variant = variant, .work_items = wanted});
+      return plan.launches().front()->work_items();
+    };
+    const auto refusal = [&](const Device& d, std::size_t wanted) {
+      return test::failure_of([&] { work_items(d, wanted); });
+    };
+    CHECK(work_items(device, 0) >= 16);
+    CHECK(work_items(device, 16) == 16);
+    Device small = device;
+    small.max_work_group = 8;  // by a clamp
+    CHECK(contains(refusal(small, 0).got, "fewer than 16"));
+    CHECK(refusal(device, 8).argument == "variant");
+    CHECK(contains(refusal(device, 8).got, "Intel's CPU runtime"));
+    // Where it would be chosen, another one is.
+    const smem::Plan chosen = smem::plan_top_k(small, problem);
+    CHECK(chosen.variant != variant);
+    // Other versions and drivers are not concerned.
+    small.driver = "2025.20";
+    CHECK(work_items(small, 0) == 8);
+    small.driver = device.driver;
+    small.platform = "Portable Computing Language";
+    CHECK(work_items(small, 0) == 8);
+  }
+}
+
 TEST_CASE("driver faults: so many spans that groups share them are refused where the driver miscounts them") {
   Device device = test::targets::cpu();
   device.platform = "Portable Computing Language";
@@ -315,8 +352,8 @@ TEST_CASE("driver faults: local memory beyond what is reported is tried on NVIDI
 }
 
 TEST_CASE("driver faults: the local memory that was found is kept with the cached programs, for its driver") {
+  const smem::Context context;  // keeps facts of its own elsewhere
   const test::CacheFolder folder;
-  const smem::Context context;
   Device device = test::targets::nvidia("sm_80");
   const auto usable = [&](const char* driver) {
     device.driver = driver;

@@ -30,12 +30,12 @@ smem::CacheStatistics one_run(std::size_t n = 40) {
   return context.cache_statistics();
 }
 
-std::vector<fs::path> entries_in(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  for (const fs::path& file : test::files_in(folder)) {
-    if (file.extension() == ".smembin") entries.push_back(file);
-  }
-  return entries;
+/// The files of cached programs; what trials of the device showed is kept beside them.
+std::vector<fs::path> stored_programs() {
+  std::vector<fs::path> programs;
+  for (const smem::CacheEntry& entry : smem::cache_entries())
+    if (entry.kind == smem::CacheEntry::Kind::program) programs.push_back(entry.file);
+  return programs;
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ TEST_CASE("program cache: built once and then loaded") {
   CHECK(s.stored_on_disk == 1);
   CHECK(s.loaded_from_disk == 0);
   CHECK(s.disk_failures == 0);
-  CHECK(entries_in(folder.path()).size() == 1);
-  CHECK(test::files_in(folder.path()).size() == 1);
+  CHECK(stored_programs().size() == 1);
+  CHECK(test::files_in(folder.path()).size() == smem::cache_entries().size());
   s = one_run();
   CHECK(s.built_from_source == 0);
   CHECK(s.loaded_from_disk == 1);
@@ -75,9 +75,9 @@ TEST_CASE("program cache: the end of a context stores what has run") {
     const smem::Context context;
     const smem::Array<int> in(context, {1, 2, 3, 4}), out(context, smem::Count{4});
     smem::transpose(context, in.matrix(2, 2), out.matrix(2, 2)).wait();
-    CHECK(entries_in(folder.path()).empty());
+    CHECK(stored_programs().empty());
   }
-  CHECK(entries_in(folder.path()).size() == 1);
+  CHECK(stored_programs().size() == 1);
 }
 
 TEST_CASE("program cache: reading a result back stores what has run") {
@@ -88,7 +88,7 @@ TEST_CASE("program cache: reading a result back stores what has run") {
   // rusticl may say only a moment after a read that the kernel before it has ended; a later read finds it so.
   for (int read = 0; read < 1000 && context.cache_statistics().stored_on_disk == 0; ++read)
     CHECK(out.to_host() == std::vector<int>{1, 3, 2, 4});
-  CHECK(entries_in(folder.path()).size() == 1);
+  CHECK(stored_programs().size() == 1);
   CHECK(context.cache_statistics().stored_on_disk == 1);
 }
 
@@ -120,8 +120,8 @@ TEST_CASE("program cache: SMEM_CACHE=0 writes and reads nothing") {
 TEST_CASE("program cache: a damaged entry leads to a build and is replaced") {
   const test::CacheFolder folder;
   one_run();
-  REQUIRE(entries_in(folder.path()).size() == 1);
-  const fs::path entry = entries_in(folder.path()).front();
+  REQUIRE(stored_programs().size() == 1);
+  const fs::path entry = stored_programs().front();
   const std::string good = test::text_of(entry);
   std::string flipped = good;
   flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 1);
@@ -143,8 +143,8 @@ TEST_CASE("program cache: a damaged entry leads to a build and is replaced") {
 TEST_CASE("program cache: a folder in an entry's place is only slower, and replaced") {
   const test::CacheFolder folder;
   one_run();
-  REQUIRE(entries_in(folder.path()).size() == 1);
-  const fs::path entry = entries_in(folder.path()).front();
+  REQUIRE(stored_programs().size() == 1);
+  const fs::path entry = stored_programs().front();
   fs::remove(entry);
   fs::create_directory(entry);
   test::write_text(entry / "inside", "");
@@ -191,7 +191,7 @@ TEST_CASE("program cache: other options are another entry") {
                 .fault.empty());
   }
   context.finish();
-  CHECK(entries_in(folder.path()).size() == 4);
+  CHECK(stored_programs().size() == 4);
   CHECK(context.cache_statistics().stored_on_disk == 4);
 }
 
@@ -237,5 +237,6 @@ TEST_CASE("program cache: many processes at once on one cold folder") {
   CHECK(context.cache_statistics().built_from_source == 0);
   CHECK(context.cache_statistics().disk_failures == 0);
   CHECK(context.cache_statistics().loaded_from_disk == ran);
-  CHECK(test::files_in(folder.path()).size() == ran);  // and no temporary file
+  CHECK(stored_programs().size() == ran);
+  CHECK(test::files_in(folder.path()).size() == smem::cache_entries().size());  // no temporary file stays
 }
