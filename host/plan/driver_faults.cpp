@@ -23,6 +23,10 @@ bool is_intel_cpu(const Device& device) {
   return device.platform == "Intel(R) OpenCL" && device.type == DeviceType::cpu;
 }
 
+bool is_tile_of_64(const Launch& launch) {
+  return launch.entry_point == "top_k_tile" && launch.work_items() == 64;
+}
+
 /// A variant that some versions of a driver break. A new row names the fault and the version.
 struct Fault {
   bool (*is_of)(const Device&);
@@ -34,6 +38,9 @@ struct Fault {
 constexpr const char* kLeastOfItem =
     "Intel's CPU runtime assembles the least of a work-item's elements into wrong instructions, in groups of "
     "fewer than 16 work-items";
+constexpr const char* kAcrossBarriers =
+    "Intel's CPU runtime ends the process, now and then, when it compiles values that are kept across "
+    "barriers";
 constexpr const char* kRegions = "PoCL 5 ends the process when it compiles its regions between barriers";
 
 const std::vector<Fault>& faults() {
@@ -94,6 +101,40 @@ const std::vector<Fault>& faults() {
        [](const Launch& launch) {
          return launch.entry_point == "top_k_row_delegates" && launch.work_items() < 16;
        }},
+      // 2026.22, in its pass sycl-kernel-reduce-cross-barrier-values, which uses memory that it has freed: of
+      // 20 builds up to five end the process, all with MALLOC_PERTURB_=165, none without the optimiser. Which
+      // programs have it hangs on their constants; of 900 of all operations, these do.
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "top_k", .variant = "row_delegates", .type = "", .reason = kAcrossBarriers},
+       [](const Launch& launch) {
+         return launch.entry_point == "top_k_row_delegates" &&
+                (has_define(launch, "KEY_BYTES", 1) || has_define(launch, "KEY_BYTES", 2));
+       }},
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "top_k", .variant = "registers", .type = "", .reason = kAcrossBarriers},
+       [](const Launch& launch) { return launch.work_items() == 8; }},
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "top_k", .variant = "tile", .type = "", .reason = kAcrossBarriers},
+       is_tile_of_64},
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "top_k", .variant = "delegates", .type = "", .reason = kAcrossBarriers},
+       is_tile_of_64},
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "norm", .variant = "cooperative", .type = "", .reason = kAcrossBarriers}},
+      {is_intel_cpu,
+       {2026, 0},
+       {2027, 0},
+       {.operation = "softmax", .variant = "cooperative", .type = "", .reason = kAcrossBarriers}},
       // 2026.22, with AVX2 and with AVX-512, in its passes over machine code: rows of 1000 keys and
       // more; those of 200 compile.
       {is_intel_cpu,

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using smem::Device;
@@ -265,6 +266,43 @@ TEST_CASE(
     small.platform = "Portable Computing Language";
     CHECK(work_items(small, 0) == 8);
   }
+}
+
+TEST_CASE(
+    "driver faults: launches whose compilation ends the process now and then are refused, and no others") {
+  Device device = test::targets::cpu();
+  device.platform = "Intel(R) OpenCL";
+  device.driver = "2026.22.10.0.01_160000";
+  device.broken = smem::plan::known_faults(device);
+  const auto refused = [&](const smem::TopKProblem& problem, const char* variant, std::size_t work_items) {
+    try {
+      smem::plan_top_k(device, problem, {.variant = variant, .work_items = work_items});
+    } catch (const smem::Error& error) {
+      CHECK(contains(error.details().got, "across barriers"));
+      return true;
+    }
+    return false;
+  };
+  smem::TopKProblem problem;
+  problem.cols = 1500;
+  problem.k = 1;
+  for (const auto& [type, is_short] : {std::pair{smem::Scalar::float32, false},
+                                       {smem::Scalar::uint32, false},
+                                       {smem::Scalar::half, true},
+                                       {smem::Scalar::int8, true}}) {
+    problem.type = type;
+    CHECK(refused(problem, "row_delegates", 0) == is_short);
+    CHECK(refused(problem, "tile", 64));
+    CHECK_FALSE(refused(problem, "tile", 128));
+    CHECK_FALSE(refused(problem, "radix_select", 64));
+    if (is_short) CHECK(smem::plan_top_k(device, problem).variant != "row_delegates");
+  }
+  problem.cols = 20;
+  CHECK(refused(problem, "registers", 8));
+  CHECK_FALSE(refused(problem, "registers", 64));
+  device.driver = "2025.20";
+  CHECK_FALSE(refused(problem, "registers", 8));
+  CHECK_FALSE(refused(problem, "tile", 64));
 }
 
 TEST_CASE("driver faults: so many spans that groups share them are refused where the driver miscounts them") {
