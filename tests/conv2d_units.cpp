@@ -28,7 +28,8 @@ std::string clamp_to(MatrixUnit unit) { return "matrix_unit=" + std::string(smem
 
 bool emulates(const smem::Device& device) {
   return device.local_bytes >= 16 * 1024 && device.max_work_group >= 256 &&
-         !test::is_broken(device, "gemm", "matrix_units");
+         !test::is_broken(device, "gemm", "matrix_units") &&
+         !test::is_broken(device, "conv2d", "matrix_units");
 }
 
 /// Windows of one size and pieces of one number of bytes, so that the cases of a type share two programs:
