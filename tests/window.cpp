@@ -2,6 +2,7 @@
 #include <smem/blur.hpp>
 #include <smem/smem.hpp>
 
+#include "support/broken.hpp"
 #include "support/blurs.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
@@ -110,7 +111,8 @@ TEST_CASE("blur: medians by shared columns and by tiles") {
       }
       ++turn;
     }
-    CHECK(sweep.ran() == (context.device().fp64 ? 10 : 8));
+    const std::size_t broken = test::is_broken(context.device(), "median_blur", variant, "half") ? 2 : 0;
+    CHECK(sweep.ran() == (context.device().fp64 ? 10 : 8) - broken);
     CHECK(test::failure_of([&] {
             const smem::Array<float> in(context, std::vector<float>(64)),
                 out(context, std::vector<float>(64));
