@@ -2,8 +2,8 @@
 #include <smem/blur.hpp>
 #include <smem/smem.hpp>
 
-#include "support/broken.hpp"
 #include "support/blurs.hpp"
+#include "support/broken.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
 #include "support/reduce_sweep.hpp"
