@@ -86,7 +86,8 @@ static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong beg
 
 #if (OPERATION == OP_ARGMIN || OPERATION == OP_ARGMAX) && !ELEMENT_HALF
 #define FINDS_BLOCK 1  // the best value of each block first, then its place in one block
-#define SEARCHED (LANES < 1024 ? 1024 : LANES)  // elements of a block
+// Elements of a block: a multiple of LANES. On two Zen 5 cores 2^26 floats take 4.6 ms by 256, 4.3 by 1024 and 4.2 by 4096.
+#define SEARCHED (LANES < 1024 ? 1024 : LANES)
 #if OPERATION == OP_ARGMIN
 #define BETTER(a, b) ((a) < (b))
 #else

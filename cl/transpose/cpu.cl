@@ -10,7 +10,7 @@
 // Launch: one dimension, local size 1; group g transposes the tiles g, g + groups, ...: along a row of tiles first.
 // Local memory: TILE_C * (TILE_R + LINE) elements; in place, where TILE_R is TILE_C, twice that.
 #include "common/element.clh"
-#include "common/stream.clh"
+#include "transpose/cache_lines.clh"
 
 #ifndef IN_PLACE
 #define IN_PLACE 0  // 1: in and out are the same square matrix
@@ -26,7 +26,6 @@
 #define PREFETCH_AHEAD 1  // 0: no prefetch, for a compiler whose builtin does not run
 #endif
 
-#define LINE (64 / ELEMENT_BYTES)   // elements of a cache line
 #define TILE_PITCH (TILE_R + LINE)  // an odd number of lines: neighbouring rows of the tile use different cache sets
 
 #if ELEMENT_BYTES == 1
@@ -44,13 +43,11 @@ typedef ulong4 block_row;
 #else
 #define BLOCK 4
 #endif
-typedef ulong8 cache_line;  // of any elements
 
-// Unaligned vectors. PoCL splits vload into pieces of 128 bits.
+// An unaligned vector, as packed_line.
 #if ELEMENT_BYTES < 16
 typedef struct __attribute__((packed)) { block_row v; } packed_row;
 #endif
-typedef struct __attribute__((packed)) { cache_line v; } packed_line;
 
 // By the compiler's builtin, if it has one.
 static inline void prefetch_line(global const element* p) {
@@ -62,9 +59,6 @@ static inline void prefetch_line(global const element* p) {
 #endif
 }
 
-// Loops over edges are not vectorised, and the two tile functions are not inlined: PoCL copies a kernel's body three times and
-// vectorises every loop of each copy, which took 220 ms at the first call instead of 75.
-#define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
 #define UNROLL _Pragma("unroll")
 
 #if ELEMENT_BYTES < 16

@@ -7,7 +7,7 @@
 //
 // Launch: one dimension, local size 1; group g moves the chunks g, g + groups, ... Local memory: (CHUNK + LINE) * SIDE elements.
 #include "common/element.clh"
-#include "common/stream.clh"
+#include "transpose/cache_lines.clh"
 
 #ifndef SIDE
 #define SIDE 3
@@ -19,12 +19,7 @@
 #define CHUNK 1024  // a multiple of LINE
 #endif
 
-#define LINE (64 / ELEMENT_BYTES)  // elements of a cache line
-#define PITCH (CHUNK + LINE)       // of planes in the buffer, which begin in different cache sets
-#define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
-
-typedef ulong8 cache_line;  // of any elements
-typedef struct __attribute__((packed)) { cache_line v; } packed_line;
+#define PITCH (CHUNK + LINE)  // of planes in the buffer, which begin in different cache sets
 
 // Not inlined: PoCL copies a kernel's body three times.
 #if INTERLEAVES

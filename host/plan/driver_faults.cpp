@@ -61,7 +61,7 @@ const std::vector<Fault>& faults() {
        {.operation = "conv2d",
         .variant = "matrix_units",
         .type = "",
-        .reason = "PoCL 6 gets some sums of emulated units wrong, which are kept across barriers"}},
+        .reason = "PoCL 6 computes some wrong sums with emulated matrix units"}},
       // Mesa 22.3.6 of Debian 12: bytes of three and four channels; on a CPU with AVX-512 of one channel,
       // too.
       {[](const Device& device) { return device.platform == "rusticl"; },
@@ -94,7 +94,7 @@ const std::vector<Fault>& faults() {
         .variant = "cpu",
         .type = "",
         .reason = "Intel's CPU runtime assembles the least of each 16 neighbours into wrong instructions"}},
-      // 2026.22: its vectoriser had not ended after 19 minutes. Halves by shared columns take 20 s, other
+      // 2026.22: its vectoriser had not finished after 19 minutes. Halves by shared columns take 20 s, other
       // types 2.
       {is_intel_cpu,
        {2026, 0},
@@ -102,7 +102,7 @@ const std::vector<Fault>& faults() {
        {.operation = "median_blur",
         .variant = "tiles",
         .type = "half",
-        .reason = "Intel's CPU runtime does not end the compilation of tiles of halves"}},
+        .reason = "Intel's CPU runtime does not finish compiling tiles of halves"}},
       // The same vector, in the code for work-items that do not fill a vector of 16: groups of 1 to 8, which
       // only clamps and fixed sizes give. Right in groups of 16 and more, and without the optimiser.
       {is_intel_cpu,
@@ -121,7 +121,7 @@ const std::vector<Fault>& faults() {
        }},
       // 2026.22, in its pass sycl-kernel-reduce-cross-barrier-values, which uses memory that it has freed: of
       // 20 builds up to five end the process, all with MALLOC_PERTURB_=165, none without the optimiser. Which
-      // programs have it hangs on their constants; of 900 of all operations, these do.
+      // programs are affected depends on their constants: of 900 of all operations, these.
       {is_intel_cpu,
        {2026, 0},
        {2027, 0},

@@ -140,8 +140,8 @@ enum class Rows {
 
 /// mma.cl: sm_80 and later, any alignment. On an H100, in us, by loads to registers and as they lie, half:
 /// 425 x 37 x 319 17.5 and 8.5, 601 x 25 x 187 16.4 and 7.8, 70 x 27 x 2981 21.8 and 11.1;
-/// cuBLAS 6.2, 6.4, 11.5. Factors whose rows lie across k need tiles of a multiple of 64 there, unless they
-/// are loose.
+/// cuBLAS 6.2, 6.4, 11.5. A factor whose rows lie across k needs tiles of a multiple of 64 there; one whose
+/// lines are copied as they lie (has_loose_rows) takes any.
 struct Mma {
   struct Shape {
     std::size_t warps_m, warps_n, warp_m, warp_n, row_bytes, stages;
@@ -153,7 +153,8 @@ struct Mma {
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
   constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
-  /// Whether rows that begin anywhere are copied as they lie, and not through registers.
+  /// Whether unaligned rows of 2-byte elements are copied as they lie, and not through registers: HAS_LOOSE.
+  /// The compiler spills 24 to 336 bytes where a warp has 64 x 64 results.
   constexpr bool has_loose_rows() const { return of.warp_m * of.warp_n <= 2048; }
   /// Of a stage, beside its elements.
   constexpr std::size_t padding(Rows rows, std::size_t extent) const {
@@ -358,8 +359,8 @@ struct Policy {
 
 // The model's numbers were fitted to measurements of all tiles, in 1 to 256 parts, over 48 shapes drawn at
 // random (m, n, k log-uniform in 16 to 16384, half of them unaligned, all transposes): 778 of multistage and
-// 423 of mma, of which those with unaligned rows were measured again on an H100: 87 over 12 shapes, the
-// choice 4.4 % over the best; those of wgmma with aligned rows to 191 over 40 shapes, mostly by copies of
+// 423 of mma, of which those with unaligned rows were measured again on an H100: 117 over 15 shapes, the
+// choice 4 % over the best; those of wgmma with aligned rows to 191 over 40 shapes, mostly by copies of
 // boxes, of others to 458. The choice takes 4.8, 3.5 and 1.3 % longer than the best tile in the geometric
 // mean. Two numbers come from other cases: the step of 128 x 256 x 32 from 8192^3 (51.1 TFLOP/s beside 49.8
 // by the next), and the sums of a join from 31 x 129 x 65536 in 86 parts and 49 x 22 x 14941 in 59, which
@@ -414,11 +415,9 @@ inline constexpr Policy kPolicies[] = {
      .across = {.device = "H200",
                 .driver = "580.159",
                 .what = "float packed across k, ms, and as it lies; cuBLAS",
-                .share = "2523 x 7025 x 14896: 11.3, 13.6, 10.9; 10553 x 510 x 9664: 2.57, 2.78, 2.19; 976 x "
-                         "8741 x 486: "
-                         "0.226, 0.263, 0.211; of seven random shapes 1 to 21 % less time, of six below the "
-                         "least m n k 6 "
-                         "% less to 18 % more"},
+                .share = "2523 x 7025 x 14896: 11.3, 13.6, 10.9; 10553 x 510 x 9664: 2.57, 2.78, 2.19; "
+                         "976 x 8741 x 486: 0.226, 0.263, 0.211; of seven random shapes 1 to 21 % less time, "
+                         "of six below the least m n k 6 % less to 18 % more"},
      .fp8_evidence = {.device = "H200",
                       .driver = "580.159",
                       .what = "e4m3 to bfloat16, both along k, ms; by mma, widened; cuBLASLt",

@@ -30,6 +30,18 @@ using smem::runtime::LanguageFacts;
 using smem::runtime::why_platform_aborts;
 using test::contains;
 
+namespace {
+
+/// Intel's CPU runtime, without the faults that are known of it.
+Device intel_cpu() {
+  Device device = test::targets::cpu();
+  device.platform = "Intel(R) OpenCL";
+  device.driver = "2026.22.10.0.01_160000";
+  return device;
+}
+
+}  // namespace
+
 TEST_CASE("driver faults: versions as drivers write them") {
   CHECK(smem::plan::version_in("6.0+debian") == Version{6, 0});
   CHECK(smem::plan::version_in("580.159.04") == Version{580, 159});
@@ -197,9 +209,7 @@ TEST_CASE("driver faults: a variant that a driver breaks in small work-groups al
 }
 
 TEST_CASE("driver faults: GELU of halves by a variant that a driver cannot compile is refused there alone") {
-  Device device = test::targets::cpu();
-  device.platform = "Intel(R) OpenCL";
-  device.driver = "2026.22.10.0.01_160000";
+  Device device = intel_cpu();
   smem::Conv2dProblem problem{.in_channels = 5,
                               .width = 23,
                               .height = 19,
@@ -234,9 +244,7 @@ TEST_CASE("driver faults: GELU of halves by a variant that a driver cannot compi
 
 TEST_CASE(
     "driver faults: selections in groups that do not fill a vector are refused where it is misassembled") {
-  Device device = test::targets::cpu();
-  device.platform = "Intel(R) OpenCL";
-  device.driver = "2026.22.10.0.01_160000";
+  Device device = intel_cpu();
   device.broken = smem::plan::known_faults(device);
   smem::TopKProblem problem;
   problem.cols = 1500;
@@ -271,9 +279,7 @@ TEST_CASE(
 
 TEST_CASE(
     "driver faults: launches whose compilation ends the process now and then are refused, and no others") {
-  Device device = test::targets::cpu();
-  device.platform = "Intel(R) OpenCL";
-  device.driver = "2026.22.10.0.01_160000";
+  Device device = intel_cpu();
   device.broken = smem::plan::known_faults(device);
   const auto refused = [&](const smem::TopKProblem& problem, const char* variant, std::size_t work_items) {
     try {

@@ -3,8 +3,8 @@
 //
 // cp.async fills stages in local memory STAGES - 1 steps ahead. A warp computes WARP_M x WARP_N results; ldmatrix reads its
 // fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed. With A_ALIGNMENT or B_ALIGNMENT below 4, lines of
-// 2-byte elements are copied from the aligned piece on that they begin in, and shifted when they are read (nvidia/loose_tile.clh); bytes,
-// and the lines of warps with more than 2048 results, go through registers (nvidia/fill_tile.clh).
+// 2-byte elements are copied from the aligned 16 bytes on in which they begin, and shifted when they are read (nvidia/loose_tile.clh).
+// Bytes, and all lines where a warp has more than 2048 results, go through registers (nvidia/fill_tile.clh).
 //
 // Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
 // STAGE_BYTES bytes, and a word with PARTS. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
@@ -70,7 +70,7 @@
 #define HAS_LOOSE (ELEMENT_BYTES == 2 && WARP_M * WARP_N <= 2048)  // more results leave too few registers
 #define A_LOOSE (HAS_LOOSE && A_ALIGNMENT < 4)
 #define B_LOOSE (HAS_LOOSE && B_ALIGNMENT < 4)
-#define HAS_TAIL ((A_LOOSE && A_ALONG_K) || (B_LOOSE && B_ALONG_K))  // a last step that is not whole has other elements beyond k
+#define HAS_TAIL ((A_LOOSE && A_ALONG_K) || (B_LOOSE && B_ALONG_K))  // a partial last step holds other elements beyond k
 #define A_BYTES (A_LOOSE ? LOOSE_BYTES(TILE_M, A_ALONG_K) : (TILE_M + (A_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
 #define B_BYTES (B_LOOSE ? LOOSE_BYTES(TILE_N, B_ALONG_K) : (TILE_N + (B_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
@@ -119,7 +119,7 @@ GROUP_FUNCTION void copy_step(source* x, uint stages, uint stage, uint item) {
   end_copies();
 }
 
-// What a lane knows of both operands, if they are loose.
+// A lane's constants for reading both operands, where A_LOOSE or B_LOOSE is 1.
 typedef struct {
   loose_lane a, b;
 } loose_lanes;
