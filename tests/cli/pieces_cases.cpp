@@ -53,7 +53,9 @@ int main() {
   const ArrayRule periodic{
       .name = "periodic", .type = Scalar::uint8, .elements = kMany, .fill = {.period = 1000}};
   const ArrayRule updated{.name = "updated", .type = Scalar::int16, .elements = kMany};
-  const operations::Case one{.in = {random, offsets, periodic}, .in_out = {updated}};
+  const ArrayRule keys{
+      .name = "keys", .type = Scalar::int16, .elements = kMany, .fill = {.distinct = true}};
+  const operations::Case one{.in = {random, offsets, periodic, keys}, .in_out = {updated}};
 
   const Context context;
   const cli::CaseData data(one);
@@ -71,7 +73,8 @@ int main() {
   put(in, places[0], by_pieces(random, 1));
   put(in, places[1], operations::filled(offsets, 2).bytes);
   put(in, places[2], operations::filled(periodic, 3).bytes);  // pieces are whole periods
-  put(out, operations::place(one.in_out, pair.out()).front(), by_pieces(updated, 4));
+  put(in, places[3], operations::filled(keys, 4).bytes);
+  put(out, operations::place(one.in_out, pair.out()).front(), by_pieces(updated, 5));
   expect(read(context, pair.in, data.bytes()) == in, "inputs");
   expect(read(context, pair.out, data.bytes()) == out, "what is read and written");
 

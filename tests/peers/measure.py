@@ -6,7 +6,7 @@
 Runs `smem bench` and the peers in turns on one NVIDIA GPU, case by case, and prints each table in Markdown with device, driver, date
 and command above it. With --page it replaces the tables of that page, which stand between `<!-- table: NAME -->` and
 `<!-- end -->`. Needs PyTorch, and nvcc with cuBLAS or a program built of cuda.cu before (--cuda). A case that a peer refuses has
-"-". Without --keys-repeat sorts take minutes on the host, since all keys are drawn and all results are compared.
+"-".
 
 How times are made: those of smem by `smem bench` (events; calls of less than 32 MiB in a queue without events), those of CUB and
 cuBLAS by cuda.cu in the same way, those of PyTorch by events around calls that a CUDA graph replays, so that Python's time does not
@@ -51,17 +51,17 @@ class Measured:
                 sys.exit(f"smem bench {words}: wrong results: {row['wrong']}")
         return results["rows"]
 
-    def smem(self, words, quick=True):
+    def smem(self, words):
         """The row of `smem bench WORDS`, or None."""
-        rows = self.bench(words + (" --quick" if quick or self.options.keys_repeat else ""))
+        rows = self.bench(words + " --quick")
         return rows[-1] if rows else None
 
-    def smem_ms(self, words, quick=True):
-        row = self.smem(words, quick)
+    def smem_ms(self, words):
+        row = self.smem(words)
         return row["median_s"] * 1e3 if row else None
 
-    def share(self, words, quick=True):
-        row = self.smem(words, quick)
+    def share(self, words):
+        row = self.smem(words)
         return row["share"] if row else None
 
     def cuda(self, case):
@@ -135,10 +135,10 @@ def ratio(peer, ours):
 
 
 def beside(m, cases, peer_name):
-    """Rows of a case's text, smem's and a peer's time, and their ratio. A case: (text, words, the peer's time[, quick])."""
+    """Rows of a case's text, smem's and a peer's time, and their ratio. A case: (text, words, the peer's time)."""
     rows = []
-    for text, words, peer, *quick in cases:
-        ours = m.smem_ms(words, *quick)
+    for text, words, peer in cases:
+        ours = m.smem_ms(words)
         theirs = peer()
         rows.append([text, number(ours), number(theirs), ratio(theirs, ours)])
     return ["case", "smem ms", f"{peer_name} ms", f"{peer_name} / smem"], rows
@@ -207,17 +207,17 @@ def fp8(torch, n):
 
 def sorts(m):
     def keys(power, kind):
-        return f"2^{power} {kind}", f"sort {2 ** power} {kind}", lambda: m.cuda(f"sort:{kind}:{2 ** power}"), False
+        return f"2^{power} {kind}", f"sort {2 ** power} {kind}", lambda: m.cuda(f"sort:{kind}:{2 ** power}")
 
     def pairs(key, value):
         return (f"2^26 pairs of {key} with {value}", f"sort {2 ** 26} {key} --op sort_pairs --value {value}",
-                lambda: m.cuda(f"pairs:{key},{value}:{2 ** 26}"), False)
+                lambda: m.cuda(f"pairs:{key},{value}:{2 ** 26}"))
 
     return beside(m, [
         keys(27, "uint32"), keys(27, "float"), keys(28, "half"), keys(26, "uint64"), keys(26, "double"),
         keys(20, "uint32"), keys(16, "uint32"),
         pairs("uint32", "uint32"), pairs("uint32", "uint64"), pairs("uint64", "uint32"), pairs("uint64", "uint64"),
-        ("2^26 uint32 by a comparison", f"sort_by {2 ** 26} uint32", lambda: m.cuda(f"merge_sort:uint32:{2 ** 26}"), False),
+        ("2^26 uint32 by a comparison", f"sort_by {2 ** 26} uint32", lambda: m.cuda(f"merge_sort:uint32:{2 ** 26}")),
         *[(f"reduce_by_key of 2^28 float, runs of {run}", f"reduce_by_key {2 ** 28} --run-length {run}",
            lambda run=run: m.cuda(f"reduce_by_key:float:{2 ** 28}:{run}")) for run in [1, 8, 1000]],
     ], "CUB")
@@ -421,7 +421,6 @@ def main():
     parser.add_argument("--out", help="also write the tables to this file, one after the other")
     parser.add_argument("--seed", type=int, default=3307, help="of the random products")
     parser.add_argument("--shapes", type=int, default=60, help="random products of each type")
-    parser.add_argument("--keys-repeat", action="store_true", help="sorts, too, with --quick: their keys repeat")
     options = parser.parse_args()
     unknown = [name for name in options.tables if name not in TABLES]
     if unknown:
@@ -436,8 +435,6 @@ def main():
         begin = datetime.datetime.now()
         columns, table = TABLES[name](measured)
         drawn = f" --seed {options.seed} --shapes {options.shapes}" if name == "products" else ""
-        if options.keys_repeat:
-            drawn += " --keys-repeat"
         text = (f"{measured.device}, {datetime.date.today()}: `tests/peers/measure.py {name}{drawn}`\n\n"
                 + markdown(columns, table))
         print(f"## {name}\n\n{text}\n", flush=True)
