@@ -169,7 +169,7 @@ TEST_CASE("norm_columns: plans for devices that are not here") {
     return smem::plan_norm_columns(test::target(target), {.rows = rows, .cols = cols});
   };
   CHECK(plan_of("sm_90", 128, 1000000).variant == "tiled");
-  CHECK(plan_of("sm_90", 128, 1000000).tile_cols == 32);
+  CHECK(plan_of("sm_90", 128, 1000000).tile_cols == 64);
   CHECK(plan_of("sm_90", 16384, 16384).variant == "online");
   CHECK(plan_of("sm_90", 1 << 20, 16).variant == "split");
   CHECK(plan_of("gfx90a", 100, 8192).variant == "tiled");
@@ -203,7 +203,7 @@ TEST_CASE("bad input of norm_columns") {
   CHECK(fails(integers.matrix(10, 20), to) == "in");
   CHECK(fails(in.matrix(11, 20), out.matrix(11, 20)) == "in");
   CHECK(fails(in.matrix(9, 20), in.matrix(9, 20, {.offset = 20})) == "out");  // moved by a row
-  CHECK(fails(from, to, {}, "together") == "variant");
+  CHECK(fails(from, to, {}, "registers") == "variant");
   smem::Matrix longest = from, longest_out = to;
   longest.rows = longest_out.rows = (std::size_t{1} << 30) + 1;
   CHECK(fails(longest, longest_out) == "in");

@@ -69,28 +69,3 @@ TEST_CASE("rows ahead: long ones that begin anywhere are stored in whole lines o
   CHECK(line_of(4) == 32);
   CHECK(line_of(16) == 0);
 }
-
-TEST_CASE("softmax_columns: groups share long columns, and read the parts of others that publish late") {
-  for (const char* limit : {"", "poll_limit=0"}) {
-    CAPTURE(std::string(limit));
-    const test::Variable clamp("SMEM_CLAMP", limit);
-    const smem::Context context;
-    if (!test::always_runs(context.device(), "together")) return;
-    const std::size_t rows = 20011, cols = 37;
-    const smem::SoftmaxColumnsProblem problem{.rows = rows, .cols = cols};
-    const smem::PlanOverrides fixed{.variant = "together"};
-    const smem::Plan plan = smem::plan_softmax_columns(context.device(), problem, fixed);
-    CHECK(plan.number("parts") > 1);
-    const smem::Array<float> in(context, numbers(rows * cols)), one(context, smem::Count{rows * cols});
-    smem::Array<float> two(context, smem::Count{rows * cols});
-    smem::softmax_columns(context, in.matrix(rows, cols), one.matrix(rows, cols), {}, {.variant = "online"});
-    smem::softmax_columns(context, in.matrix(rows, cols), two.matrix(rows, cols), {},
-                          {.variant = "together"});
-    CHECK(largest_difference(one.to_host(), two.to_host()) < 1e-9);
-    const std::vector<float> first = two.to_host();
-    two.write(in.to_host());
-    smem::softmax_columns(context, two.matrix(rows, cols), two.matrix(rows, cols), {},
-                          {.variant = "together"});
-    CHECK(first == two.to_host());  // in place, and the same bits
-  }
-}

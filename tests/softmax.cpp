@@ -243,7 +243,7 @@ TEST_CASE("softmax_columns: types, in place, and columns longer than a cache or 
       run(c);
     }
   }
-  for (const char* variant : {"", "tiled", "online", "split", "together"}) {
+  for (const char* variant : {"", "tiled", "online", "split"}) {
     if (!test::runs_on_rows(context.device(), variant)) continue;
     SoftmaxCase c;
     c.variant = variant;

@@ -7,15 +7,9 @@
 // Launch: one dimension, GROUP work-items a group, a group a part of a block; a grid-stride loop over them. Local memory: GROUP statistics.
 #include "norm_columns/columns.clh"
 
-#ifndef UNROLL
-#define UNROLL 4  // loads of a work-item that are under way at once
-#endif
 #ifndef PHASE
 #define PHASE 2  // 0: statistics, 1: results, 2: both
 #endif
-
-// Of three elements, so that differences from one that is nothing like the others do not take all digits.
-static inline VALUE middle_of(VALUE a, VALUE b, VALUE c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
 
 DEFINE_COLUMN_REDUCE(column_merge, statistics, merge)
 
@@ -30,25 +24,16 @@ void norm_columns_online(NORM_ARGUMENTS, ulong parts, global statistics* partial
     const ulong col = (block - matrix * BLOCKS) * WIDTH + item % WIDTH;
     const column_place at = PLACE_OF_COLUMN(matrix, col);
     const int begin = (int)min(part * share, (ulong)rows), end = col < cols ? min(begin + share, rows) : begin;
-    statistics mine = 0;
+    statistics mine;
 #if PHASE == 1
+    mine = 0;
     if (col < cols) {
       global const statistics* const all_parts = partials + matrix * parts * cols + col;
       mine.w = all_parts[0].w;
       for (ulong p = y; p < parts; p += LINES) mine = merge(mine, all_parts[p * cols]);
     }
 #else
-#if OPERATION == OP_LAYER
-    if (rows > 0 && col < cols) mine.w = middle_of(LOAD_OF_COLUMN(at, 0), LOAD_OF_COLUMN(at, rows / 2), LOAD_OF_COLUMN(at, rows - 1));
-#endif
-    for (int first = begin + y; first < end; first += UNROLL * LINES) {
-      VALUE v[UNROLL];
-#pragma unroll
-      for (int u = 0; u < UNROLL; ++u) v[u] = first + u * LINES < end ? LOAD_OF_COLUMN(at, first + u * LINES) : 0;
-      statistics more = (statistics)(0, 0, 0, mine.w);
-      count_packs(&more, v, UNROLL, first, LINES, end, rows);
-      mine = merge(mine, more);
-    }
+    mine = count_rows(in, in_pitch, residual, residual_pitch, &at, begin + y, end, col < cols ? rows : 0);
 #endif
     column_merge(&mine, scratch, item);
 #if PHASE == 0
@@ -61,11 +46,7 @@ void norm_columns_online(NORM_ARGUMENTS, ulong parts, global statistics* partial
       if (flags & STORES_MEAN) means[means_offset + matrix * cols + col] = rows > 0 ? mean : (VALUE)NAN;
       if (flags & STORES_FACTOR) factors[factors_offset + matrix * cols + col] = factor;
     }
-    for (int r = begin + y; r < end; r += LINES) {
-      const VALUE x = LOAD_OF_COLUMN(at, r);
-      STORE_SUM(at, r, x);
-      STORE_OF_COLUMN(at, r, (x - mean - left) * factor);
-    }
+    WRITE_ROWS(at, begin + y, end);
 #endif
   }
 #if PHASE == 2

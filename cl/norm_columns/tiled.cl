@@ -8,11 +8,20 @@
 #ifndef TILE_ROWS
 #define TILE_ROWS 256  // of a column, at most
 #endif
-#ifndef UNROLL
-#define UNROLL 4  // loads of a work-item that are under way at once
-#endif
-
 DEFINE_COLUMN_REDUCE(column_add, moments, add_moments)
+
+#if OPERATION == OP_LAYER
+#define COUNT_ELEMENT(element) (mine.x += (element))
+#else
+#define COUNT_ELEMENT(element) (mine.y += (element) * (element))
+#endif
+#define KEEP_ELEMENT(r, element)     \
+  do {                               \
+    kept[(r)*WIDTH + x] = (element); \
+    STORE_SUM(at, r, element);       \
+    COUNT_ELEMENT(element);          \
+  } while (0)
+#define STORE_KEPT(r) STORE_OF_COLUMN(at, r, (kept[(r)*WIDTH + x] - left) * factor)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_columns_tiled(NORM_ARGUMENTS) {
@@ -26,23 +35,17 @@ void norm_columns_tiled(NORM_ARGUMENTS) {
     const column_place at = PLACE_OF_COLUMN(matrix, col);
     const int count = col < cols ? rows : 0;  // work-items without a column reach the barriers too
     moments mine = 0;
-    for (int first = y; first < count; first += UNROLL * LINES) {
+    int first = y;
+    for (; first + (UNROLL - 1) * LINES < count; first += UNROLL * LINES) {
       VALUE v[UNROLL];
 #pragma unroll
-      for (int u = 0; u < UNROLL; ++u) v[u] = first + u * LINES < count ? LOAD_OF_COLUMN(at, first + u * LINES) : 0;
+      for (int u = 0; u < UNROLL; ++u) v[u] = LOAD_OF_COLUMN(at, first + u * LINES);
 #pragma unroll
-      for (int u = 0; u < UNROLL; ++u) {
-        const int r = first + u * LINES;
-        if (r < count) {
-          kept[r * WIDTH + x] = v[u];
-          STORE_SUM(at, r, v[u]);
-        }
-#if OPERATION == OP_LAYER
-        mine.x += v[u];
-#else
-        mine.y += v[u] * v[u];
-#endif
-      }
+      for (int u = 0; u < UNROLL; ++u) KEEP_ELEMENT(first + u * LINES, v[u]);
+    }
+    for (; first < count; first += LINES) {
+      const VALUE element = LOAD_OF_COLUMN(at, first);
+      KEEP_ELEMENT(first, element);
     }
     column_add(&mine, scratch, item);
     VALUE mean = 0, left = 0;
@@ -62,6 +65,10 @@ void norm_columns_tiled(NORM_ARGUMENTS) {
       if (flags & STORES_MEAN) means[means_offset + matrix * cols + col] = mean + left;
       if (flags & STORES_FACTOR) factors[factors_offset + matrix * cols + col] = factor;
     }
-    for (int r = y; r < count; r += LINES) STORE_OF_COLUMN(at, r, (kept[r * WIDTH + x] - left) * factor);
+    for (first = y; first + (UNROLL - 1) * LINES < count; first += UNROLL * LINES) {
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u) STORE_KEPT(first + u * LINES);
+    }
+    for (; first < count; first += LINES) STORE_KEPT(first);
   }
 }

@@ -5,12 +5,8 @@
 // statistics of each part of a column in `partials`, the second one merges those of the column in each group, always in the same order.
 //
 // Launch: one dimension, GROUP work-items a group, a group a part of a block; a grid-stride loop over them. Local memory: GROUP statistics.
-#include "softmax/operation.clh"
-#include "common/columns.clh"
+#include "softmax_columns/columns.clh"
 
-#ifndef UNROLL
-#define UNROLL 4  // loads of a work-item that are under way at once
-#endif
 #ifndef PHASE
 #define PHASE 2  // 0: statistics, 1: results, 2: both
 #endif
@@ -27,26 +23,12 @@ void softmax_columns_online(COLUMN_ARGUMENTS, uint masked, ulong parts, global s
     const ulong col = (block - matrix * BLOCKS) * WIDTH + item % WIDTH;
     const ulong from = in_offset + matrix * in_stride + col;
     const int begin = (int)min(part * share, (ulong)rows), end = col < cols ? min(begin + share, rows) : begin;
-    statistics mine = NO_STATISTICS;
 #if PHASE == 1
+    statistics mine = NO_STATISTICS;
     if (col < cols)
       for (ulong p = y; p < parts; p += LINES) mine = merge(mine, partials[(matrix * parts + p) * cols + col]);
 #else
-    for (int first = begin + y; first < end; first += UNROLL * LINES) {
-      VALUE v[UNROLL];
-#pragma unroll
-      for (int u = 0; u < UNROLL; ++u) {
-        const int r = first + u * LINES;
-        v[u] = r < end ? load_value(in, from + r * in_pitch) : LEAST;
-      }
-      VALUE largest = mine.x, sum = 0;
-#pragma unroll
-      for (int u = 0; u < UNROLL; ++u) largest = fmax(largest, v[u]);
-      const VALUE moved = shift_of(largest);
-#pragma unroll
-      for (int u = 0; u < UNROLL; ++u) sum += exp(v[u] - moved);
-      mine = (statistics)(largest, mine.y * exp(mine.x - moved) + sum);
-    }
+    statistics mine = count_rows(in, from, in_pitch, begin + y, end);
 #endif
     column_merge(&mine, scratch, item);
 #if PHASE == 0
@@ -59,8 +41,7 @@ void softmax_columns_online(COLUMN_ARGUMENTS, uint masked, ulong parts, global s
     (void)out_pitch;
     if (y == 0 && part == 0 && col < cols) store_result(out, to, finish);
 #else
-    for (int r = begin + y; r < end; r += LINES)
-      store_result(out, to + r * out_pitch, RESULTS_OF(VALUE, load_value(in, from + r * in_pitch) - moved, finish));
+    write_rows(in, from, in_pitch, out, to, out_pitch, begin + y, end, moved, finish);
 #endif
 #endif
   }

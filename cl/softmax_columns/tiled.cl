@@ -18,6 +18,9 @@ static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
 DEFINE_COLUMN_REDUCE(column_max, VALUE, larger_of)
 DEFINE_COLUMN_REDUCE(column_sum, VALUE, sum_of)
 
+#define FINISHED(v) (OPERATION == OP_SOFTMAX ? (v) * finish : (v) - finish)
+#define STORE_KEPT(r) store_result(out, to + (r) * out_pitch, FINISHED(kept[(r)*WIDTH + x]))
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void softmax_columns_tiled(COLUMN_ARGUMENTS, uint masked) {
   local VALUE kept[TILE_ROWS * WIDTH];
@@ -29,19 +32,21 @@ void softmax_columns_tiled(COLUMN_ARGUMENTS, uint masked) {
     const ulong from = in_offset + matrix * in_stride + col;
     const int count = col < cols ? rows : 0;  // work-items without a column reach the barriers too
     VALUE largest = LEAST, sum = 0;
-    for (int first = y; first < count; first += UNROLL * LINES) {
+    int first = y;
+    for (; first + (UNROLL - 1) * LINES < count; first += UNROLL * LINES) {
       VALUE v[UNROLL];
 #pragma unroll
-      for (int u = 0; u < UNROLL; ++u) {
-        const int r = first + u * LINES;
-        v[u] = r < count ? load_value(in, from + r * in_pitch) : LEAST;
-      }
+      for (int u = 0; u < UNROLL; ++u) v[u] = load_value(in, from + (first + u * LINES) * in_pitch);
 #pragma unroll
       for (int u = 0; u < UNROLL; ++u) {
-        const int r = first + u * LINES;
-        if (r < count) kept[r * WIDTH + x] = v[u];
+        kept[(first + u * LINES) * WIDTH + x] = v[u];
         largest = fmax(largest, v[u]);
       }
+    }
+    for (; first < count; first += LINES) {
+      const VALUE v = load_value(in, from + first * in_pitch);
+      kept[first * WIDTH + x] = v;
+      largest = fmax(largest, v);
     }
     column_max(&largest, scratch, item);
     const VALUE shift = shift_of(largest);
@@ -57,10 +62,11 @@ void softmax_columns_tiled(COLUMN_ARGUMENTS, uint masked) {
     (void)out_pitch;
     if (y == 0 && col < cols) store_result(out, to, finish);
 #else
-    for (int r = y; r < count; r += LINES) {
-      const VALUE v = kept[r * WIDTH + x];
-      store_result(out, to + r * out_pitch, OPERATION == OP_SOFTMAX ? v * finish : v - finish);
+    for (first = y; first + (UNROLL - 1) * LINES < count; first += UNROLL * LINES) {
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u) STORE_KEPT(first + u * LINES);
     }
+    for (; first < count; first += LINES) STORE_KEPT(first);
 #endif
   }
 }

@@ -162,7 +162,8 @@ void CaseData::write_pieces(const Context& context, const measure::BufferPair& p
       ArrayRule rule = rules[i];
       if (rule.fill.repeats()) {
         const std::size_t period = std::max<std::size_t>(rule.fill.period, 1);
-        if (period <= kPiece && !rule.fill.distinct) rule.elements = std::min(rule.elements, kPiece / period * period);
+        if (period <= kPiece && !rule.fill.distinct)
+          rule.elements = std::min(rule.elements, kPiece / period * period);
         if (number)
           rule.fill = {
               .number = [&number, type = rule.type](std::uint64_t bits) { return number(type, bits); }};

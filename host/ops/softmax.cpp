@@ -33,8 +33,6 @@ cl::Event launch_columns(const Context& context, const char* operation, const So
     };
     if (launching.plan().variant == "online" || launching.plan().variant == "split") {
       with(number(launching.plan().number("parts")), launching.scratch(0));
-    } else if (launching.plan().variant == "together") {
-      with(number(launching.plan().number("parts")), launching.scratch(0), launching.scratch(1));
     } else {
       with();
     }

@@ -12,22 +12,17 @@ struct ColumnPolicy {
   Evidence evidence = kFromFacts;
   std::size_t most_group = 1024;  ///< work-items of a block of columns
   std::size_t width = 32;         ///< columns of a block
-  std::size_t least_width = 8;    ///< the same of long columns: 32 bytes of floats
+  std::size_t tile_width = 32;    ///< the same of "tiled"
+  std::size_t least_width = 8;    ///< the same of "tiled" where columns are long: 32 bytes of floats
   std::size_t rows_each = 16;     ///< of a work-item, before a group grows
-  std::size_t unroll = 4;         ///< loads of a work-item that are under way at once
-  std::size_t naive_group = 64;   ///< work-items of "naive"
+  std::size_t unroll = 4;         ///< loads of a work-item that are under way at once; of doubles at most 4
+  /// Work-items of "online", at most: with 16 loads ptxas spills registers in groups of 1024.
+  std::size_t online_group = 1024;
+  std::size_t naive_group = 64;  ///< work-items of "naive"
   // Of "split": blocks for each unit below which groups share them, and rows of a work-item, at least.
   double blocks_a_unit = 0.5;
   std::size_t rows_of_parts = 16;
   std::size_t most_parts = 1024;  ///< of a block
-  // Of "together": work-items, bytes of a row of a block, groups that a unit runs at once, and parts, at
-  // most.
-  std::size_t together_group = 512;
-  std::size_t together_group_of_doubles = 512;  ///< ptxas spills in groups of 1024
-  std::size_t together_bytes = 128;
-  std::size_t together_groups = 2;
-  std::size_t together_parts = 64;
-  bool together = false;  ///< chosen where no wide block fits a group, but not of doubles
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t tile_bytes = 576 * 1024;
   std::size_t lanes_bytes = 64;    ///< of a vector
@@ -36,21 +31,38 @@ struct ColumnPolicy {
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
 };
 
-// together: an H100 made softmax_columns of 16384 x 16384 float at these shares of copy: 1 group of 1024 a
-// unit 0.59, 3 of 512 0.57, 4 of 256 0.56, 2 of 512 0.49, rows of 64 bytes 0.46, of 256 bytes 0.40; 4096 x
-// 4096, which narrow blocks hold: 0.52, "tiled" 0.61. Of 16384 x 16384 doubles, in groups of 512: 0.48,
-// "online" 0.55.
+// unroll: an H100 made these at these shares of copy with 4, 8 and 16 loads: "online" layer_norm_columns of
+// 16384 x 16384 with weight and bias, float 0.573, 0.597, 0.600, half 0.421, 0.471, 0.519, of 8192 x 8192
+// doubles 0.64 with all; "split" of 1048576 x 16 floats 0.296, 0.397, 0.479. Two readings and a writing of
+// floats allow 0.67.
+//
+// tile_width, rows_each: "tiled" layer_norm_columns there, with 32 columns and 16 rows, 64 and 16, 64 and 32:
+// 128 x 1000000 float 0.900, 0.933, 0.909, half 0.666, 0.640, 0.684; 1000 x 8192 0.572, 0.572, 0.628; 500 x
+// 16384 half 0.403, 0.404, 0.531. "online" with 64 columns: float 0.613, half 0.482.
+//
+// Groups that keep parts of a column in their local memories and wait for each other's statistics: 0.59
+// (softmax of 16384 x 16384). Groups that read tiles twice, the second time from the cache: 0.66 and 0.57
+// (softmax and layer_norm); without the waits for statistics it would be 0.85, where tiles of at most 8 MiB
+// wait.
 inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: columns in the second cache of a thread, rows of up to 1 KiB"}},
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H100",
                   .driver = "580.159",
-                  .what = "softmax_columns of 16384 x 16384 float (together), against copy",
-                  .share = "0.59; online 0.43"},
-     .together_group = 1024,
-     .together_groups = 1,
-     .together = true},
+                  .what =
+                      "layer_norm_columns of 128 x 1000000 (tiled) and 16384 x 16384 (online), against copy",
+                  .share = "0.91 and 0.60"},
+     .tile_width = 64,
+     .rows_each = 32,
+     .unroll = 16,
+     .online_group = 512},
+    {.when = {.family = "nvidia"},
+     .evidence = {.what = "no measurement: a Hopper's choice"},
+     .tile_width = 64,
+     .rows_each = 32,
+     .unroll = 16,
+     .online_group = 512},
     {.evidence = {.what = "no measurement: rows of 32 columns, columns in local memory"}},
 };
 

@@ -3,13 +3,11 @@
 #include "plan/column_variants.hpp"
 
 #include "formatted.hpp"
-#include "plan/look_back.hpp"
 #include "plan/rows.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <utility>
 
 namespace smem {
@@ -62,11 +60,17 @@ std::size_t group_of_block(const Device& device, const ColumnWork& w, std::size_
   return group_for(device, group_wanted({.work_items = wanted}, usual), bytes);
 }
 
+/// Loads of a work-item that are under way at once: of doubles at most 4, of which ptxas spills none.
+std::size_t loads_at_once(const Device& device, const ColumnWork& w) {
+  const std::size_t loads = column_policy(device).unroll;
+  return value_bytes(w) == sizeof(double) ? std::min<std::size_t>(loads, 4) : loads;
+}
+
 Attempt tiled(const Device& device, const ColumnWork& w, std::size_t wanted) {
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = value_bytes(w), room = local_room(device);
   for (const std::size_t groups : {2, 1}) {  // two groups of a unit hide each other's barriers
-    for (std::size_t width = policy.width; width >= policy.least_width; width /= 2) {
+    for (std::size_t width = policy.tile_width; width >= policy.least_width; width /= 2) {
       const std::size_t group = group_of_block(device, w, width, w.tree_values * bytes, wanted);
       if (group < width) continue;
       const std::size_t scratch = group * w.tree_values * bytes;
@@ -82,8 +86,10 @@ Attempt tiled(const Device& device, const ColumnWork& w, std::size_t wanted) {
       plan.items_per_work_item = at_least_1(divide_up(w.rows * width, group));
       plan.local_bytes = scratch + plan.tile_rows * width * bytes;
       plan.prediction.local_bytes = w.local_passes * real(w.rows, w.cols, w.batch) * real(bytes);
-      define(plan,
-             {{"GROUP", group}, {"WIDTH", width}, {"TILE_ROWS", plan.tile_rows}, {"UNROLL", policy.unroll}});
+      define(plan, {{"GROUP", group},
+                    {"WIDTH", width},
+                    {"TILE_ROWS", plan.tile_rows},
+                    {"UNROLL", loads_at_once(device, w)}});
       plan.reason = formatted("{} columns in local memory are read from global memory once", width);
       return plan;
     }
@@ -107,13 +113,14 @@ std::size_t count_parts(const Device& device, const ColumnWork& w, std::size_t g
 
 std::size_t online_group(const Device& device, const ColumnWork& w, bool split, std::size_t wanted) {
   const ColumnPolicy& policy = column_policy(device);
-  const std::size_t usual = wanted == 0 && split ? std::min<std::size_t>(256, policy.most_group) : wanted;
-  return group_of_block(device, w, policy.width, w.part_values * value_bytes(w), usual);
+  const std::size_t bytes = w.part_values * value_bytes(w);
+  if (wanted == 0 && split) wanted = std::min<std::size_t>(256, policy.most_group);
+  const std::size_t group = group_of_block(device, w, policy.width, bytes, wanted);
+  return wanted != 0 ? group : std::min(group, policy.online_group);
 }
 
 /// Two readings of a column. `phase`: see online.cl of the operation.
 Attempt online(const Device& device, const ColumnWork& w, std::size_t phase, std::size_t wanted) {
-  const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = w.part_values * value_bytes(w);
   const std::size_t group = online_group(device, w, phase != 2, wanted);
   if (group == 0) return no_tile_fits(device);
@@ -125,11 +132,11 @@ Attempt online(const Device& device, const ColumnWork& w, std::size_t phase, std
   if (phase == 1 && w.element_written == 0) plan.prediction.bytes_read = 0;
   if (phase == 1) plan.prediction.bytes_read += real(columns, parts, parts) * real(bytes);
   set_groups(plan, group, size_product(blocks_of(w, width), parts));
-  plan.tile_rows = group / width * policy.unroll;
+  plan.tile_rows = group / width * loads_at_once(device, w);
   plan.tile_cols = width;
-  plan.items_per_work_item = policy.unroll;
+  plan.items_per_work_item = loads_at_once(device, w);
   plan.local_bytes = group * bytes;
-  define(plan, {{"GROUP", group}, {"WIDTH", width}, {"UNROLL", policy.unroll}, {"PHASE", phase}});
+  define(plan, {{"GROUP", group}, {"WIDTH", width}, {"UNROLL", loads_at_once(device, w)}, {"PHASE", phase}});
   plan.numbers = {{"parts", parts}};
   plan.reason = phase == 2
                     ? formatted("{} in one pass over the columns, and a second pass", w.statistics)
@@ -149,57 +156,6 @@ Attempt split(const Device& device, const ColumnWork& w, std::size_t wanted) {
   add_scratch(*main.plan,
               size_product(at_least_1(size_product(w.cols, w.batch)), parts, w.part_values * value_bytes(w)));
   return main;
-}
-
-/// Groups that share a block of columns wait for each other's statistics, and write what they have kept.
-Attempt together(const Device& device, const ColumnWork& w, std::size_t wanted) {
-  if (!can_look_back(device)) return kCannotPublish;
-  const ColumnPolicy& policy = column_policy(device);
-  const std::size_t bytes = w.part_values * value_bytes(w), element = size_of(w.in);
-  const std::size_t group_chosen = value_bytes(w) == sizeof(double)
-                                       ? std::min(policy.together_group, policy.together_group_of_doubles)
-                                       : policy.together_group;
-  const std::size_t group = group_for(device, group_wanted({.work_items = wanted}, group_chosen), bytes);
-  const std::size_t width = std::min(at_least_1(policy.together_bytes / element), group);
-  if (group == 0) return no_tile_fits(device);
-  // Of a unit's groups each has its share.
-  const std::size_t beside = group * bytes + policy.together_parts * sizeof(std::uint32_t),
-                    room = local_room(device);
-  const auto most_rows = [&](std::size_t groups) {
-    return room / groups > beside ? (room / groups - beside) / (width * element) : 0;
-  };
-  const std::size_t most =
-      most_rows(policy.together_groups) != 0 ? most_rows(policy.together_groups) : most_rows(1);
-  if (most == 0) return no_tile_fits(device);
-  const std::size_t parts = at_least_1(divide_up(w.rows, most));
-  if (parts > policy.together_parts) return formatted("{} parts of a column are more than it counts", parts);
-  const std::size_t lines = group / width;
-  const std::size_t rows = std::min(round_up(at_least_1(divide_up(w.rows, parts)), 8 * lines), most);
-  const std::size_t jobs = size_product(blocks_of(w, width), parts);
-  Plan plan = base_plan(w, "together", "together", 1);
-  set_groups(plan, group, jobs);
-  plan.tile_rows = rows;
-  plan.tile_cols = width;
-  plan.items_per_work_item = divide_up(rows, lines);
-  plan.local_bytes = rows * width * element + beside;
-  plan.prediction.local_bytes = 3 * real(w.rows, w.cols, w.batch) * real(element);
-  plan.prediction.bytes_read += real(jobs, parts, width) * real(bytes);
-  plan.prediction.bytes_written += real(jobs, width) * real(bytes);
-  const bool async = is_nvidia_gpu(device) && compute_capability(device) >= 80 && element == 4;
-  define(plan, {{"GROUP", group},
-                {"WIDTH", width},
-                {"TILE_ROWS", rows},
-                {"MOST_PARTS", policy.together_parts},
-                {"DEVICE_FENCE", device_fence(device)},
-                {"POLL_LIMIT", std::min(device.poll_limit, look_back_policy(device).polls)}});
-  if (async) define(plan, "COPY_ASYNC", 1);
-  plan.numbers = {{"parts", parts}};
-  const std::size_t status_bytes = round_up(size_product(jobs, sizeof(std::uint32_t)), 64);
-  add_scratch(plan, status_bytes, status_bytes);
-  add_scratch(plan, size_product(jobs, width, bytes));
-  plan.reason = formatted("{} groups keep a part of {} columns each, and wait for {} of the others", parts,
-                          width, w.statistics);
-  return plan;
 }
 
 Attempt cpu(const Device& device, const ColumnWork& w) {
@@ -231,9 +187,7 @@ Attempt cpu(const Device& device, const ColumnWork& w) {
 
 }  // namespace
 
-std::vector<std::string_view> plan::column_variants() {
-  return {"naive", "online", "split", "tiled", "together", "cpu"};
-}
+std::vector<std::string_view> plan::column_variants() { return {"naive", "online", "split", "tiled", "cpu"}; }
 
 plan::Attempt plan::plan_column_variant(const Device& device, const ColumnWork& w, const PlanOverrides& fixed,
                                         std::string_view variant) {
@@ -242,7 +196,6 @@ plan::Attempt plan::plan_column_variant(const Device& device, const ColumnWork& 
   if (variant == "tiled") return tiled(device, w, wanted);
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
-  if (variant == "together") return together(device, w, wanted);
   return cpu(device, w);
 }
 
@@ -253,20 +206,12 @@ std::vector<std::string_view> plan::column_preference(const Device& device, cons
   const std::size_t group = online_group(device, w, true, fixed.work_items);
   const bool few = real(blocks_of(w, policy.width)) < policy.blocks_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, group) > 1) return {"split", "tiled", "online", "naive"};
-  // Groups of a launch start in order and go on, so that none waits for one that cannot start.
-  if (w.has_together && policy.together && value_bytes(w) < sizeof(double) && device.forward_progress &&
-      device.ordered_start) {
-    const Attempt shared = together(device, w, fixed.work_items);
-    const std::size_t parts = shared.plan ? shared.plan->number("parts") : 0;
-    if (parts > 1 && parts <= device.compute_units) return {"tiled", "together", "online", "naive"};
-  }
   return {"tiled", "online", "naive"};
 }
 
 std::string plan::why_not_column_variant(std::string_view variant, const Plan& chosen) {
   if (variant == "naive") return "one work-item has a whole column, which it reads more than once";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (variant == "together") return "for long columns, where groups of a launch start in order and go on";
   if (chosen.variant == "split") return "there are fewer columns than groups that could run";
   return "it reads each column twice";
 }

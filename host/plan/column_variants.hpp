@@ -26,7 +26,6 @@ struct ColumnWork {
   std::size_t tree_values = 1;       ///< that a work-item combines with others' in "tiled"
   std::size_t part_values = 2;       ///< of the statistics of a part of a column
   std::size_t column_values = 3;     ///< that "cpu" keeps of a column besides
-  bool has_together = true;          ///< whether it has that variant
   double naive_readings = 3;         ///< of each element by "naive"
   double element_read = 0;           ///< bytes, each time that an element is read; 0: an element's
   double read_once = 0;              ///< bytes besides

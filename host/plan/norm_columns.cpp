@@ -38,7 +38,6 @@ ColumnWork work_of(const NormColumnsProblem& p) {
           .tree_values = 2,
           .part_values = 4,
           .column_values = 4,
-          .has_together = false,
           .naive_readings = rms ? 2.0 : 3.0,
           .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),
           .read_once = real(vectors, p.rows, size_of(weights)),

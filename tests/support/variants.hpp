@@ -21,7 +21,7 @@ inline bool has_cpu_variant(const smem::Device& device) {
 /// Of the operations whose variants run everywhere, but for those of CPUs and those whose groups publish to
 /// each other.
 inline bool always_runs(const smem::Device& device, std::string_view variant) {
-  if (variant == "together" || variant == "one_pass") return smem::plan::can_look_back(device);
+  if (variant == "one_pass") return smem::plan::can_look_back(device);
   return variant != "cpu" || has_cpu_variant(device);
 }
 
