@@ -333,6 +333,17 @@ TEST_CASE("norm: plans for devices that are not here") {
   };
   CHECK(group_of(1000) == 128);
   CHECK(group_of(4096) == 256);
+  // Weights and bias of unaligned rows that fill local memory.
+  smem::NormProblem unaligned{.rows = 4096, .cols = 50257};
+  unaligned.weight = unaligned.bias = true;
+  unaligned.row_alignment = 4;
+  const auto variant_of_unaligned = [&] { return smem::plan_norm(test::target("sm_90"), unaligned).variant; };
+  CHECK(variant_of_unaligned() == "cooperative");
+  unaligned.bias = false;
+  CHECK(variant_of_unaligned() == "ahead");
+  unaligned.bias = true;
+  unaligned.cols = 30011;
+  CHECK(variant_of_unaligned() == "ahead");
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");

@@ -69,8 +69,9 @@ std::size_t loads_at_once(const Device& device, const ColumnWork& w) {
 Attempt tiled(const Device& device, const ColumnWork& w, std::size_t wanted) {
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = value_bytes(w), room = local_room(device);
+  const std::size_t least = std::max(policy.least_width, policy.least_bytes / size_of(w.in));
   for (const std::size_t groups : {2, 1}) {  // two groups of a unit hide each other's barriers
-    for (std::size_t width = policy.tile_width; width >= policy.least_width; width /= 2) {
+    for (std::size_t width = policy.tile_width; width >= least; width /= 2) {
       const std::size_t group = group_of_block(device, w, width, w.tree_values * bytes, wanted);
       if (group < width) continue;
       const std::size_t scratch = group * w.tree_values * bytes;
@@ -94,7 +95,7 @@ Attempt tiled(const Device& device, const ColumnWork& w, std::size_t wanted) {
       return plan;
     }
   }
-  return formatted("local memory does not hold {} columns of {} elements", policy.least_width, w.rows);
+  return formatted("local memory does not hold {} columns of {} elements", least, w.rows);
 }
 
 /// Columns of a block of "online" and "split".

@@ -19,8 +19,12 @@ namespace smem::plan {
 //
 // Rows that are too long for the weights to stay beside them (4096 x 50257): an H200 made floats by "ahead"
 // in 0.738 ms, halves in 0.348. Those are the bytes of weights that each row reads again. Groups that share
-// rows keep the weights of their part ("cooperative"): an H100 made floats in 0.791 ms instead of 0.911,
-// halves in 0.510 instead of 0.436, which stay with "ahead". See row_policy.hpp.
+// rows keep the weights of their part ("cooperative"): see cooperative_share.
+//
+// cooperative_share: an H100 made layer_norm of floats by "cooperative" and "ahead" at these shares of copy:
+// 4096 x 50257 0.70 and 0.60, 1000 x 50257 0.67 and 0.61; rows of 120 of 227 KB, 8192 x 30011, 0.71 and 0.78;
+// aligned rows, 2048 x 40000, 0.71 and 0.84; one vector of weights, rms_norm of 4096 x 50257, 0.82 and 0.86;
+// halves 4096 x 50257 0.49 and 0.71. Between 120 and 201 KB nothing was measured.
 //
 // early_packs, weight and bias that are loaded with the row: an H100 made layer_norm of 8192 x 1000
 // at 0.97 of copy instead of 0.92, halves at 0.89 instead of 0.88, rms_norm of halves at 0.98 instead of
@@ -41,6 +45,7 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .ahead_wide_packs = 4096,
      .ahead_kept_packs = 512,
      .ahead_held = 64,
+     .cooperative_share = 0.75,
      .cooperative_items = 256},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},

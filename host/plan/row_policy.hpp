@@ -34,7 +34,9 @@ struct RowPolicy {
   /// 0: those of a pack.
   std::size_t ahead_line = 0;
   std::size_t ahead_held = 0;  ///< bytes of its row that a work-item keeps in registers, at most
-  // Of "cooperative", by name only:
+  /// Of "cooperative": chosen for float32 with two vectors of weights, where a row takes more than this share
+  /// of local memory and begins anywhere; 0: never.
+  double cooperative_share = 0;
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once
   std::size_t cooperative_narrow_items = 1024;  ///< the same of elements of two bytes
   std::size_t cooperative_values = 8;           ///< as `ahead_values`

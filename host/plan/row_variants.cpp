@@ -277,6 +277,14 @@ Attempt cpu(const Device& device, const RowWork& w) {
   return plan;
 }
 
+/// Whether "ahead" would read weights again for each row, with little of the cache left to them.
+bool prefers_cooperative(const Device& device, const RowWork& w, std::size_t pack) {
+  const double share = w.policy.cooperative_share;
+  return share > 0 && prefers_look_back(device) && device.ordered_start && w.in == Scalar::float32 &&
+         w.weights_bytes >= 2 * sizeof(float) && w.row_alignment < pack * sizeof(float) &&
+         real(w.cols) * sizeof(float) > share * real(device.local_bytes);
+}
+
 }  // namespace
 
 std::vector<std::string_view> plan::row_variants() {
@@ -309,8 +317,11 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const bool keeps = w.weights_bytes != 0 && w.row_alignment >= pack * size_of(w.in);
   std::size_t ahead_packs = is_narrow ? policy.ahead_packs : policy.ahead_wide_packs;
   if (is_narrow && keeps && policy.ahead_kept_packs != 0) ahead_packs = policy.ahead_kept_packs;
-  if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack))
+  if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack)) {
+    if (prefers_cooperative(device, w, pack))
+      return {"cooperative", "ahead", "shuffle", "registers", "tiled", "online", "naive"};
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
+  }
   // Longer rows than registers hold.
   if (policy.ahead_packs != 0 && copies_async(device, w, pack))
     return {"shuffle", "registers", "ahead", "tiled", "online", "naive"};
@@ -321,6 +332,8 @@ std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "cooperative") return "groups wait for each other; measured slower, or not at all";
+  if (chosen.variant == "cooperative" && variant == "ahead")
+    return "it reads the weights again for each row, and leaves them little of the cache";
   if (variant == "online" || variant == "split") return "it reads each row twice";
   if (chosen.variant == "ahead") return "it reads a row and then writes it";
   if (variant == "ahead") return "for long rows, on devices that copy to local memory asynchronously";
