@@ -8,6 +8,7 @@
 #ifndef TILE_ROWS
 #define TILE_ROWS 256  // of a column, at most
 #endif
+
 DEFINE_COLUMN_REDUCE(column_add, moments, add_moments)
 
 #if OPERATION == OP_LAYER
