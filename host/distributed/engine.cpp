@@ -68,10 +68,11 @@ bool workers_rest = false;  // there is one StarPU
 /// Turns of a worker's loop since it had a task.
 thread_local unsigned turns_without_task = 0;
 
-/// StarPU's workers call it in every turn of their loops. Where cores are short, one that has had no task for
-/// some turns sleeps, so that the others, and a device that is these cores, get on.
+/// StarPU's workers call it in every turn of their loops, and so does a thread that waits for data. Where
+/// cores are short, a worker that has had no task for some turns sleeps, and such a thread does at once, so
+/// that the others, and a device that is these cores, get on.
 unsigned sleep_without_task(void*) {
-  if (starpu_worker_get_id() >= 0 && ++turns_without_task > 30) {
+  if (starpu_worker_get_id() < 0 || ++turns_without_task > 30) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   return 1;

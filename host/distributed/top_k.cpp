@@ -9,6 +9,62 @@
 
 namespace smem::distributed::detail {
 
+namespace {
+
+/// What a block found.
+struct Found {
+  Temporary values, places;
+  std::size_t count, first;
+};
+
+/// What blocks found, each value with its place behind it, so that one message has both.
+Bytes records_of(State& state, const std::vector<Found>& of_blocks, std::size_t value_bytes) {
+  Bytes records;
+  for (const Found& found : of_blocks) {
+    const Bytes values = bytes_of(state, found.values.handle(), found.count * value_bytes);
+    std::vector<std::uint64_t> places(found.count);
+    read_handle(state, found.places.handle(), places.data(), 0, found.count * sizeof(std::uint64_t));
+    for (std::size_t i = 0; i < found.count; ++i) {
+      const std::uint64_t place = found.first + places[i];
+      const auto* const bytes = reinterpret_cast<const std::byte*>(&place);
+      const auto value = values.begin() + static_cast<std::ptrdiff_t>(i * value_bytes);
+      records.insert(records.end(), value, value + static_cast<std::ptrdiff_t>(value_bytes));
+      records.insert(records.end(), bytes, bytes + sizeof place);
+    }
+  }
+  return records;
+}
+
+/// Of all records the best, as `k` values and then their places. Blocks stand in their order, so that of
+/// equal elements the first is the one at the lowest place.
+Bytes best_of(State& state, const Bytes& records, std::size_t k, const ElementType& type, const TopK& which) {
+  const std::size_t record = type.bytes + sizeof(std::uint64_t), candidates = records.size() / record;
+  Bytes values(candidates * type.bytes), results(k * record);
+  for (std::size_t i = 0; i < candidates; ++i)
+    std::memcpy(values.data() + i * type.bytes, records.data() + i * record, type.bytes);
+  const Temporary from(candidates, type.bytes), best(k, type.bytes), chosen(k, sizeof(std::uint64_t));
+  write_handle(state, from.handle(), values.data(), 0, values.size(), false);
+  state.submit(
+      "top_k",
+      {{from.handle(), Access::read}, {best.handle(), Access::write}, {chosen.handle(), Access::write}},
+      [=](const Context& context, std::span<const Piece> pieces) {
+        smem::top_k(context, pieces[0].vector(type), pieces[1].vector(type), pieces[2].vector(Scalar::uint64),
+                    which);
+      });
+  read_handle(state, best.handle(), results.data(), 0, k * type.bytes);
+  std::vector<std::uint64_t> numbers(k);
+  read_handle(state, chosen.handle(), numbers.data(), 0, k * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < k; ++i) {
+    const std::uint64_t one =
+        std::min<std::uint64_t>(numbers[i], candidates - 1);  // of a failed task anything
+    std::memcpy(results.data() + k * type.bytes + i * sizeof(std::uint64_t),
+                records.data() + one * record + type.bytes, sizeof(std::uint64_t));
+  }
+  return results;
+}
+
+}  // namespace
+
 void top_k_to_host(const Rows& in, std::size_t k, const TopK& which, void* values, std::uint64_t* places) {
   constexpr const char* kOperation = "distributed::top_k";
   State& state = in.session().state();
@@ -24,10 +80,6 @@ void top_k_to_host(const Rows& in, std::size_t k, const TopK& which, void* value
   };
   state.collective(kOperation, check, [&] {
     if (k == 0) return;
-    struct Found {
-      Temporary values, places;
-      std::size_t count, first;
-    };
     std::vector<Found> of_blocks;
     for (const Block& block : in.blocks()) {
       if (block.handle == nullptr) continue;
@@ -44,44 +96,12 @@ void top_k_to_host(const Rows& in, std::size_t k, const TopK& which, void* value
                                  pieces[2].vector(Scalar::uint64), which);
                    });
     }
-    Bytes my_values;
-    std::vector<std::uint64_t> my_places;
-    for (const Found& found : of_blocks) {
-      const Bytes of_block = bytes_of(state, found.values.handle(), found.count * type.bytes);
-      my_values.insert(my_values.end(), of_block.begin(), of_block.end());
-      std::vector<std::uint64_t> within(found.count);
-      read_handle(state, found.places.handle(), within.data(), 0, found.count * sizeof(std::uint64_t));
-      for (const std::uint64_t place : within)
-        my_places.push_back(found.first + place);
-    }
-    const Bytes all_values = state.gather(my_values.data(), my_values.size()),
-                all_places = state.gather(my_places.data(), my_places.size() * sizeof(std::uint64_t));
-
-    // Blocks stand in their order, so that of equal elements the first is the one at the lowest place.
-    if (state.rank() == 0) {
-      const Temporary from(all_values.size() / type.bytes, type.bytes), best(k, type.bytes),
-          which_of_them(k, sizeof(std::uint64_t));
-      write_handle(state, from.handle(), all_values.data(), 0, all_values.size(), false);
-      state.submit("top_k",
-                   {{from.handle(), Access::read},
-                    {best.handle(), Access::write},
-                    {which_of_them.handle(), Access::write}},
-                   [=](const Context& context, std::span<const Piece> pieces) {
-                     smem::top_k(context, pieces[0].vector(type), pieces[1].vector(type),
-                                 pieces[2].vector(Scalar::uint64), which);
-                   });
-      read_handle(state, best.handle(), values, 0, k * type.bytes);
-      std::vector<std::uint64_t> chosen(k);
-      read_handle(state, which_of_them.handle(), chosen.data(), 0, k * sizeof(std::uint64_t));
-      const std::size_t candidates = all_places.size() / sizeof(std::uint64_t);
-      for (std::size_t i = 0; i < k; ++i) {
-        const std::uint64_t one =
-            std::min<std::uint64_t>(chosen[i], candidates - 1);  // of a failed task anything
-        std::memcpy(places + i, all_places.data() + one * sizeof(std::uint64_t), sizeof(std::uint64_t));
-      }
-    }
-    state.broadcast(values, k * type.bytes);
-    state.broadcast(places, k * sizeof(std::uint64_t));
+    const Bytes mine = records_of(state, of_blocks, type.bytes), all = state.gather(mine.data(), mine.size());
+    Bytes results(k * (type.bytes + sizeof(std::uint64_t)));
+    if (state.rank() == 0) results = best_of(state, all, k, type, which);
+    state.broadcast(results.data(), results.size());
+    std::memcpy(values, results.data(), k * type.bytes);
+    std::memcpy(places, results.data() + k * type.bytes, k * sizeof(std::uint64_t));
   });
 }
 
