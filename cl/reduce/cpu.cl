@@ -16,6 +16,9 @@
 #ifndef NARROW
 #define NARROW 0  // sums of integers of 8 and 16 bits: 1 of int8, 2 of uint8, 3 of int16, 4 of uint16
 #endif
+#ifndef SHORT_ROWS
+#define SHORT_ROWS 0  // 1: rows have few elements, and the accumulator is one number
+#endif
 #define STRIP LANES  // columns that are accumulated at once
 
 #if ELEMENT_HALF
@@ -131,6 +134,10 @@ static inline accumulator search_blocks(row_source row, ulong begin, ulong end, 
 #define FINDS_BLOCK 0
 #endif
 
+#if SHORT_ROWS
+#include "reduce/short_rows.clh"
+#define reduce_run reduce_short_run
+#else
 // Accumulates elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each copy.
 __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ulong end) {
   lane_set lanes;
@@ -154,6 +161,7 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
     for (uint k = 0; k < apart; ++k) put_lane(&lanes, k, combine(get_lane(&lanes, k), get_lane(&lanes, k + apart)));
   return get_lane(&lanes, 0);
 }
+#endif
 
 // Accumulates rows [begin, end) of `width` columns, four rows at a time: the accumulators, which are in the L1 cache, are loaded
 // and stored a quarter as often.
@@ -190,6 +198,10 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
   const ulong jobs = (COLUMNS ? strips * batch : results) * parts;
   const ulong share = (jobs + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong first_job = get_group_id(0) * share;
+#if !COLUMNS
+  // Counted on from job to job: a row may take less time than a division.
+  ulong result = first_job / parts, part = first_job - result * parts, matrix = result / rows, number = result - matrix * rows;
+#endif
   for (ulong job = first_job; job < min(first_job + share, jobs); ++job) {
 #if COLUMNS
     const ulong strip = job % strips, part = job / strips % parts, matrix = job / strips / parts;
@@ -208,9 +220,8 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
     }
     (void)counters;
 #else
-    const ulong result = job / parts, part = job % parts;
-    const row_source row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, result / rows, result % rows);
-    const ulong piece = (row.count / LANES + parts) / parts * LANES;
+    const row_source row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, number);
+    const ulong piece = parts == 1 ? row.count : (row.count / LANES + parts) / parts * LANES;
     const accumulator mine = reduce_run(row, min(part * piece, row.count), min((part + 1) * piece, row.count));
     if (parts == 1) {
       write_result(out + out_offset, result, mine, row.count);
@@ -228,6 +239,11 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
 #else
       (void)counters;
 #endif
+    }
+    if (++part == parts) {
+      part = 0;
+      ++result;
+      if (++number == rows) number = 0, ++matrix;
     }
 #endif
   }

@@ -281,16 +281,30 @@ std::size_t narrow_sum(const ReduceProblem& problem) {
   }
 }
 
+/// Whether rows or segments have few elements, and their accumulator is one number of which the kernel makes
+/// vectors.
+bool has_short_rows(const ReduceThreads& threads, const ReduceProblem& problem) {
+  constexpr ReduceOp kOfNumbers[] = {ReduceOp::sum,  ReduceOp::product, ReduceOp::min,   ReduceOp::max,
+                                     ReduceOp::mean, ReduceOp::bit_and, ReduceOp::bit_or};
+  if (std::find(std::begin(kOfNumbers), std::end(kOfNumbers), problem.reduction.op) == std::end(kOfNumbers) ||
+      !problem.reduction.commutes || problem.reduction.mode == FloatMode::compensated)
+    return false;
+  if (problem.shape == ReduceShape::segments)
+    return problem.cols / at_least_1(problem.rows) <= threads.short_row;
+  return problem.shape == ReduceShape::rows && problem.cols <= threads.short_row;
+}
+
 /// One work-item a group. CPUs only: a GPU would run one work-item in 32.
 Attempt cpu(const Device& device, const ReduceProblem& problem) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const bool by_columns = problem.shape == ReduceShape::columns;
-  // Accumulators that fill a few vector registers. For columns, a strip of a row.
+  // Accumulators that fill a few vector registers; of short rows one vector (cl/reduce/short_rows.clh). For
+  // columns, a strip of a row.
   const ReduceThreads& threads = reduce_policy(device).threads;
-  const std::size_t lanes = by_columns ? threads.strip
-                            : problem.reduction.commutes
-                                ? threads.accumulator_bytes / size_of(accumulator_type(problem))
-                                : 1;
+  const bool is_short = has_short_rows(threads, problem);
+  std::size_t lanes = by_columns ? threads.strip : 1;
+  if (!by_columns && problem.reduction.commutes)
+    lanes = is_short ? 16 : threads.accumulator_bytes / size_of(accumulator_type(problem));
   const ReduceParts parts = parts_of(device, problem, "cpu");
   const std::size_t jobs =
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());
@@ -299,11 +313,15 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   plan.tile_cols = plan.items_per_work_item = lanes;
   define(plan, {{"PACK", 1}, {"LANES", lanes}});
   if (by_columns) define(plan, "COLUMNS", 1);
-  if (const std::size_t narrow = narrow_sum(problem); narrow != 0 && !by_columns)
+  if (is_short) {
+    define(plan, "SHORT_ROWS", 1);
+  } else if (const std::size_t narrow = narrow_sum(problem); narrow != 0 && !by_columns) {
     define(plan, "NARROW", narrow);
+  }
   share_results(device, problem, parts, plan);
-  plan.reason = lanes == 1 ? "a thread reduces a part from front to back"
-                           : "a thread reduces a part from front to back, into independent accumulators";
+  plan.reason = is_short ? "a thread reduces rows one after the other, each into one vector of accumulators"
+                : lanes == 1 ? "a thread reduces a part from front to back"
+                             : "a thread reduces a part from front to back, into independent accumulators";
   return plan;
 }
 

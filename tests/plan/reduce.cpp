@@ -63,6 +63,22 @@ TEST_CASE("plan of reduce: problems of all kinds fit every target and its clamps
   }
 }
 
+TEST_CASE("plan reduce: a CPU's threads have one vector of accumulators for short rows of numbers") {
+  const auto lanes_of = [](std::size_t cols, const smem::Reduction& reduction) {
+    const smem::ReduceProblem rows{
+        .reduction = reduction, .shape = smem::ReduceShape::rows, .rows = 500000, .cols = cols};
+    return smem::plan_reduce(target("cpu"), rows).tile_cols;
+  };
+  CHECK(lanes_of(77, smem::ReduceOp::sum) == 16);
+  CHECK(lanes_of(77, smem::ReduceOp::max) == 16);
+  CHECK(lanes_of(5000, smem::ReduceOp::sum) == 64);
+  CHECK(lanes_of(77, {smem::ReduceOp::sum, smem::FloatMode::compensated}) != 16);
+  CHECK(lanes_of(77, smem::ReduceOp::argmin) != 16);
+  smem::Reduction in_order = smem::ReduceOp::sum;
+  in_order.commutes = false;
+  CHECK(lanes_of(77, in_order) == 1);
+}
+
 TEST_CASE("plan of reduce: what each kind of device chooses") {
   const smem::ReduceProblem problem = vector_of(std::size_t{1} << 28);
   const smem::Plan nvidia = smem::plan_reduce(target("sm_90"), problem);
