@@ -73,7 +73,7 @@ TEST_CASE("plan reduce: a CPU's threads have one vector of accumulators for shor
   CHECK(lanes_of(77, smem::ReduceOp::max) == 16);
   CHECK(lanes_of(5000, smem::ReduceOp::sum) == 64);
   CHECK(lanes_of(77, {smem::ReduceOp::sum, smem::FloatMode::compensated}) != 16);
-  CHECK(lanes_of(77, smem::ReduceOp::argmin) != 16);
+  CHECK(lanes_of(77, smem::ReduceOp::norm) != 16);
   smem::Reduction in_order = smem::ReduceOp::sum;
   in_order.commutes = false;
   CHECK(lanes_of(77, in_order) == 1);
