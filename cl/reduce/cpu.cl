@@ -200,7 +200,7 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
   const ulong first_job = get_group_id(0) * share;
 #if !COLUMNS
   // Counted on from job to job: a row may take less time than a division.
-  ulong result = first_job / parts, part = first_job - result * parts, matrix = result / rows, number = result - matrix * rows;
+  ulong result = first_job / parts, part = first_job - result * parts, matrix = result / max(rows, (ulong)1), number = result - matrix * rows;
 #endif
   for (ulong job = first_job; job < min(first_job + share, jobs); ++job) {
 #if COLUMNS
