@@ -162,7 +162,7 @@ void CaseData::write_pieces(const Context& context, const measure::BufferPair& p
       ArrayRule rule = rules[i];
       if (rule.fill.repeats()) {
         const std::size_t period = std::max<std::size_t>(rule.fill.period, 1);
-        if (period <= kPiece && !rule.fill.distinct)
+        if (period <= kPiece && !rule.fill.draws_all)
           rule.elements = std::min(rule.elements, kPiece / period * period);
         if (number)
           rule.fill = {

@@ -61,7 +61,7 @@ class CaseData {
   void write(const Context& context, const measure::BufferPair& pair) const;
   /// Writes what is read and written, and bytes that a missing write leaves into the results.
   void write_others(const Context& context, const measure::BufferPair& pair) const;
-  /// Writes what a call reads, faster: where elements need not be distinct, by copies of a piece. `number`:
+  /// Writes what a call reads, faster: where not all elements must be drawn, by copies of a piece. `number`:
   /// of random bits, instead of the rules' numbers there.
   void write_pieces(const Context& context, const measure::BufferPair& pair,
                     const std::function<double(Scalar, std::uint64_t bits)>& number = {}) const;

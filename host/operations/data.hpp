@@ -22,7 +22,7 @@ struct Fill {
   unsigned rare = 1;           ///< one element of this many is not the smallest
   bool negative = false;       ///< half of the numbers have a minus
   std::size_t period = 0;      ///< not 0: elements repeat after this many
-  bool distinct = false;       ///< elements are drawn one by one in quick measurements, too
+  bool draws_all = false;      ///< a quick measurement, too, draws every element: the speed depends on them
   std::size_t offsets_of = 0;  ///< not 0: ascending instead, from 0 to this, of segments of any lengths
   std::function<double(std::uint64_t random)> number = {};  ///< instead: made of random bits
   std::function<double(std::size_t i)> at = {};             ///< instead: element i, whatever the seed

@@ -36,7 +36,7 @@ inline double part_of(std::uint64_t random) { return static_cast<double>(random 
 /// Keys of all values; or of `distinct` values, with all bits in use.
 inline Fill keys_of(Scalar type, std::size_t distinct) {
   Fill fill;
-  fill.distinct = true;
+  fill.draws_all = true;
   fill.number = [=](std::uint64_t random) {
     if (distinct > 0) random = (random >> 32) % distinct * 0x9e3779b97f4a7c15U;
     return key_at(type, part_of(random));

@@ -281,6 +281,8 @@ std::size_t narrow_sum(const ReduceProblem& problem) {
   }
 }
 
+constexpr std::size_t kShortLanes = 16;  // accumulators of cl/reduce/short_rows.clh
+
 /// Whether rows or segments have few elements, and their accumulator is one number of which the kernel makes
 /// vectors.
 bool has_short_rows(const ReduceThreads& threads, const ReduceProblem& problem) {
@@ -304,7 +306,7 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   const bool is_short = has_short_rows(threads, problem);
   std::size_t lanes = by_columns ? threads.strip : 1;
   if (!by_columns && problem.reduction.commutes)
-    lanes = is_short ? 16 : threads.accumulator_bytes / size_of(accumulator_type(problem));
+    lanes = is_short ? kShortLanes : threads.accumulator_bytes / size_of(accumulator_type(problem));
   const ReduceParts parts = parts_of(device, problem, "cpu");
   const std::size_t jobs =
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());

@@ -53,7 +53,7 @@ int main() {
   const ArrayRule periodic{
       .name = "periodic", .type = Scalar::uint8, .elements = kMany, .fill = {.period = 1000}};
   const ArrayRule updated{.name = "updated", .type = Scalar::int16, .elements = kMany};
-  const ArrayRule keys{.name = "keys", .type = Scalar::int16, .elements = kMany, .fill = {.distinct = true}};
+  const ArrayRule keys{.name = "keys", .type = Scalar::int16, .elements = kMany, .fill = {.draws_all = true}};
   const operations::Case one{.in = {random, offsets, periodic, keys}, .in_out = {updated}};
 
   const Context context;
