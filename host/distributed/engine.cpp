@@ -163,6 +163,10 @@ void Engine::start(const SessionOptions& options, int local_rank, int local_rank
   // StarPU's use of cores is disabled: its workers only drive devices.
   defaults.set("STARPU_WORKERS_NOBIND", "1");
   defaults.set("STARPU_SILENT", "1");
+  // Else an idle worker copies a part of what it has written to main memory, so that it could be evicted
+  // sooner: a sort of two devices waited 10 ms for such a copy of 541 MB. What does not fit is evicted then.
+  defaults.set("STARPU_MINIMUM_CLEAN_BUFFERS", "0");
+  defaults.set("STARPU_TARGET_CLEAN_BUFFERS", "0");
   if (Pause::cores_are_short()) {
     // A worker waits in the driver for a kernel and for a copy, instead of asking again and again whether
     // they have ended.

@@ -6,7 +6,7 @@
 
 namespace smem::distributed::detail {
 
-std::vector<Part> halo_parts_of(const Rows& rows, std::ptrdiff_t halo, bool wraps, EdgeRows edges_are) {
+std::vector<Part> halo_parts_of(const Rows& rows, std::ptrdiff_t halo, bool wraps, bool edges_first) {
   const auto& blocks = rows.blocks();
   const auto count = static_cast<std::ptrdiff_t>(rows.rows());
   std::vector<Part> edges, rest;
@@ -14,14 +14,13 @@ std::vector<Part> halo_parts_of(const Rows& rows, std::ptrdiff_t halo, bool wrap
     const auto own = static_cast<std::ptrdiff_t>(blocks[i].first),
                end = own + static_cast<std::ptrdiff_t>(blocks[i].rows);
     const bool above = i > 0 || wraps, below = i + 1 < blocks.size() || wraps;
-    const std::ptrdiff_t least = 2 * halo, equal = (end - own) / (1 + (above ? 1 : 0) + (below ? 1 : 0)),
-                         edge = edges_are == EdgeRows::equal ? std::max(least, equal) : least;
+    const std::ptrdiff_t edge = 2 * halo;
     std::ptrdiff_t inner = own, inner_end = end;
-    if (edges_are != EdgeRows::none && halo != 0 && end - own >= 4 * least) {
+    if (edges_first && halo != 0 && end - own >= 4 * edge) {
       if (above) edges.push_back({i, own, inner = own + edge, 0, 0, {}, {}});
       if (below) edges.push_back({i, inner_end = end - edge, end, 0, 0, {}, {}});
     }
-    rest.push_back({i, inner, inner_end, 0, 0, {}, {}});
+    rest.push_back({i, inner, inner_end, 0, 0, {}, {}, {}, true});
   }
   std::vector<Part> all = std::move(edges);
   std::move(rest.begin(), rest.end(), std::back_inserter(all));

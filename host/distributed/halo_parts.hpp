@@ -20,6 +20,7 @@ struct Part {
   std::ptrdiff_t first, end;    ///< with halos
   Temporary now, next;
   Temporary between = {};  ///< of kernels' steps, where they need it
+  bool is_last = false;    ///< of its block
   std::size_t rows() const { return static_cast<std::size_t>(end - first); }
 };
 
@@ -28,12 +29,12 @@ struct Exchange {
   std::size_t from, to;          ///< parts
   std::size_t from_row, to_row;  ///< among the rows that they are kept with
   std::size_t rows;
-  Temporary leaving = {}, arrived = {};  ///< the rows, on their way to another device or rank
+  Temporary leaving = {}, arrived = {};  ///< the rows, on their way
 };
 
 /// Parts of blocks, in the order in which they are computed. With `edges_first` the rows beside neighbours
 /// are parts of their own, which come first: their halos travel while the rest is computed.
-std::vector<Part> halo_parts_of(const Rows& rows, std::ptrdiff_t halo, bool wraps, EdgeRows edges);
+std::vector<Part> halo_parts_of(const Rows& rows, std::ptrdiff_t halo, bool wraps, bool edges_first);
 
 /// Where rows are copied from: consecutive ones of a handle.
 struct Source {

@@ -26,7 +26,7 @@ HaloCost cost_in_order(const HaloShape& shape, std::size_t steps_per_halo, const
   const double more = edges_first ? 3 * sides * halo : std::min(sides * halo, others);
   const double cells = (own + more) * shape.row_cells * static_cast<double>(shape.steps);
   const double tasks = edges_first ? 1 + sides : 1;
-  HaloCost cost{.edges = edges_first ? EdgeRows::least : EdgeRows::none};
+  HaloCost cost{.edges_first = edges_first};
   cost.compute = (shape.is_heat ? cells / rates.cells : 2 * cells * shape.element_bytes / rates.copy) +
                  exchanges * tasks * rates.call;
   if (shape.devices == 1) return cost;
@@ -34,7 +34,6 @@ HaloCost cost_in_order(const HaloShape& shape, std::size_t steps_per_halo, const
   cost.messages = exchanges * sides;
   cost.exchange = cost.messages * rates.latency + cost.bytes * 2 / rates.host_link +
                   (shape.between_ranks ? cost.bytes / rates.network : 0);
-  if (edges_first && cost.exchange < cost.compute / tasks) cost.edges = EdgeRows::equal;
   return cost;
 }
 

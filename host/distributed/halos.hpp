@@ -23,22 +23,15 @@ struct HaloShape {
   bool exchange_overlaps = true;  ///< devices compute while messages move; not where they are the same cores
 };
 
-/// Rows beside neighbours that are computed first, by tasks of their own.
-enum class EdgeRows {
-  none,   ///< the block is computed at once
-  least,  ///< twice the halo: they travel early
-  equal   ///< as many as the inner rows: large launches, where the inner rows take longer than the messages
-};
-
 /// Of a device with neighbours on both sides, or on one where two share the grid.
 struct HaloCost {
   double compute = 0, exchange = 0;  ///< seconds
   double bytes = 0, messages = 0;    ///< that it sends
   /// The rows beside neighbours are computed first, by tasks of their own, with more halo rows in all: their
   /// exchange is hidden behind the inner rows' steps.
-  EdgeRows edges = EdgeRows::none;
+  bool edges_first = false;
   double seconds() const {
-    return edges != EdgeRows::none ? (compute > exchange ? compute : exchange) : compute + exchange;
+    return edges_first ? (compute > exchange ? compute : exchange) : compute + exchange;
   }
 };
 

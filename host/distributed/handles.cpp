@@ -4,23 +4,28 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 namespace smem::distributed::detail {
 
 namespace {
 
-/// Waits until the data is in main memory; moves messages meanwhile, one of which may bring it.
-void acquire(State& state, Handle handle, starpu_data_access_mode mode) {
+/// Waits until all of the data is in main memory; moves messages meanwhile, one of which may bring it.
+void acquire(State& state, std::span<const Handle> handles, starpu_data_access_mode mode) {
+  if (handles.empty()) return;
   wake_workers();
   Transport& transport = state.transport();
-  if (!transport.has_messages()) {
-    starpu_data_acquire(handle, mode);
+  if (!transport.has_messages() && (handles.size() == 1 || Pause::cores_are_short())) {
+    for (const Handle handle : handles)
+      starpu_data_acquire(handle, mode);
     return;
   }
-  std::atomic<bool> is_there = false;
-  starpu_data_acquire_cb(
-      handle, mode, [](void* flag) { *static_cast<std::atomic<bool>*>(flag) = true; }, &is_there);
-  for (Pause pause; !is_there;) {
+  std::atomic<std::size_t> missing = handles.size();
+  for (const Handle handle : handles) {
+    starpu_data_acquire_cb(
+        handle, mode, [](void* count) { --*static_cast<std::atomic<std::size_t>*>(count); }, &missing);
+  }
+  for (Pause pause; missing != 0;) {
     if (transport.progress()) {
       pause.reset();
     } else {
@@ -57,14 +62,14 @@ Temporary::~Temporary() {
 void write_handle(State& state, Handle handle, const void* from, std::size_t offset, std::size_t bytes,
                   bool update) {
   if (bytes == 0) return;
-  acquire(state, handle, update ? STARPU_RW : STARPU_W);
+  acquire(state, {&handle, 1}, update ? STARPU_RW : STARPU_W);
   std::memcpy(memory_of(handle) + offset, from, bytes);
   starpu_data_release(handle);
 }
 
 void read_handle(State& state, Handle handle, void* to, std::size_t offset, std::size_t bytes) {
   if (bytes == 0) return;
-  acquire(state, handle, STARPU_R);
+  acquire(state, {&handle, 1}, STARPU_R);
   std::memcpy(to, memory_of(handle) + offset, bytes);
   starpu_data_release(handle);
 }
@@ -77,8 +82,14 @@ Bytes bytes_of(State& state, Handle handle, std::size_t bytes) {
 
 Bytes bytes_of(State& state, const std::vector<Temporary>& parts, std::size_t bytes) {
   Bytes all(parts.size() * bytes);
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    read_handle(state, parts[i].handle(), all.data() + i * bytes, 0, bytes);
+  std::vector<Handle> handles;
+  for (const Temporary& part : parts)
+    handles.push_back(part.handle());
+  acquire(state, handles, STARPU_R);
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    std::memcpy(all.data() + i * bytes, memory_of(handles[i]), bytes);
+    starpu_data_release(handles[i]);
+  }
   return all;
 }
 

@@ -45,12 +45,4 @@ Bytes bytes_of(State& state, Handle handle, std::size_t bytes);
 /// Of several, of `bytes` each: contiguous.
 Bytes bytes_of(State& state, const std::vector<Temporary>& parts, std::size_t bytes);
 
-/// The elements of a vector from `first` on.
-template <class View>
-View part(View view, std::size_t first, std::size_t count) {
-  view.offset += first;
-  view.size = count;
-  return view;
-}
-
 }  // namespace smem::distributed::detail

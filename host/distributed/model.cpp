@@ -176,7 +176,7 @@ class Model {
   void halos(std::vector<PlanPhase>& all) const {
     const detail::HaloShape shape = halo_shape(p_, static_cast<std::size_t>(ranks_));
     const detail::HaloCost cost = detail::halo_cost(shape, steps_per_halo(p_, shape, r_), r_);
-    PlanPhase phase{"steps", cost.compute, cost.exchange, cost.edges != detail::EdgeRows::none};
+    PlanPhase phase{"steps", cost.compute, cost.exchange, cost.edges_first};
     if (ranks_ > 1) {
       phase.what += ", " + std::to_string(std::min(steps_per_halo(p_, shape, r_), p_.steps)) + " a halo";
       if (phase.overlaps) phase.what += ", of the inner rows while halos come";

@@ -6,6 +6,8 @@
 #include <smem/opencl.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace smem::distributed::detail {
 
@@ -39,34 +41,50 @@ void touch(State& state, Handle handle) {
   state.submit("touch", {{handle, Access::write}}, [](const Context&, std::span<const Piece>) {});
 }
 
-void move(State& state, const End& from, const End& to, std::size_t rows, std::size_t row_bytes) {
+namespace {
+
+void copy_on_device(State& state, const End& from, const End& to, Access access, std::size_t rows,
+                    std::size_t row_bytes) {
+  std::vector<Argument> arguments = {{to.handle, access}};
+  if (from.handle != to.handle) arguments.push_back({from.handle, Access::read});
+  state.submit("copy", arguments, [=](const Context& context, std::span<const Piece> pieces) {
+    copy_rows(context, pieces.back(), from, pieces[0], to, rows, row_bytes);
+  });
+}
+
+}  // namespace
+
+void receive(State& state, std::vector<Arrival>& arrivals) {
+  for (const Arrival& one : arrivals) {
+    const End packed{state.rank(), one.data.handle(), 0, one.row_bytes};
+    copy_on_device(state, packed, one.to, Access::update, one.rows, one.row_bytes);
+  }
+  arrivals.clear();
+}
+
+void move(State& state, const End& from, const End& to, std::size_t rows, std::size_t row_bytes,
+          std::vector<Arrival>* later) {
   if (rows == 0 || row_bytes == 0) return;
-  const auto copy = [&](const End& source, const End& target, Access access, std::size_t length) {
-    std::vector<Argument> arguments = {{target.handle, access}};
-    if (source.handle != target.handle) arguments.push_back({source.handle, Access::read});
-    state.submit("copy", arguments, [=](const Context& context, std::span<const Piece> pieces) {
-      copy_rows(context, pieces.back(), source, pieces[0], target, rows, length);
-    });
-  };
   if (from.rank == to.rank) {
     if (from.rank != state.rank()) return;
     if (home_of(from.handle) == home_of(to.handle) || home_of(from.handle) == 0 || home_of(to.handle) == 0) {
-      copy(from, to, Access::update, row_bytes);
+      copy_on_device(state, from, to, Access::update, rows, row_bytes);
       return;
     }
-    // Between devices goes what is asked for, not all of the handle's data; in pieces: one is on its way to
-    // main memory while the one before it leaves that.
-    const std::size_t bytes = rows == 1 ? row_bytes : 0,
-                      pieces = std::max<std::size_t>(bytes / kPieceBytes, 1);
+    // Between devices goes what is asked for, not all of the handle's data.
+    const std::size_t bytes = rows == 1 ? row_bytes : 0, pieces = pieces_of(bytes);
+    std::vector<Arrival> sent;
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       const std::size_t first = bytes / pieces * piece,
                         length = piece + 1 == pieces ? row_bytes - first : bytes / pieces;
-      const Temporary between(rows, length);
-      const End packed{state.rank(), between.handle(), 0, length};
-      copy({from.rank, from.handle, from.offset + first, from.pitch}, packed, Access::write, length);
+      Temporary between(rows, length);
+      copy_on_device(state, {from.rank, from.handle, from.offset + first, from.pitch},
+                     {state.rank(), between.handle(), 0, length}, Access::write, rows, length);
       state.bring(between.handle(), home_of(to.handle));
-      copy(packed, {to.rank, to.handle, to.offset + first, to.pitch}, Access::update, length);
+      sent.push_back({std::move(between), {to.rank, to.handle, to.offset + first, to.pitch}, rows, length});
     }
+    if (later == nullptr) return receive(state, sent);
+    std::move(sent.begin(), sent.end(), std::back_inserter(*later));
     return;
   }
   const std::int64_t tag = state.next_tag();
@@ -74,11 +92,11 @@ void move(State& state, const End& from, const End& to, std::size_t rows, std::s
   const Temporary message(rows, row_bytes);  // StarPU counts elements with 32 bits, and bytes with 64
   const End packed{state.rank(), message.handle(), 0, row_bytes};
   if (from.rank == state.rank()) {
-    copy(from, packed, Access::write, row_bytes);
+    copy_on_device(state, from, packed, Access::write, rows, row_bytes);
     state.send(message.handle(), to.rank, tag);
   } else {
     state.receive(message.handle(), from.rank, tag);
-    copy(packed, to, Access::update, row_bytes);
+    copy_on_device(state, packed, to, Access::update, rows, row_bytes);
   }
 }
 

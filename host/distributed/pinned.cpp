@@ -3,7 +3,9 @@
 
 #include <starpu.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 
@@ -13,6 +15,13 @@ namespace {
 
 constexpr std::size_t kSmall = std::size_t{64} << 10;    // less is copied as fast from any memory
 constexpr std::size_t kMostFree = std::size_t{8} << 30;  // kept for the next request
+
+/// Up to an eighth more than `bytes`: parts of a sort differ by little from call to call, and locking 34 MB
+/// took 10 ms.
+std::size_t rounded(std::size_t bytes) {
+  const std::size_t step = std::max<std::size_t>(std::bit_floor(bytes) / 8, 1);
+  return (bytes + step - 1) / step * step;
+}
 
 std::atomic<PinnedMemory*> current = nullptr;
 
@@ -53,6 +62,7 @@ void PinnedMemory::release(const Area& area) {
 
 void* PinnedMemory::take(std::size_t bytes) {
   if (bytes < kSmall) return std::malloc(bytes);
+  bytes = rounded(bytes);
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = free_.find(bytes); found != free_.end()) {

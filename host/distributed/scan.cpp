@@ -13,7 +13,6 @@ namespace smem::distributed {
 namespace {
 
 using detail::Bytes;
-using detail::part;
 using detail::Signature;
 using detail::State;
 using detail::Temporary;
@@ -70,62 +69,34 @@ void check_scan(Signature& signature, State& state, const Rows& in, const Rows& 
   if (!out.type().scalar) detail::refuse(kScan, "out", "numbers", "opaque elements");
 }
 
-/// Of each block its total, then its first element, as results of the operation, of all ranks.
-Bytes ends_of_blocks(State& state, const Rows& in, Scalar type, const Reduction& operation) {
-  std::vector<Temporary> ends;
-  for (const Block& block : in.blocks()) {
-    if (block.handle == nullptr || in.blocks().size() == 1) continue;
-    const Temporary& both = ends.emplace_back(std::size_t{2}, size_of(type));
+/// The totals of all ranks' blocks but the last one.
+Bytes totals_of_blocks(State& state, const Rows& in, Scalar type, const Reduction& operation) {
+  std::vector<Temporary> totals;
+  for (std::size_t i = 0; i + 1 < in.blocks().size(); ++i) {
+    const Handle block = in.blocks()[i].handle;
+    if (block == nullptr) continue;
+    const Temporary& total = totals.emplace_back(std::size_t{1}, size_of(type));
     state.submit(
-        "reduce", {{block.handle, Access::read}, {both.handle(), Access::write}},
+        "reduce", {{block, Access::read}, {total.handle(), Access::write}},
         [type, operation, in_type = in.type()](const Context& context, std::span<const Piece> pieces) {
-          const smem::Vector elements = pieces[0].vector(in_type), results = pieces[1].vector(type);
-          smem::reduce(context, elements, part(results, 0, 1), operation);
-          smem::reduce(context, part(elements, 0, 1), part(results, 1, 1), operation);
+          smem::reduce(context, pieces[0].vector(in_type), pieces[1].vector(type), operation);
         });
   }
-  const Bytes mine = detail::bytes_of(state, ends, 2 * size_of(type));
+  const Bytes mine = detail::bytes_of(state, totals, size_of(type));
   return state.gather(mine.data(), mine.size());
 }
 
-/// What block i begins with, or in place of its first element its total: what the blocks before it make.
-/// `which`: 1 or 0.
-Bytes totals_and(const Bytes& ends, std::size_t i, std::size_t which, std::size_t bytes) {
-  Bytes numbers;
-  for (std::size_t block = 0; block <= i; ++block) {
-    const std::size_t number = 2 * block + (block == i ? which : 0);
-    const auto place = ends.begin() + static_cast<std::ptrdiff_t>(number * bytes);
-    numbers.insert(numbers.end(), place, place + static_cast<std::ptrdiff_t>(bytes));
-  }
-  return numbers;
-}
-
-Bytes reduced(State& state, const Bytes& numbers, Scalar type, const Reduction& operation) {
-  Bytes result(size_of(type));
+/// Scanned in place: what the blocks up to each one make together.
+void scan_totals(State& state, Bytes& totals, Scalar type, const Reduction& operation) {
+  const std::size_t count = totals.size() / size_of(type);
+  if (count < 2) return;
   state.here([&](const Context& context) {
-    const cl::Buffer row = make_buffer(context, numbers.size()), to = make_buffer(context, result.size());
-    write_buffer(context, row, numbers.data(), numbers.size());
-    smem::reduce(context, ConstVector(row(), type, numbers.size() / result.size()),
-                 smem::Vector(to(), type, 1), operation);
-    read_buffer(context, to, result.data(), result.size());
+    const cl::Buffer row = make_buffer(context, totals.size());
+    write_buffer(context, row, totals.data(), totals.size());
+    smem::inclusive_scan(context, ConstVector(row(), type, count), smem::Vector(row(), type, count),
+                         operation);
+    read_buffer(context, row, totals.data(), totals.size());
   });
-  return result;
-}
-
-/// Scans a block behind others: an exclusive scan that leaves out the first element, and begins with the
-/// first result, then the last result, of `totals`.
-void scan_behind(State& state, Handle from, ElementType in_type, Handle to, ElementType out_type,
-                 std::size_t elements, const Initial& initial, const Bytes& totals, Scalar type,
-                 const Reduction& operation) {
-  const Temporary row(totals.size() / size_of(type), size_of(type));
-  detail::write_handle(state, row.handle(), totals.data(), 0, totals.size(), false);
-  state.submit("inclusive_scan", {{from, Access::read}, {to, Access::write}, {row.handle(), Access::read}},
-               [=](const Context& context, std::span<const Piece> pieces) {
-                 const smem::Vector in = pieces[0].vector(in_type), out = pieces[1].vector(out_type);
-                 smem::exclusive_scan(context, part(in, 1, elements - 1), part(out, 0, elements - 1),
-                                      operation, initial);
-                 smem::reduce(context, pieces[2].vector(type), part(out, elements - 1, 1), operation);
-               });
 }
 
 }  // namespace
@@ -139,23 +110,21 @@ void inclusive_scan(const Rows& in, Rows& out, const Reduction& operation) {
     const bool is_half =
         out.type() == Scalar::half && (operation.op == ReduceOp::sum || operation.op == ReduceOp::product);
     const Scalar type = is_half ? Scalar::float32 : *out.type().scalar;
-    const Bytes ends = ends_of_blocks(state, in, type, operation);
+    const auto scan = [&](std::size_t block, const Initial& initial) {
+      const Handle from = in.blocks()[block].handle, to = out.blocks()[block].handle;
+      if (from == nullptr) return;
+      state.submit("inclusive_scan", {{from, Access::read}, {to, Access::write}},
+                   [=](const Context& context, std::span<const Piece> pieces) {
+                     smem::inclusive_scan(context, pieces[0].vector(in_type), pieces[1].vector(out_type),
+                                          operation, initial, {});
+                   });
+    };
+    Bytes totals = totals_of_blocks(state, in, type, operation);
+    if (!in.blocks().empty()) scan(0, {});
     state.agree(kScan);
-    for (std::size_t i = 0; i < in.blocks().size(); ++i) {
-      const Handle from = in.blocks()[i].handle, to = out.blocks()[i].handle;
-      if (from == nullptr) continue;
-      if (i == 0) {
-        state.submit("inclusive_scan", {{from, Access::read}, {to, Access::write}},
-                     [=](const Context& context, std::span<const Piece> pieces) {
-                       smem::inclusive_scan(context, pieces[0].vector(in_type), pieces[1].vector(out_type),
-                                            operation);
-                     });
-        continue;
-      }
-      const Bytes first = reduced(state, totals_and(ends, i, 1, size_of(type)), type, operation);
-      scan_behind(state, from, in_type, to, out_type, in.blocks()[i].rows * in.row_elements(),
-                  initial_of(first.data(), type), totals_and(ends, i, 0, size_of(type)), type, operation);
-    }
+    scan_totals(state, totals, type, operation);
+    for (std::size_t i = 1; i < in.blocks().size(); ++i)
+      scan(i, initial_of(totals.data() + (i - 1) * size_of(type), type));
     out.set_has_values();
   });
 }

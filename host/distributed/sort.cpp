@@ -225,6 +225,7 @@ class Sort {
     part_sizes_.assign(parts, 0);
     using Run = std::pair<Temporary, std::size_t>;
     std::vector<std::vector<Run>> runs_of(parts);
+    std::vector<Arrival> arrivals;
     for (std::size_t i = 0; i < blocks(); ++i) {
       const int from = keys_.blocks()[i].rank;
       // Each rank begins with another part: none is sent to by all at once. What stays comes last.
@@ -240,7 +241,7 @@ class Sort {
         if (from == to && home_of(sorted_[i].handle()) != home_of(run.handle())) {
           touch(state_, run.handle());
           move(state_, {from, sorted_[i].handle(), first * bytes, count * bytes}, {to, run.handle()}, 1,
-               count * bytes);
+               count * bytes, in_bands_ ? nullptr : &arrivals);
         } else if (from == state_.rank()) {
           const End source{.offset = first * bytes, .pitch = count * bytes}, target{.pitch = count * bytes};
           state_.submit("copy", {{sorted_[i].handle(), Access::read}, {run.handle(), Access::write}},
@@ -256,6 +257,7 @@ class Sort {
       sorted_[i] = Temporary();
       if (in_bands_) state_.throttle(blocks());
     }
+    receive(state_, arrivals);
     for (std::size_t part = 0; part < parts; ++part) {
       std::vector<Run>& runs = runs_of[part];
       while (runs.size() > 1) {

@@ -41,7 +41,7 @@ struct March {
   std::size_t radius, steps, steps_per_halo;
   bool wraps;
   Advance advance;
-  EdgeRows edges = EdgeRows::none;
+  bool edges_first = false;
   bool has_between = false;
 };
 
@@ -58,34 +58,43 @@ bool exceeds_devices(const State& state, const Rows& rows) {
 /// The passes of a march: each part's halo comes, its steps are made, and its rows that others need go.
 class Passes {
  public:
-  Passes(State& state, const Rows& rows, const GridSize& size, const March& how, std::vector<Part> parts)
+  Passes(State& state, const Rows& in, Rows& out, const GridSize& size, const March& how,
+         std::vector<Part> parts)
       : state_(state),
-        rows_(rows),
+        rows_(in),
+        out_(out),
         geometry_{size},
         how_(how),
         parts_(std::move(parts)),
-        exchanges_(exchanges_of(parts_, rows.rows())),
-        in_bands_(exceeds_devices(state, rows)) {}
+        exchanges_(exchanges_of(parts_, in.rows())),
+        in_bands_(exceeds_devices(state, in)) {}
 
   void begin();
   void advance(std::size_t count, bool first, bool last);
-  void end(Rows& out);
+  void end();
 
  private:
   int rank_of(std::size_t part) const { return rows_.blocks()[parts_[part].block].rank; }
-  /// Whether the rows go to another rank, or to another device of this one.
-  bool travels(const Exchange& one) const {
-    if (rank_of(one.from) != rank_of(one.to)) return true;
-    const int from = home_of(parts_[one.from].now.handle()), to = home_of(parts_[one.to].now.handle());
-    return from != to && from != 0 && to != 0;
+  /// Whether the part and its halos lie within its block, the results of whose other parts are written after
+  /// it: then the first pass reads `in`, and the last one writes `out`.
+  bool is_direct(const Part& part) const {
+    const Block& block = rows_.blocks()[part.block];
+    const auto first = static_cast<std::ptrdiff_t>(block.first);
+    return part.is_last && how_.steps != 0 && part.first >= first &&
+           part.end <= first + static_cast<std::ptrdiff_t>(block.rows);
   }
-  End source_of(const Exchange& one) const;
+  /// Where the part with its halos begins in its block.
+  std::size_t place_of(const Part& part) const {
+    return static_cast<std::size_t>(part.first -
+                                    static_cast<std::ptrdiff_t>(rows_.blocks()[part.block].first));
+  }
   void compute(std::size_t part, std::size_t count, bool first, bool last);
   void send(Exchange& one);
   std::size_t row_bytes() const { return rows_.row_elements() * rows_.type().bytes; }
 
   State& state_;
   const Rows& rows_;
+  Rows& out_;
   Geometry geometry_;
   const March& how_;
   std::vector<Part> parts_;
@@ -99,6 +108,8 @@ void Passes::begin() {
     const auto first = static_cast<std::ptrdiff_t>(rows_.blocks()[i].first);
     sources.push_back({first, first + static_cast<std::ptrdiff_t>(rows_.blocks()[i].rows), i});
   }
+  for (const Block& block : out_.blocks())
+    if (block.handle != nullptr) touch(state_, block.handle);
   for (Part& part : parts_) {
     const Block& block = rows_.blocks()[part.block];
     if (block.handle != nullptr) {
@@ -107,8 +118,9 @@ void Passes::begin() {
       part.next = Temporary(part.rows() * rows_.row_elements(), rows_.type().bytes, home);
       if (how_.has_between)
         part.between = Temporary(part.rows() * rows_.row_elements(), rows_.type().bytes, home);
-      touch(state_, part.now.handle());
+      if (!is_direct(part)) touch(state_, part.now.handle());
     }
+    if (is_direct(part)) continue;
     for_rows(sources, rows_.rows(), part, false,
              [&](const Source& source, std::size_t from_row, std::size_t to_row, std::size_t length) {
                const Block& from = rows_.blocks()[source.index];
@@ -120,65 +132,70 @@ void Passes::begin() {
   }
 }
 
-/// Where the rows of an arrival lie: in what has travelled, or in another part.
-End Passes::source_of(const Exchange& one) const {
-  const std::size_t bytes = one.rows * row_bytes();
-  if (travels(one)) return {state_.rank(), one.arrived.handle(), 0, bytes};
-  return {state_.rank(), parts_[one.from].now.handle(), one.from_row * row_bytes(), bytes};
-}
-
-/// The halos of a part, its steps, and the copies of rows that travel, in one task: tasks of their own would
-/// begin when the one before has ended and StarPU has seen it, and for rows that travel the device would have
-/// the next part's steps to make first. Copies of more data than a task has arguments are tasks.
+/// The halos of a part, its steps, and the copies of rows that others need, in one task: tasks of their own
+/// would begin when the one before has ended and StarPU has seen it, and for rows that travel the device
+/// would have the next part's steps to make first. Parts share no data, only these copies, so that StarPU
+/// gives a device the next part's task while it computes. Copies of more data than a task has arguments are
+/// tasks.
 void Passes::compute(std::size_t index, std::size_t count, bool first, bool last) {
   Part& part = parts_[index];
   struct Copy {
-    std::size_t piece, from, to, bytes;
+    std::size_t piece, row, bytes;
   };
-  std::vector<Argument> arguments{{part.now.handle(), first ? Access::read : Access::update},
-                                  {part.next.handle(), Access::write}};
+  const bool from_in = first && is_direct(part), to_out = last && is_direct(part);
+  std::vector<Argument> arguments;
+  if (from_in) {
+    arguments.push_back({rows_.blocks()[part.block].handle, Access::read});
+  } else {
+    arguments.push_back({part.now.handle(), first ? Access::read : Access::update});
+  }
+  if (to_out) {
+    arguments.push_back({out_.blocks()[part.block].handle, Access::update});
+  } else {
+    arguments.push_back({part.next.handle(), Access::write});
+  }
   const bool has_between = part.between.handle() != nullptr;
   if (has_between) arguments.push_back({part.between.handle(), Access::write});
   std::vector<Copy> arriving, leaving;
   for (Exchange& one : exchanges_) {
     if (first || one.to != index) continue;
-    const End from = source_of(one);
-    const std::size_t to = one.to_row * row_bytes();
-    const auto is_same = [&](const Argument& argument) { return argument.handle == from.handle; };
-    auto place = std::find_if(arguments.begin(), arguments.end(), is_same);
-    if (place == arguments.end() && arguments.size() == STARPU_NMAXBUFS) {
-      move(state_, from, {state_.rank(), part.now.handle(), to, from.pitch}, 1, from.pitch);
+    const std::size_t bytes = one.rows * row_bytes();
+    if (arguments.size() == STARPU_NMAXBUFS) {
+      move(state_, {state_.rank(), one.arrived.handle(), 0, bytes},
+           {state_.rank(), part.now.handle(), one.to_row * row_bytes(), bytes}, 1, bytes);
     } else {
-      if (place == arguments.end()) place = arguments.insert(place, {from.handle, Access::read});
-      arriving.push_back({static_cast<std::size_t>(place - arguments.begin()), from.offset, to, from.pitch});
+      arriving.push_back({arguments.size(), one.to_row * row_bytes(), bytes});
+      arguments.push_back({one.arrived.handle(), Access::read});
     }
   }
   std::vector<Exchange*> later;
   for (Exchange& one : exchanges_) {
-    if (last || one.from != index || !travels(one)) continue;
+    if (last || one.from != index) continue;
     one.leaving = Temporary(one.rows, row_bytes());
     if (arguments.size() == STARPU_NMAXBUFS) {
       later.push_back(&one);
       continue;
     }
-    leaving.push_back({arguments.size(), one.from_row * row_bytes(), 0, one.rows * row_bytes()});
+    leaving.push_back({arguments.size(), one.from_row * row_bytes(), one.rows * row_bytes()});
     arguments.push_back({one.leaving.handle(), Access::write});
   }
   const GridSize cells = geometry_.with_rows(part.rows());
   const ElementType type = rows_.type();
   const Advance advance = how_.advance;
+  const std::size_t place = place_of(part) * rows_.row_elements(), from_place = from_in ? place : 0,
+                    to_place = to_out ? place : 0;
   state_.submit(how_.operation, arguments, [=](const Context& context, std::span<const Piece> pieces) {
     for (const Copy& one : arriving) {
-      copy_rows(context, pieces[one.piece], {.offset = one.from, .pitch = one.bytes}, pieces[0],
-                {.offset = one.to, .pitch = one.bytes}, 1, one.bytes);
+      copy_rows(context, pieces[one.piece], {.pitch = one.bytes}, pieces[0],
+                {.offset = one.row, .pitch = one.bytes}, 1, one.bytes);
     }
     const smem::Vector from = pieces[0].vector(type), to = pieces[1].vector(type);
     const smem::Vector third = has_between ? pieces[2].vector(type) : to;
-    advance(context, ConstGrid(from.buffer, type, cells, {.offset = from.offset}),
-            smem::Grid(to.buffer, type, cells, {.offset = to.offset}),
+    advance(context, ConstGrid(from.buffer, type, cells, {.offset = from.offset + from_place}),
+            smem::Grid(to.buffer, type, cells, {.offset = to.offset + to_place}),
             smem::Grid(third.buffer, type, cells, {.offset = third.offset}), count);
     for (const Copy& one : leaving) {
-      copy_rows(context, pieces[1], {.offset = one.from, .pitch = one.bytes}, pieces[one.piece],
+      copy_rows(context, pieces[1], {.offset = one.row, .pitch = one.bytes}, pieces[one.piece],
                 {.pitch = one.bytes}, 1, one.bytes);
     }
   });
@@ -190,11 +207,12 @@ void Passes::compute(std::size_t index, std::size_t count, bool first, bool last
   }
 }
 
-/// The way to another device or rank of what compute() has copied.
+/// The way of what compute() has copied to the part that needs it.
 void Passes::send(Exchange& one) {
   const int from = rank_of(one.from), to = rank_of(one.to);
   if (from == to) {
-    state_.bring(one.leaving.handle(), home_of(parts_[one.to].next.handle()));
+    const int home = home_of(parts_[one.to].next.handle());
+    if (home != home_of(parts_[one.from].next.handle())) state_.bring(one.leaving.handle(), home);
     one.arrived = std::move(one.leaving);
     return;
   }
@@ -209,7 +227,6 @@ void Passes::send(Exchange& one) {
 }
 
 void Passes::advance(std::size_t count, bool first, bool last) {
-  // A part's halos, then its steps: where not all parts lie in a device's memory, each comes once for both.
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].now.handle() != nullptr) compute(i, count, first, last);
     for (Exchange& one : exchanges_)
@@ -221,18 +238,17 @@ void Passes::advance(std::size_t count, bool first, bool last) {
   for (Part& part : parts_) {
     std::swap(part.now, part.next);
     // What was there before is not worth a copy to main memory.
-    for (const Temporary* one : {&part.next, &part.between})
-      if (one->handle() != nullptr) starpu_data_invalidate_submit(one->handle());
+    for (const Temporary* one : {&part.next, &part.between}) {
+      const bool was_written = one != &part.next || !(first && is_direct(part));
+      if (one->handle() != nullptr && was_written) starpu_data_invalidate_submit(one->handle());
+    }
   }
 }
 
-void Passes::end(Rows& out) {
-  std::vector<bool> touched(out.blocks().size());
+void Passes::end() {
   for (const Part& part : parts_) {
-    const Block& block = out.blocks()[part.block];
-    if (block.handle == nullptr) continue;
-    if (!touched[part.block]) touch(state_, block.handle);
-    touched[part.block] = true;
+    const Block& block = out_.blocks()[part.block];
+    if (block.handle == nullptr || is_direct(part)) continue;
     const std::size_t bytes = static_cast<std::size_t>(part.own_end - part.own) * row_bytes();
     const auto before = static_cast<std::size_t>(part.own - part.first),
                place = static_cast<std::size_t>(part.own - static_cast<std::ptrdiff_t>(block.first));
@@ -248,14 +264,14 @@ void march(State& state, const Rows& in, Rows& out, const GridSize& size, const 
   // More than the grid is never read, but where it wraps: there its repetition is.
   const std::size_t reach = how.steps == 0 ? 0 : smem::detail::size_product(how.radius, per_halo);
   const auto halo = static_cast<std::ptrdiff_t>(how.wraps ? reach : std::min(reach, in.rows()));
-  Passes passes(state, in, size, how, halo_parts_of(in, halo, how.wraps, how.edges));
+  Passes passes(state, in, out, size, how, halo_parts_of(in, halo, how.wraps, how.edges_first));
   passes.begin();
   for (std::size_t done = 0; done < how.steps;) {
     const std::size_t count = std::min(per_halo, how.steps - done);
     passes.advance(count, done == 0, done + count == how.steps);
     done += count;
   }
-  passes.end(out);
+  passes.end();
 }
 
 /// Of the rank that has most rows.
@@ -280,11 +296,9 @@ HaloShape halo_shape_of(const State& state, const Rows& rows, std::size_t steps,
   return shape;
 }
 
-EdgeRows edges_of(const State& state, const HaloShape& shape, std::size_t per_halo, const Halo& halo) {
-  if (halo.order == HaloOrder::edges_first) return EdgeRows::least;
-  if (halo.order == HaloOrder::halves_first) return EdgeRows::equal;
-  if (halo.order == HaloOrder::whole_blocks) return EdgeRows::none;
-  return halo_cost(shape, per_halo, state.estimate()).edges;
+bool edges_come_first(const State& state, const HaloShape& shape, std::size_t per_halo, const Halo& halo) {
+  if (halo.order != HaloOrder::automatic) return halo.order == HaloOrder::edges_first;
+  return halo_cost(shape, per_halo, state.estimate()).edges_first;
 }
 
 void check_grids(const char* operation, const State& state, const Rows& in, const Rows& out,
@@ -368,7 +382,7 @@ void stencil_rows(const Rows& in, Rows& out, const GridSize& size, const Stencil
         halo.steps != 0 ? halo.steps
                         : best_steps_per_halo(shape, state.estimate(), std::max<std::size_t>(most, 1));
     march(state, in, out, size,
-          {"stencil", radius, steps, per_halo, wraps, advance, edges_of(state, shape, per_halo, halo),
+          {"stencil", radius, steps, per_halo, wraps, advance, edges_come_first(state, shape, per_halo, halo),
            std::min(per_halo, steps) > 1});
     out.set_has_values();
   });
@@ -412,7 +426,7 @@ void heat_rows(const Rows& in, Rows& out, const GridSize& size, const Heat& heat
     }
     per_halo = std::min(per_halo, std::max<std::size_t>(most_halo_rows(state, in), 1));
     march(state, in, out, size,
-          {"heat", 1, how.steps, per_halo, false, advance, edges_of(state, shape, per_halo, halo)});
+          {"heat", 1, how.steps, per_halo, false, advance, edges_come_first(state, shape, per_halo, halo)});
     out.set_has_values();
   });
 }

@@ -17,7 +17,6 @@ namespace {
 using namespace detail;
 
 constexpr const char* kTranspose = "distributed::transpose";
-constexpr std::size_t kPiecesOfTile = 16;
 
 void check_transpose(Signature& signature, State& state, const Rows& in, const Rows& out) {
   check_input(kTranspose, "in", state, in, signature);
@@ -55,7 +54,7 @@ class Transposition {
   void transpose_here(const Block& from, const Block& to);
   void transpose_to(const Tile& tile);
   void deliver(const Tile& tile);
-  void deliver_waiting();
+  void deliver_in_bands();
 
   State& state_;
   const std::vector<Block>&in_, &out_;
@@ -65,7 +64,7 @@ class Transposition {
   /// are made, go to main memory, and are put together when a block of `out` has its turn.
   bool in_bands_ = false;
   std::int64_t first_tag_ = 0;
-  std::vector<Tile> waiting_;
+  std::vector<Tile> waiting_;  ///< which travel
 };
 
 Transposition::Transposition(State& state, const Rows& in, Rows& out)
@@ -138,15 +137,12 @@ void Transposition::make(std::size_t i, std::size_t j) {
     if (from.handle != nullptr) transpose_here(from, to);
     return;
   }
-  // In pieces: one is on its way to main memory while the one before it leaves that.
-  const std::size_t bytes = from.rows * to.rows * type_.bytes;
-  const std::size_t pieces =
-      std::clamp<std::size_t>(bytes / kPieceBytes, 1, std::min(kPiecesOfTile, to.rows));
+  const std::size_t pieces = std::min(pieces_of(from.rows * to.rows * type_.bytes), to.rows);
   for (std::size_t piece = 0; piece < pieces; ++piece) {
     const std::size_t first = to.rows * piece / pieces, count = to.rows * (piece + 1) / pieces - first;
     Tile tile{i, j, first, count, Temporary(from.rows * count, type_.bytes)};
     const std::int64_t tag =
-        first_tag_ + static_cast<std::int64_t>((i * out_.size() + j) * kPiecesOfTile + piece);
+        first_tag_ + static_cast<std::int64_t>((i * out_.size() + j) * kMostPieces + piece);
     if (from.handle != nullptr) {
       transpose_to(tile);
       if (to.handle != nullptr && !in_bands_) state_.bring(tile.data.handle(), home_of(to.handle));
@@ -157,16 +153,12 @@ void Transposition::make(std::size_t i, std::size_t j) {
     } else {
       state_.receive(tile.data.handle(), from.rank, tag);
     }
-    if (in_bands_) {
-      waiting_.push_back(std::move(tile));
-    } else {
-      deliver(tile);
-    }
+    waiting_.push_back(std::move(tile));
   }
 }
 
 /// Puts the tiles in main memory together, block by block of `out`.
-void Transposition::deliver_waiting() {
+void Transposition::deliver_in_bands() {
   std::stable_sort(waiting_.begin(), waiting_.end(),
                    [](const Tile& x, const Tile& y) { return x.to < y.to; });
   std::size_t next = 0;
@@ -184,7 +176,7 @@ void Transposition::run() {
   for (const Block& to : out_)
     if (to.handle != nullptr && !in_bands_) touch(state_, to.handle);
   const std::size_t ins = in_.size(), outs = out_.size();
-  first_tag_ = state_.next_tags(ins * outs * kPiecesOfTile);
+  first_tag_ = state_.next_tags(ins * outs * kMostPieces);
   // In each step every block sends to the block that is so far behind it: no rank is sent to by all at
   // once. What stays comes last, while the others travel. In bands each block of `in` makes all of these
   // steps before the next one.
@@ -193,7 +185,10 @@ void Transposition::run() {
     make(i, (i * outs / ins + step + 1) % outs);
     if (in_bands_ && step + 1 == outs) state_.throttle(outs);
   }
-  if (in_bands_) deliver_waiting();
+  if (in_bands_) return deliver_in_bands();
+  // A device has two tasks at a time: if both waited for tiles that are on their way, it would send none.
+  for (const Tile& tile : waiting_)
+    deliver(tile);
 }
 
 }  // namespace

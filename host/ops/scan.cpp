@@ -128,6 +128,10 @@ cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Ve
                          const Reduction& operation, const CallOptions& options) {
   return scan_vector(context, ScanShape::vector, false, in, {}, out, operation, {}, options);
 }
+cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
+                         const Reduction& operation, const Initial& initial, const CallOptions& options) {
+  return scan_vector(context, ScanShape::vector, false, in, {}, out, operation, initial, options);
+}
 cl::Event exclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                          const Reduction& operation, const Initial& initial, const CallOptions& options) {
   return scan_vector(context, ScanShape::vector, true, in, {}, out, operation, initial, options);

@@ -74,6 +74,10 @@ class Initial {
 SMEM_API cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                                   const Reduction& operation = ReduceOp::sum,
                                   const CallOptions& options = {});
+/// The same behind `initial`, which is as of exclusive_scan(): out[i] = initial op in[0] op ... op in[i].
+SMEM_API cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
+                                  const Reduction& operation, const Initial& initial,
+                                  const CallOptions& options);
 /// out[i] = initial op in[0] op ... op in[i - 1]; out[0] is `initial`. For integers `initial` is an integer
 /// of any type, of which the low bits are used; for floating-point elements it is any number. All else as
 /// inclusive_scan().

@@ -180,8 +180,9 @@ inline cl::Event launch_scan(const smem::Context& context, const ScanCase& c, co
       return ex ? exclusive_scan_by_key(context, marks, from, to, c.operation, initial, options)
                 : inclusive_scan_by_key(context, marks, from, to, c.operation, options);
     default:
-      return ex ? smem::exclusive_scan(context, from, to, c.operation, initial, options)
-                : smem::inclusive_scan(context, from, to, c.operation, options);
+      return ex          ? smem::exclusive_scan(context, from, to, c.operation, initial, options)
+             : c.initial ? smem::inclusive_scan(context, from, to, c.operation, initial, options)
+                         : smem::inclusive_scan(context, from, to, c.operation, options);
   }
 }
 

@@ -11,10 +11,9 @@ namespace smem::distributed {
 
 /// The order in which a block's rows are computed.
 enum class HaloOrder {
-  automatic,     ///< the fastest by a model of the devices' facts
-  edges_first,   ///< first few rows beside neighbours, sent while others are computed; more work
-  halves_first,  ///< the same, but all parts of a block have equally many rows
-  whole_blocks   ///< all rows at once; then halos are sent
+  automatic,    ///< the fastest by a model of the devices' facts
+  edges_first,  ///< first few rows beside neighbours, sent while others are computed; more work
+  whole_blocks  ///< all rows at once; then halos are sent
 };
 
 /// How often neighbours exchange halos.
