@@ -2,6 +2,7 @@
 #include <smem/distributed/reduce.hpp>
 
 #include "distributed/checks.hpp"
+#include "distributed/combine.hpp"
 #include "distributed/handles.hpp"
 
 #include <cmath>
@@ -122,6 +123,7 @@ void dot_block(State& state, Handle a, ElementType a_type, Handle b, ElementType
 /// The reduction of numbers of blocks, as `count` of `type`.
 Bytes combined(State& state, const Bytes& numbers, Scalar number_type, Scalar type, std::size_t count,
                const Reduction& reduction) {
+  if (std::optional<Bytes> found = combined_on_host(numbers, number_type, type, reduction.op)) return *found;
   Bytes found(count * size_of(type));
   state.here([&](const Context& context) {
     const cl::Buffer from = make_buffer(context, std::max(numbers.size(), size_of(number_type))),

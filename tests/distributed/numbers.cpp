@@ -83,6 +83,17 @@ TEST_CASE("session: arguments that differ, and tasks that fail, are errors of al
   CHECK(test::failure_of([&] { session.submit("none", {}, {}); }).argument == "arguments");
 }
 
+/// Sums and products wrap.
+constexpr std::pair<smem::ReduceOp, int (*)(int, int)> kPlainOps[] = {
+    {smem::ReduceOp::sum,
+     [](int a, int b) { return static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)); }},
+    {smem::ReduceOp::product,
+     [](int a, int b) { return static_cast<int>(static_cast<unsigned>(a) * static_cast<unsigned>(b)); }},
+    {smem::ReduceOp::min, [](int a, int b) { return std::min(a, b); }},
+    {smem::ReduceOp::max, [](int a, int b) { return std::max(a, b); }},
+    {smem::ReduceOp::bit_and, [](int a, int b) { return a & b; }},
+    {smem::ReduceOp::bit_or, [](int a, int b) { return a | b; }}};
+
 TEST_CASE("reduce: the same as the loop, in every layout") {
   for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{6}, std::size_t{10007}}) {
     const std::vector<int> all = test::numbers<int>(n, -1000, 1000);
@@ -103,6 +114,13 @@ TEST_CASE("reduce: the same as the loop, in every layout") {
             static_cast<std::size_t>(std::min_element(all.begin(), all.end()) - all.begin()));
       CHECK(d::dot(floats, floats) == std::inner_product(reals.begin(), reals.end(), reals.begin(), 0.0F));
       CHECK(d::norm(floats) == doctest::Approx(std::sqrt(d::dot(floats, floats))).epsilon(1e-6));
+      CHECK(d::min(floats) == *std::min_element(reals.begin(), reals.end()));
+      for (const auto& [op, plain] : kPlainOps) {
+        CAPTURE(static_cast<int>(op));
+        CHECK(d::reduce(data, op) == std::accumulate(all.begin() + 1, all.end(), all.front(), plain));
+      }
+      CHECK(d::any(data) == std::any_of(all.begin(), all.end(), [](int x) { return x != 0; }));
+      CHECK(d::all(data) == std::all_of(all.begin(), all.end(), [](int x) { return x != 0; }));
       // The last element that is not 0: not commutative.
       const auto last = std::find_if(all.rbegin(), all.rend(), [](int x) { return x != 0; });
       CHECK(d::reduce(data, smem::Reduction::custom("b == 0 ? a : b", "0")) ==

@@ -26,8 +26,8 @@ R reduced(const TypedRows<T>& in, const Reduction& reduction) {
 }  // namespace detail
 
 // All calls of this header are collective, wait, and give every rank the same result. Each block is reduced
-// by smem::reduce() on a device of the rank that holds it; a device of rank 0 combines the results of the
-// blocks in their order. Types, and the results of empty inputs, are those of smem::reduce(). Integers,
+// by smem::reduce() on a device of the rank that holds it; rank 0 combines the results of the blocks in their
+// order. Types, and the results of empty inputs, are those of smem::reduce(). Integers,
 // smallest and largest elements, and places are the same as on one device. Sums and norms of floating-point
 // numbers have the same bits for the same blocks on the same devices. The error of a sum is that of
 // smem::reduce() for a block, plus one addition for each block; compensation applies within blocks. Each rank
