@@ -13,6 +13,8 @@ namespace smem::distributed::detail {
 
 namespace {
 
+constexpr std::size_t kAligned = 256;  // bytes at whose multiples pieces begin, for fast copies
+
 void check_call(cl_int status, const char* call) {
   if (status == CL_SUCCESS) return;
   throw Error({.operation = "distributed::move", .code = status, .call = call});
@@ -73,10 +75,12 @@ void move(State& state, const End& from, const End& to, std::size_t rows, std::s
     }
     // Between devices goes what is asked for, not all of the handle's data.
     const std::size_t bytes = rows == 1 ? row_bytes : 0, pieces = pieces_of(bytes);
+    const auto begin_of = [&](std::size_t piece) {
+      return piece == pieces ? row_bytes : piece_begin(piece, pieces, bytes / kAligned) * kAligned;
+    };
     std::vector<Arrival> sent;
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-      const std::size_t first = bytes / pieces * piece,
-                        length = piece + 1 == pieces ? row_bytes - first : bytes / pieces;
+      const std::size_t first = begin_of(piece), length = begin_of(piece + 1) - first;
       Temporary between(rows, length);
       copy_on_device(state, {from.rank, from.handle, from.offset + first, from.pitch},
                      {state.rank(), between.handle(), 0, length}, Access::write, rows, length);

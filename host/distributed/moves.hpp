@@ -18,6 +18,17 @@ inline constexpr std::size_t kMostPieces = 16;
 inline std::size_t pieces_of(std::size_t bytes) {
   return std::clamp<std::size_t>(bytes / (std::size_t{16} << 20), 1, kMostPieces);
 }
+/// Where a piece begins, of `total` bytes or rows. The first and the last pieces are small: while they
+/// travel, one half of the way has nothing to do.
+inline std::size_t piece_begin(std::size_t piece, std::size_t pieces, std::size_t total) {
+  std::size_t before = 0, all = 0;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const std::size_t weight = std::min({i + 1, pieces - i, std::size_t{4}});
+    all += weight;
+    if (i < piece) before += weight;
+  }
+  return total / all * before + total % all * before / all;
+}
 
 /// One end of a move: `rows` of `row_bytes`, `pitch` bytes apart, from byte `offset` of the handle on.
 struct End {

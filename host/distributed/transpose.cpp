@@ -139,7 +139,9 @@ void Transposition::make(std::size_t i, std::size_t j) {
   }
   const std::size_t pieces = std::min(pieces_of(from.rows * to.rows * type_.bytes), to.rows);
   for (std::size_t piece = 0; piece < pieces; ++piece) {
-    const std::size_t first = to.rows * piece / pieces, count = to.rows * (piece + 1) / pieces - first;
+    const std::size_t first = piece_begin(piece, pieces, to.rows),
+                      count = piece_begin(piece + 1, pieces, to.rows) - first;
+    if (count == 0) continue;
     Tile tile{i, j, first, count, Temporary(from.rows * count, type_.bytes)};
     const std::int64_t tag =
         first_tag_ + static_cast<std::int64_t>((i * out_.size() + j) * kMostPieces + piece);

@@ -5,6 +5,7 @@
 #include <smem/distributed/transpose.hpp>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace d = smem::distributed;
@@ -73,6 +74,19 @@ TEST_CASE("transpose: any shape in any layouts") {
       CHECK(out.to_host() == wanted);
     }
   }
+}
+
+TEST_CASE("transpose: tiles between devices of a rank travel in pieces") {
+  const d::Session& session = test::session();
+  if (session.devices().front().size() < 2 || std::getenv("SMEM_TEST_BLOCK") == nullptr) return;
+  const std::size_t rows = 7013, cols = 7001;  // a tile of floats has 49 MB
+  std::vector<float> in(rows * cols);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<float>(i % 10007);
+  d::Matrix<float> data(session, rows, cols), out(session, cols, rows);
+  data.write(in);
+  d::transpose(data, out);
+  CHECK(out.to_host() == transposed(in, rows, cols));
 }
 
 TEST_CASE("transpose: elements of 1, 2, 8 and 16 bytes, and refused calls") {
