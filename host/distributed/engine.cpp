@@ -65,15 +65,26 @@ Value info_of(cl_device_id device, cl_device_info what) {
 
 bool workers_rest = false;  // there is one StarPU
 
-/// Turns of a worker's loop since it had a task.
+/// Turns of a worker's loop since it had a task, or of a thread's since it began to wait.
 thread_local unsigned turns_without_task = 0;
 
 /// StarPU's workers call it in every turn of their loops, and so does a thread that waits for data. Where
 /// cores are short, a worker that has had no task for some turns sleeps, and such a thread does at once, so
-/// that the others, and a device that is these cores, get on.
+/// that the others, and a device that is these cores, get on. After a millisecond sleeps become longer, up to
+/// a quarter of one: what ends soon is seen soon, and what takes long loses little.
 unsigned sleep_without_task(void*) {
-  if (starpu_worker_get_id() < 0 || ++turns_without_task > 30) {
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  using Clock = std::chrono::steady_clock;
+  constexpr unsigned kAwake = 30, kBrief = kAwake + 20;
+  thread_local Clock::time_point slept;
+  // It has not waited since: a worker that rested between two calls, or a thread that begins to wait.
+  if (Clock::now() - slept > std::chrono::microseconds(500) &&
+      (turns_without_task > kAwake || starpu_worker_get_id() < 0)) {
+    turns_without_task = kAwake;
+  }
+  if (++turns_without_task > kAwake) {
+    const unsigned longer = std::max(turns_without_task, kBrief) - kBrief;
+    sleep_briefly(std::chrono::microseconds(50 + std::min(10 * longer, 200u)));
+    slept = Clock::now();
   }
   return 1;
 }

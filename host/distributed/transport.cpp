@@ -11,6 +11,10 @@
 #include <thread>
 #include <utility>
 
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
 namespace smem::distributed::detail {
 
 namespace {
@@ -21,6 +25,15 @@ std::atomic<bool> short_of_cores = false;
 
 }  // namespace
 
+void sleep_briefly(std::chrono::microseconds time) {
+#ifdef __linux__
+  // Else the kernel adds 50 us, to wake several threads at once.
+  thread_local const int slack = prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+  static_cast<void>(slack);
+#endif
+  std::this_thread::sleep_for(time);
+}
+
 void Pause::set_cores_are_short(bool value) { short_of_cores = value; }
 bool Pause::cores_are_short() { return short_of_cores; }
 
@@ -30,7 +43,7 @@ void Pause::wait(bool moving) {
   if (polls_ <= yields || (moving && !short_of_cores)) {
     std::this_thread::yield();
   } else {  // longer and longer, up to a quarter of a millisecond
-    std::this_thread::sleep_for(std::chrono::microseconds(20 + std::min(polls_ - yields, 230u)));
+    sleep_briefly(std::chrono::microseconds(20 + std::min(5 * (polls_ - yields), 230u)));
   }
 }
 

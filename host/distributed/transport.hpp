@@ -7,6 +7,7 @@
 #include <starpu.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,6 +21,9 @@ using Bytes = std::vector<std::byte>;
 using Handle = starpu_data_handle_t;
 
 inline constexpr const char* kSession = "distributed::Session";  // in errors
+
+/// Sleeps for so long, on Linux to a microsecond.
+void sleep_briefly(std::chrono::microseconds time);
 
 /// Waits between polls: yields at first, then sleeps, so that a core is left to those who have work.
 class Pause {
