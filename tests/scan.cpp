@@ -141,7 +141,7 @@ TEST_CASE("scan: an operation that is not commutative, and an initial value past
 namespace {
 
 /// The variants that do more than whole vectors.
-constexpr const char* kShapedScans[] = {"reduce_then_scan", "look_back", "cpu"};
+constexpr const char* kShapedScans[] = {"reduce_then_scan", "short_rows", "look_back", "cpu"};
 
 /// `few`: shapes; each length of rows is a program.
 void matrices(ScanShape shape, ReduceOp op, Scalar type, bool exclusive, bool few = false) {
@@ -210,6 +210,40 @@ void segments(ScanShape shape, ReduceOp op, Scalar type, Scalar mark, bool exclu
 }
 
 }  // namespace
+
+TEST_CASE("scan rows: short ones without gaps") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  constexpr std::pair<ReduceOp, Scalar> kOf[] = {{ReduceOp::sum, Scalar::float32},
+                                                 {ReduceOp::max, Scalar::half},
+                                                 {ReduceOp::sum, Scalar::uint8},
+                                                 {ReduceOp::bit_or, Scalar::int64},
+                                                 {ReduceOp::custom, Scalar::uint32}};
+  constexpr std::pair<std::size_t, std::size_t> kSizes[] = {{1000, 1},  {777, 3},   {5001, 7}, {300, 16},
+                                                            {1290, 33}, {700, 100}, {40, 300}, {20, 1000},
+                                                            {9, 2047},  {5, 2048},  {4, 4095}, {3, 9000}};
+  std::size_t ran = 0;
+  for (const auto& [op, type] : kOf) {
+    ScanCase c = vector_case(op == ReduceOp::custom ? ReduceOp::sum : op, type, "short_rows");
+    if (op == ReduceOp::custom) c.operation = test::affine();
+    if (!test::fits(context.device(), op, type)) continue;
+    c.shape = ScanShape::rows;
+    for (const auto& [rows, cols] : kSizes) {
+      c.rows = rows;
+      c.cols = cols;
+      for (const bool exclusive : {false, true}) {
+        c.exclusive = exclusive;
+        c.initial.reset();
+        if (exclusive) c.initial = 3;
+        c.from = test::packed(2);
+        c.to = {{.offset = rows % 2, .batch = 2}, 0};
+        sweep.run(c);
+        ran += sweep.ran();
+      }
+    }
+  }
+  CHECK(ran > 40);
+}
 
 TEST_CASE("scan rows: inclusive sums of float32") {
   matrices(ScanShape::rows, ReduceOp::sum, Scalar::float32, false);

@@ -123,6 +123,7 @@ Case read_scan(const Words& words) {
       packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.in), 16);
   problem.out_alignment =
       packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.out), 16);
+  problem.packed_alignment = 16;
   if (in_place && size_of(problem.in) != size_of(problem.out))
     refuse("scan", "in-place", "results of the elements' size", std::string(name_of(problem.out)));
   const std::size_t segments = problem.shape == ScanShape::segments ? words.number("segments") : 0;
@@ -166,7 +167,7 @@ Case read_scan(const Words& words) {
 }
 
 std::vector<Programs> scan_programs() {
-  const std::vector<std::string> usual{"reduce_then_scan", "look_back", "cpu"};
+  const std::vector<std::string> usual{"reduce_then_scan", "short_rows", "look_back", "cpu"};
   return {{"268435456"},
           {"268435456 uint64 --exclusive", usual},
           {"268435456 int8", usual},
@@ -186,6 +187,7 @@ Operation scan_operation() {
       .steps = {{"hillis_steele", "log n steps over the tile, n log n additions"},
                 {"blelloch", "up and down a tree: 2 n additions"},
                 {"reduce_then_scan", "several elements a work-item; the input is read twice"},
+                {"short_rows", "whole rows in a tile: one launch, however short they are"},
                 {"look_back", "the input is read once: decoupled look-back gives each tile its prefix"},
                 {"cpu", "one thread a chunk that fits its cache"}},
       .words = extent_rules(

@@ -53,6 +53,14 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const ScanO
   return ops::run(context, plan::operation_name(problem), plan_scan, problem, options, bind);
 }
 
+/// Of the first element, where all rows follow each other without gaps; else 0.
+std::size_t packed_alignment(ConstMatrix view, const ops::Memory& memory) {
+  if (view.rows * view.batch > 1 && view.pitch != view.cols) return 0;
+  if (view.batch > 1 && view.batch_stride != view.rows * view.cols) return 0;
+  view.rows = view.batch = 1;
+  return ops::row_alignment(view, memory);
+}
+
 /// The checks that all shapes share, and the launch.
 cl::Event check_and_launch(const Context& context, ScanProblem problem, const ScanOperands& o,
                            const CallOptions& options) try {
@@ -76,6 +84,8 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Sc
   }
   problem.in_alignment = std::min<std::size_t>(16, ops::row_alignment(o.in, in_memory));
   problem.out_alignment = std::min<std::size_t>(16, ops::row_alignment(o.out, out_memory));
+  problem.packed_alignment = std::min<std::size_t>(
+      {16, packed_alignment(o.in, in_memory), packed_alignment(ConstMatrix(o.out), out_memory)});
   return launch(context, problem, o, options);
 } catch (const Error& error) {
   ops::rethrow(plan::operation_name(problem), problem.operation, error);

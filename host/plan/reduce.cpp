@@ -237,27 +237,36 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
   if (variant != "several") return "does not do this shape";
   // A work-item keeps an accumulator for each column of its pack, in registers and in local memory.
   const ReducePolicy& policy = reduce_policy(device);
-  std::size_t pack = std::min(pack_of(policy, problem), policy.pack_of_columns);
+  const std::size_t aligned = std::min(pack_of(policy, problem), policy.pack_of_columns);
+  std::size_t pack = std::min(policy.pack_of_columns, policy.pack_bytes / size_of(problem.in));
   std::size_t group = group_for(device, wanted, pack * accumulator_bytes(problem));
   if (group == 0) {
     pack = 1;
     group = group_for(device, wanted, accumulator_bytes(problem));
   }
   if (group == 0) return no_tile_fits(device);
-  const std::size_t unroll = packs_of(policy, problem);
-  const std::size_t across =
-      std::min({group, policy.across, std::bit_ceil(at_least_1(divide_up(problem.cols, pack)))});
   const ReduceParts parts = parts_of(device, problem, variant);
-  const std::size_t groups = divide_up(problem.cols, across * pack) * parts.parts * problem.batch;
-
+  // As many columns as leave all compute units groups enough: then a work-item has many rows, and few results
+  // are combined in local memory.
+  const auto groups_of = [&](std::size_t packs) {
+    return divide_up(problem.cols, packs * pack) * parts.parts * problem.batch;
+  };
+  const std::size_t enough = policy.groups_a_unit * device.compute_units;
+  std::size_t across = std::min(group, policy.across);
+  while (across < group && groups_of(2 * across) >= enough)
+    across *= 2;
+  across = std::min(across, std::bit_ceil(at_least_1(divide_up(problem.cols, pack))));
+  const std::size_t each = divide_up(problem.rows, parts.parts * (group / across)),
+                    unroll = each <= policy.column_loads ? at_least_1(each) : packs_of(policy, problem);
   Plan plan = base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
-  set_groups(plan, group, groups);
+  set_groups(plan, group, groups_of(across));
   set_group_tile(plan, {.rows = group / across * unroll,
                         .cols = across * pack,
                         .vector_width = pack,
                         .items = pack * unroll,
                         .local_bytes = group * pack * accumulator_bytes(problem)});
   define(plan, {{"GROUP", group}, {"ACROSS", across}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", pack}});
+  if (pack > aligned) define(plan, "LOOSE_PACKS", 1);
   share_results(device, problem, parts, plan);
   plan.reason = "neighbouring work-items reduce neighbouring columns, and combine in local memory";
   return plan;

@@ -47,10 +47,12 @@ struct ReducePolicy {
   std::size_t packs_of_teams = 2;   ///< of a row, for each work-item of those that share it
   std::size_t pack_of_columns = 4;  ///< neighbouring columns of a work-item, at most
   std::size_t parts_of_items = 4;   ///< that a work-item combines, about
-  std::size_t across = 32;          ///< work-items of a group that read neighbouring columns, at most
-  std::size_t column_rows = 32;     ///< rows of a part of columns, at least
-  std::size_t most_parts = 16384;   ///< of a result
-  ReduceThreads threads;            ///< of CPUs
+  /// Work-items of a group that read neighbouring columns, at least where there are so many.
+  std::size_t across = 32;
+  std::size_t column_loads = 8;    ///< of a work-item that has no more rows: all under way at once
+  std::size_t column_rows = 32;    ///< rows of a part of columns, at least
+  std::size_t most_parts = 16384;  ///< of a result
+  ReduceThreads threads;           ///< of CPUs
 };
 
 // vecmat of 16384 x 16384 floats on the H200: groups of 512 were 1.08 times as fast in one run of smem tune,
@@ -91,7 +93,8 @@ inline constexpr ReducePolicy kReducePolicies[] = {
      .packs = 2,
      .packs_of_many = 1,
      .lanes = 2,
-     .lanes_of_many = 1},
+     .lanes_of_many = 1,
+     .column_loads = 2},
     {},
 };
 

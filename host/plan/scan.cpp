@@ -9,6 +9,7 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,9 +25,10 @@ std::size_t number_bytes(const ScanProblem& problem) {
 }
 
 /// Bytes of an aggregate, as kernels lay it out: a number, and for segments whether one begins in it.
-std::size_t state_bytes(const ScanProblem& problem) {
-  return number_bytes(problem) * (is_segmented(problem) ? 2 : 1);
+std::size_t state_bytes(const ScanProblem& problem, bool has_heads) {
+  return number_bytes(problem) * (has_heads ? 2 : 1);
 }
+std::size_t state_bytes(const ScanProblem& problem) { return state_bytes(problem, is_segmented(problem)); }
 
 constexpr const char* kOtherShape = "does not do this shape";
 constexpr const char* kTooManyTiles = "its tiles are more than a launch can have";
@@ -99,10 +101,19 @@ Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverr
   return parts;
 }
 
+/// Whether whole rows fill a tile well: of rows that follow each other without gaps.
+bool fill_tiles(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
+  if (problem.shape != ScanShape::rows || problem.packed_alignment == 0 || problem.cols == 0) return false;
+  const std::size_t tile = group_of(device, problem, fixed) * items_of(device, problem, false);
+  return real(tile / problem.cols * problem.cols) >= scan_policy(device).rows_fill * real(tile);
+}
+
 std::vector<std::string_view> preference(const Device& device, const ScanProblem& problem,
                                          const PlanOverrides& fixed) {
   if (runs_cpu_variant(device)) return {"cpu"};
-  if (problem.shape == ScanShape::columns || !prefers_look_back(device)) return {"reduce_then_scan"};
+  if (problem.shape == ScanShape::columns) return {"reduce_then_scan"};
+  if (fill_tiles(device, problem, fixed)) return {"short_rows", "reduce_then_scan"};
+  if (!prefers_look_back(device)) return {"reduce_then_scan"};
   // Where rows have one part each, one launch that needs no counters does all. Of rows that fill a tile the
   // other one is faster, as it needs no loop.
   const std::size_t tile = tile_of(device, problem, fixed);
@@ -168,12 +179,28 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
 }
 
+/// The largest power of two that divides the byte addresses of tiles of so many elements that follow each
+/// other, at most that of the first one.
+std::size_t tile_alignment(const ScanProblem& problem, std::size_t elements, Scalar type) {
+  return std::min(problem.packed_alignment, std::size_t{1} << std::countr_zero(elements * size_of(type)));
+}
+
+/// Whole rows of a tile of `elements`: a number that keeps the alignment of tiles, where so many fit.
+std::size_t rows_of_tile(const ScanProblem& problem, std::size_t elements) {
+  const std::size_t fit = elements / problem.cols;
+  const Scalar narrow = size_of(problem.in) < size_of(problem.out) ? problem.in : problem.out;
+  const std::size_t aligned = problem.packed_alignment / tile_alignment(problem, problem.cols, narrow);
+  return fit >= aligned ? fit / aligned * aligned : fit;
+}
+
 /// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
 /// part each; short ones share a group.
 bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, bool whole_rows,
               Launch& plan, ScanTile& sizes) {
   const ScanPolicy& policy = scan_policy(device);
-  const std::size_t number = number_bytes(problem), state = state_bytes(problem);
+  const bool has_rows = plan.entry_point == "scan_rows";
+  const std::size_t number = number_bytes(problem),
+                    state = state_bytes(problem, is_segmented(problem) || has_rows);
   constexpr std::size_t kWords = 32;  // of the kernel's own, with their alignment
   sizes.items = items_of(device, problem, false);
   const std::size_t heads = is_segmented(problem) ? sizes.items : 0;
@@ -183,14 +210,20 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   const bool shared = whole_rows && problem.rows * problem.batch > 1;
   sizes.team =
       shared ? std::min(sizes.group, power_of_four(divide_up(problem.cols, sizes.items))) : sizes.group;
-  if (scans_in_registers(device, problem) && plan.entry_point != "scan_reduce" &&
+  if (scans_in_registers(device, problem) && plan.entry_point != "scan_reduce" && !has_rows &&
       uses_shuffles(device, sizes.group) && sizes.team == sizes.group) {
     set_registers(device, problem, fixed, plan, sizes);
     return true;
   }
-  const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
+  std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment), of_results = alignment;
+  if (has_rows) {
+    const std::size_t elements = rows_of_tile(problem, sizes.group * sizes.items) * problem.cols;
+    if (elements == 0) return false;
+    alignment = tile_alignment(problem, elements, problem.in);
+    of_results = tile_alignment(problem, elements, problem.out);
+  }
   sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, sizes.items);
-  sizes.out_pack = run_pack(policy.pack_bytes, problem.out, alignment, sizes.items);
+  sizes.out_pack = run_pack(policy.pack_bytes, problem.out, of_results, sizes.items);
 
   const Tile tile{
       sizes.group,
@@ -249,6 +282,24 @@ Attempt reduce_then_scan(const Device& device, const ScanProblem& problem, const
                     ? "one part a row: a work-group scans a row, or several short ones"
                     : formatted("{} parts of a row: the first launch reduces each, the second one scans them",
                                 parts.parts);
+  return plan;
+}
+
+Attempt short_rows(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
+  if (problem.shape != ScanShape::rows) return kOtherShape;
+  if (problem.packed_alignment == 0) return "its rows have gaps";
+  Plan plan = base_plan(problem, "short_rows", "scan/rows.cl", "scan_rows");
+  ScanTile sizes;
+  if (!set_tile(device, problem, fixed, false, plan, sizes)) {
+    return sizes.group == 0 ? no_tile_fits(device) : "a row has more elements than a tile";
+  }
+  const std::size_t fit = rows_of_tile(problem, sizes.group * sizes.items);
+  define_results(plan, problem);
+  const std::size_t groups = divide_up(problem.rows * problem.batch, fit);
+  if (groups > kMaxTiles) return kTooManyTiles;
+  set_groups(plan, sizes.group, groups);
+  plan.numbers = {{"parts", 1}, {"piece", fit * problem.cols}};
+  plan.reason = formatted("{} whole row{} in a tile, scanned as segments", fit, fit == 1 ? "" : "s");
   return plan;
 }
 
@@ -364,6 +415,7 @@ Attempt plan_variant(const Device& device, const ScanProblem& problem, const Pla
                      std::string_view variant) {
   const Parts parts = parts_of(device, problem, fixed, variant);
   const bool by_columns = problem.shape == ScanShape::columns;
+  if (variant == "short_rows") return short_rows(device, problem, fixed);
   Attempt attempt = by_columns                      ? columns(device, problem, fixed, variant, parts)
                     : variant == "cpu"              ? cpu(device, problem, parts)
                     : variant == "look_back"        ? look_back(device, problem, fixed, parts)
@@ -382,6 +434,7 @@ std::string why_not(const Device& device, const ScanProblem& /*problem*/, std::s
   if (variant == "look_back" && !prefers_look_back(device))
     return "without forward progress work-groups wait for others, and then reduce the same elements again";
   if (variant == "look_back") return "rows of one part need no look-back";
+  if (variant == "short_rows") return "a tile is worth it for several rows";
   if (variant == "reduce_then_scan") return "reads every element twice";
   return "reads every element twice, and works on tiles of one or two elements a work-item";
 }
@@ -406,7 +459,7 @@ constexpr Operation<ScanProblem> kScan{.what = "scan",
 }  // namespace
 
 std::vector<std::string_view> scan_variants() {
-  return {"hillis_steele", "blelloch", "reduce_then_scan", "look_back", "cpu"};
+  return {"hillis_steele", "blelloch", "reduce_then_scan", "short_rows", "look_back", "cpu"};
 }
 
 Plan plan_scan(const Device& device, const ScanProblem& problem, const PlanOverrides& overrides) {

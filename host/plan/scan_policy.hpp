@@ -39,6 +39,7 @@ struct ScanPolicy {
   std::size_t groups_a_unit = 8;     ///< that are wanted of two launches
   std::size_t tiles_of_parts = 2;    ///< of a part of a row, at least
   std::size_t most_parts = 2048;     ///< of a row, all of which every part after them reads
+  double rows_fill = 0.65;           ///< of a tile of "short_rows", at least
   std::size_t across = 256;          ///< neighbouring columns that a group walks down
   std::size_t column_rows = 64;      ///< of a part of columns, at least
   std::size_t column_unroll = 4;     ///< rows under way of a work-item that walks down

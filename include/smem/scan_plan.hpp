@@ -32,6 +32,9 @@ struct ScanProblem {
   /// The largest power of two, at most 16, that divides the byte address of every row's first element.
   std::size_t in_alignment = 16;
   std::size_t out_alignment = 16;  ///< the same of the results
+  /// If all rows follow each other without gaps, in `in` and in the results: the largest power of two, at
+  /// most 16, that divides the byte addresses of both first elements. Else 0.
+  std::size_t packed_alignment = 0;
 
   /// The operation's name in `smem tune`.
   std::string_view name() const { return "scan"; }
@@ -41,7 +44,7 @@ struct ScanProblem {
     return list(choice("operation", operation), choice("shape", shape), choice("exclusive", exclusive),
                 choice("in", in), choice("out", out), extent("rows", rows), extent("cols", cols),
                 extent("batch", batch), choice("marks", marks), aligned("in_alignment", in_alignment),
-                aligned("out_alignment", out_alignment));
+                aligned("out_alignment", out_alignment), aligned("packed_alignment", packed_alignment));
   }
 };
 

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -75,6 +76,16 @@ inline smem::ScanProblem problem_of(const ScanCase& c) {
   problem.cols = c.cols;
   problem.batch = c.from.extent.batch;
   problem.marks = c.mark;
+  // Of the first element, where all rows follow each other without gaps.
+  const auto packed = [&](const smem::Extent& extent, smem::Scalar type) -> std::size_t {
+    const std::size_t pitch = extent.pitch == 0 ? c.cols : extent.pitch,
+                      stride = extent.batch_stride == 0 ? c.rows * pitch : extent.batch_stride;
+    if (c.rows * extent.batch > 1 && pitch != c.cols) return 0;
+    if (extent.batch > 1 && stride != c.rows * c.cols) return 0;
+    return std::size_t{1} << std::countr_zero(16 | extent.offset * smem::size_of(type));
+  };
+  problem.packed_alignment = std::min(packed(c.from.extent, problem.in),
+                                      packed(c.in_place ? c.from.extent : c.to.extent, problem.out));
   return problem;
 }
 

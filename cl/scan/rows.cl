@@ -1,0 +1,74 @@
+// Scan of short rows that follow each other without gaps, in one launch.
+//
+// A work-group loads as many whole rows as its tile holds: neighbouring elements, so that loads are coalesced and wide whatever
+// the length and the alignment of a row. It scans them as segments, with a head flag at the first element of each row.
+//
+// Launch: one dimension, GROUP work-items a group, a group for each `piece` elements, which are whole rows. Local memory: see
+// scan/tile.clh.
+#define MARKS 4
+#include "scan/tile.clh"
+#include "common/sub_group.clh"
+
+// Bit k: whether element `first` + k is the first one of a row of `width` elements.
+static inline uint heads_of_run(uint first, uint width) {
+  uint begins = 0;
+  for (uint k = (width - first % width) % width; k < ITEMS; k += width) begins |= 1u << k;
+  return begins;
+}
+
+// Loads `count` elements to local memory, as many packs under way at once as a work-item has.
+GROUP_FUNCTION void read_rows(local ACC* tile, global const ELEMENT* from, uint count, uint item) {
+  pack p[ITEMS / PACK];
+#pragma unroll
+  for (uint u = 0; u < ITEMS / PACK; ++u) {
+    const uint at = (u * GROUP + item) * PACK;
+    if (at + PACK <= count) {
+      p[u].all = load_pack(from, at);
+    } else {
+#pragma unroll
+      for (uint k = 0; k < PACK; ++k) p[u].each[k] = (packed_value)(at + k < count ? load_value(from, at + k) : (VALUE)0);
+    }
+  }
+#pragma unroll
+  for (uint u = 0; u < ITEMS / PACK; ++u)
+#pragma unroll
+    for (uint k = 0; k < PACK; ++k) tile[place_of(0, (u * GROUP + item) * PACK + k)] = lift((VALUE)p[u].each[k]);
+}
+
+GROUP_FUNCTION void write_rows(local const ACC* tile, global RESULT* to, uint count, uint item) {
+#pragma unroll
+  for (uint u = 0; u < ITEMS / OUT_PACK; ++u) {
+    const uint at = (u * GROUP + item) * OUT_PACK;
+    if (at + OUT_PACK <= count) {
+      result_pack p;
+#pragma unroll
+      for (uint k = 0; k < OUT_PACK; ++k) p.each[k] = (result_value)tile[place_of(0, at + k)];
+      store_pack(to, at, p);
+    } else {
+#pragma unroll
+      for (uint k = 0; k < OUT_PACK; ++k)
+        if (at + k < count) store_result(to, at + k, (result_value)tile[place_of(0, at + k)]);
+    }
+  }
+}
+
+kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void scan_rows(SCAN_ARGUMENTS) {
+  USE_SCAN_ARGUMENTS;
+  local ACC tile[TILE_ITEMS];
+  local state local_states[LOCAL_STATES];
+  const uint item = get_local_id(0);
+  const ulong first = get_group_id(0) * piece;
+  const uint count = (uint)min(rows * batch * cols - first, piece);
+  read_rows(tile, in + in_offset + first, count, item);
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  ACC s[ITEMS];
+  uint begins = heads_of_run(item * ITEMS, (uint)cols);
+  state mine, all;
+  scan_run(&mine, tile, item, s, &begins, 0);
+  team_scan(&mine, &all, local_states, item, GROUP);
+  place_results(tile, item, s, begins, mine, start_value(initial_bits, has_initial), has_initial);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  write_rows(tile, out + out_offset + first, count, item);
+}
