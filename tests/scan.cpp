@@ -58,7 +58,8 @@ TEST_CASE("scan: every variant, every operation, every type") {
   }
   for (std::size_t v = 0; v < variants.size(); ++v) {
     CAPTURE(variants[v]);
-    const bool must = (variants[v] != "look_back" || context.device().forward_progress) &&
+    const bool must = variants[v] != "short_rows" &&  // of rows alone
+                      (variants[v] != "look_back" || context.device().forward_progress) &&
                       (variants[v] != "cpu" ||
                        (context.device().type == smem::DeviceType::cpu && context.device().long_loops));
     CHECK((ran[v] > 0 || !must));

@@ -123,7 +123,7 @@ Case read_scan(const Words& words) {
       packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.in), 16);
   problem.out_alignment =
       packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.out), 16);
-  problem.packed_alignment = 16;
+  if (problem.shape == ScanShape::rows) problem.packed_alignment = 16;
   if (in_place && size_of(problem.in) != size_of(problem.out))
     refuse("scan", "in-place", "results of the elements' size", std::string(name_of(problem.out)));
   const std::size_t segments = problem.shape == ScanShape::segments ? words.number("segments") : 0;

@@ -84,8 +84,10 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Sc
   }
   problem.in_alignment = std::min<std::size_t>(16, ops::row_alignment(o.in, in_memory));
   problem.out_alignment = std::min<std::size_t>(16, ops::row_alignment(o.out, out_memory));
-  problem.packed_alignment = std::min<std::size_t>(
-      {16, packed_alignment(o.in, in_memory), packed_alignment(ConstMatrix(o.out), out_memory)});
+  if (problem.shape == ScanShape::rows) {
+    problem.packed_alignment = std::min<std::size_t>(
+        {16, packed_alignment(o.in, in_memory), packed_alignment(ConstMatrix(o.out), out_memory)});
+  }
   return launch(context, problem, o, options);
 } catch (const Error& error) {
   ops::rethrow(plan::operation_name(problem), problem.operation, error);

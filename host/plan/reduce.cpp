@@ -238,7 +238,10 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
   // A work-item keeps an accumulator for each column of its pack, in registers and in local memory.
   const ReducePolicy& policy = reduce_policy(device);
   const std::size_t aligned = std::min(pack_of(policy, problem), policy.pack_of_columns);
-  std::size_t pack = std::min(policy.pack_of_columns, policy.pack_bytes / size_of(problem.in));
+  // On a GPU a pack's loads are under way together, aligned or not.
+  std::size_t pack = device.local_is_cache
+                         ? aligned
+                         : std::min(policy.pack_of_columns, policy.pack_bytes / size_of(problem.in));
   std::size_t group = group_for(device, wanted, pack * accumulator_bytes(problem));
   if (group == 0) {
     pack = 1;

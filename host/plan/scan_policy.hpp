@@ -39,7 +39,7 @@ struct ScanPolicy {
   std::size_t groups_a_unit = 8;     ///< that are wanted of two launches
   std::size_t tiles_of_parts = 2;    ///< of a part of a row, at least
   std::size_t most_parts = 2048;     ///< of a row, all of which every part after them reads
-  double rows_fill = 0.65;           ///< of a tile of "short_rows", at least
+  double rows_fill = 0.55;           ///< the share of a tile that whole rows fill, at least ("short_rows")
   std::size_t across = 256;          ///< neighbouring columns that a group walks down
   std::size_t column_rows = 64;      ///< of a part of columns, at least
   std::size_t column_unroll = 4;     ///< rows under way of a work-item that walks down
@@ -52,6 +52,10 @@ struct ScanPolicy {
 //
 // short_vector: with 512 work-items there are not enough tiles for all multiprocessors. H100, 5 million
 // floats: groups of 512 23.1 us, 256 19.7, 128 24.5 (CUB 24.4); 1 million: 8.6, 9.9, 8.8 (CUB 11.0).
+//
+// rows_fill: H100, 64 million elements, ms with short_rows, reduce_then_scan and look_back: rows of 3 to 2000
+// floats 0.177, 0.22 to 0.67 and 0.39 and more; of 3000, which fill 0.73, 0.187, 0.385 and 0.276; of 5000
+// (0.61) 0.204, 0.273 and 0.197; of 8000 0.177, 0.215 and 0.181. Halves 0.14, 0.15 to 0.65 and 0.34 and more.
 //
 // intel: its compiler runs 32 work-items in the registers of one thread. cpu: compilers make loops of
 // work-items, and long code of many registers.

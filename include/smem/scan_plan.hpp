@@ -32,8 +32,8 @@ struct ScanProblem {
   /// The largest power of two, at most 16, that divides the byte address of every row's first element.
   std::size_t in_alignment = 16;
   std::size_t out_alignment = 16;  ///< the same of the results
-  /// If all rows follow each other without gaps, in `in` and in the results: the largest power of two, at
-  /// most 16, that divides the byte addresses of both first elements. Else 0.
+  /// Of scans along rows that follow each other without gaps, in `in` and in the results: the largest power
+  /// of two, at most 16, that divides the byte addresses of both first elements. Else 0.
   std::size_t packed_alignment = 0;
 
   /// The operation's name in `smem tune`.

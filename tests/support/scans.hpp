@@ -84,8 +84,10 @@ inline smem::ScanProblem problem_of(const ScanCase& c) {
     if (extent.batch > 1 && stride != c.rows * c.cols) return 0;
     return std::size_t{1} << std::countr_zero(16 | extent.offset * smem::size_of(type));
   };
-  problem.packed_alignment = std::min(packed(c.from.extent, problem.in),
-                                      packed(c.in_place ? c.from.extent : c.to.extent, problem.out));
+  if (c.shape == smem::ScanShape::rows) {
+    problem.packed_alignment = std::min(packed(c.from.extent, problem.in),
+                                        packed(c.in_place ? c.from.extent : c.to.extent, problem.out));
+  }
   return problem;
 }
 
