@@ -9,6 +9,7 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -312,6 +313,16 @@ Attempt columns(const Device& device, const ScanProblem& problem, const PlanOver
   return plan;
 }
 
+/// Whether a thread may scan rows whose elements lie one after the other in the same vectors.
+bool has_short_rows(const ScanThreads& threads, const ScanProblem& problem, const Parts& parts) {
+  constexpr ReduceOp kOfVectors[] = {ReduceOp::sum, ReduceOp::product, ReduceOp::min,
+                                     ReduceOp::max, ReduceOp::bit_and, ReduceOp::bit_or};
+  const std::size_t most = problem.out == Scalar::half ? threads.short_row_of_halves : threads.short_row;
+  return problem.shape == ScanShape::rows && problem.cols <= most && parts.parts == 1 &&
+         std::find(std::begin(kOfVectors), std::end(kOfVectors), problem.operation.op) !=
+             std::end(kOfVectors);
+}
+
 Attempt cpu(const Device& device, const ScanProblem& problem, const Parts& parts) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const std::size_t jobs = problem.rows * problem.batch * parts.parts;
@@ -328,6 +339,11 @@ Attempt cpu(const Device& device, const ScanProblem& problem, const Parts& parts
   const std::size_t written = problem.rows * problem.cols * problem.batch * size_of(problem.out);
   if (device.cache_bytes != 0 && written > device.cache_bytes) define(plan, "STREAMING", 1);
   if (single_pass) define_publishing(device, plan);
+  if (has_short_rows(threads, problem, parts)) {
+    define(plan, "SHORT_ROWS", 1);
+    plan.reason = "a thread scans short rows in vectors, whatever rows their elements are of";
+    return plan;
+  }
   plan.reason = single_pass ? "a thread takes a part that its cache holds: its aggregate first, then its scan"
                             : "a thread scans a part from front to back";
   return plan;
