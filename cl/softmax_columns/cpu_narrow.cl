@@ -23,6 +23,7 @@
 #include "common/columns.clh"
 #include "common/narrow_columns.clh"
 
+#if PHASE == 0
 // Merges LANES places of `stripes` stripes with their statistics so far.
 INLINED void count_places(const local VALUE* tile, local VALUE* most, local VALUE* sums, uint stripes, uint stripe) {
   const lanes before = LANES_AT(most);
@@ -54,7 +55,7 @@ INLINED void leave_columns(global VALUE* partials, local VALUE* most, local VALU
     partials[PADDED(cols) + c] = sum;
   }
 }
-
+#else
 // Merges the statistics of all parts: what is subtracted from the elements of each column, and what finishes its results.
 INLINED void merge_parts(global const VALUE* partials, ulong parts, local VALUE* shift, local VALUE* finish, uint cols, uint masked) {
   const uint padded = PADDED(cols);
@@ -71,6 +72,7 @@ INLINED void merge_parts(global const VALUE* partials, ulong parts, local VALUE*
   }
   for (uint c = 0; c < cols; ++c) finish[c] = finish_of(shift[c], finish[c], masked);
 }
+#endif
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void softmax_columns_cpu_narrow(COLUMN_ARGUMENTS, uint masked, ulong parts, global VALUE* partials) {

@@ -53,9 +53,11 @@ struct ColumnPolicy {
 // (softmax and layer_norm); without the waits for statistics it would be 0.85, where tiles of at most 8 MiB
 // wait.
 //
-// narrow_cols: two Zen 5 cores, PoCL 3.1, softmax_columns, ms with rows that share vectors and with vectors of
-// columns: 2000000 x 2 halves 1.8 and 69, floats 2.0 and 29; 200000 x 20 1.7 and 5.9, floats 2.1 and 6.9; 30000 x
-// 133 1.8 and 3.5, floats 2.1 and 4.2; 15000 x 250 1.8 and 2.2, 16000 x 256 floats 2.2 and 3.1.
+// narrow_cols: two Zen 5 cores, PoCL 3.1, softmax_columns, ms with rows that share vectors and with vectors
+// of columns: 2000000 x 2 halves 1.8 and 69, floats 2.0 and 29; 200000 x 20 1.7 and 5.9, floats 2.1 and 6.9;
+// 30000 x 133 1.8 and 3.5, floats 2.1 and 4.2; 15000 x 250 1.8 and 2.2, 16000 x 256 floats 2.2 and 3.1.
+// norm_columns: 2000000 x 2 halves 0.97 and 23, floats 1.4 and 12.9, 200000 x 20 0.97 and 3.9, floats 1.4 and
+// 4.8, 30000 x 133 1.3 and 2.5.
 inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: columns in the second cache of a thread, rows of up to 1 KiB"}},

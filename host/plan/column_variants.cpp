@@ -200,8 +200,7 @@ std::optional<Plan> cpu_narrow(const Device& device, const ColumnWork& w) {
 
 Attempt cpu(const Device& device, const ColumnWork& w) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
-  if (w.family == "softmax_columns")
-    if (std::optional<Plan> narrow = cpu_narrow(device, w)) return std::move(*narrow);
+  if (std::optional<Plan> narrow = cpu_narrow(device, w)) return std::move(*narrow);
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
   const std::size_t most = std::min(policy.tile_bytes, local_room(device)) / (lanes * bytes);
