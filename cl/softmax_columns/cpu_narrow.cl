@@ -108,7 +108,7 @@ void softmax_columns_cpu_narrow(COLUMN_ARGUMENTS, uint masked, ulong parts, glob
     }
     global RESULT* to = out + out_offset + matrix * out_stride;
 #if OPERATION == OP_LOGSUMEXP
-    (void)out_pitch, (void)kept, (void)from, (void)tile_rows, (void)end_row;
+    (void)in_pitch, (void)out_pitch, (void)kept, (void)from, (void)tile_rows, (void)end_row;
     if (part == 0)
       for (uint c = 0; c < wide; ++c) store_result(to, c, finish[c]);
 #else
