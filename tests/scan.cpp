@@ -259,6 +259,31 @@ TEST_CASE("scan rows: few elements, one row after the other, every type") {
     }
   }
 }
+TEST_CASE("scan columns: few columns, one row after the other, every type") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  for (std::size_t t = 0; t < std::size(test::kScalars); ++t) {
+    ScanCase c = vector_case(kOps[(2 * t + 1) % std::size(kOps)], test::kScalars[t], "");
+    if (!test::fits(context.device(), c.operation.op, c.in)) continue;
+    c.shape = ScanShape::columns;
+    c.exclusive = t % 2 == 1;
+    if (c.exclusive && c.operation.op != ReduceOp::any && c.operation.op != ReduceOp::all) c.initial = 3;
+    std::size_t asked = 0;
+    for (std::size_t cols = 1; cols <= 17; ++cols) {
+      if (cols > 4 && cols % 3 != t % 3) continue;  // a program each
+      for (const std::size_t rows : {1, 5, 1003}) {
+        c.rows = rows;
+        c.cols = cols;
+        c.from = {{.offset = rows % 4, .batch = 2}, 1};
+        c.to = {{.offset = cols % 19, .batch = 2}, 3};
+        c.in_place = cols % 3 == 1 && smem::size_of(c.in) == smem::size_of(test::problem_of(c).out);
+        sweep.run(c);
+        ++asked;
+      }
+    }
+    CHECK(sweep.ran() == asked);
+  }
+}
 TEST_CASE("scan columns: exclusive sums of half") {
   matrices(ScanShape::columns, ReduceOp::sum, Scalar::half, true);
 }

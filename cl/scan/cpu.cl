@@ -8,8 +8,6 @@
 // way, what lies before a piece is joined from left to right, so the same plan gives the same bits.
 //
 // Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
-#include "common/convert.clh"
-#include "common/stream.clh"
 #include "scan/operation.clh"
 
 #ifndef PHASE
@@ -34,31 +32,7 @@
 #define IN_VECTORS (OPERATION != OP_ANY && OPERATION != OP_ALL && OPERATION != OP_CUSTOM)
 
 #if IN_VECTORS && !SEGMENTED
-typedef JOIN(ACC, 16) run;
-#define STREAM_RUNS (STREAMING && !RESULT_HALF)
-#if RESULT_HALF
-typedef float16 result_run;
-#else
-typedef JOIN(RESULT, 16) result_run;
-#endif
-
-static inline run load_run(global const ELEMENT* p) {
-#if ELEMENT_HALF
-  return CONVERT(run, load_loose_halves16(p));
-#else
-  return CONVERT(run, LOAD_LOOSE(ELEMENT, 16, p));
-#endif
-}
-
-static inline void store_run(global RESULT* p, run v) {
-#if RESULT_HALF
-  store_loose_halves16(v, p);
-#elif STREAMING
-  STREAM(CONVERT(result_run, v), (global result_run*)p);
-#else
-  STORE_LOOSE(RESULT, 16, CONVERT(result_run, v), p);
-#endif
-}
+#include "scan/runs.clh"
 
 // Each place joined with all before it, in steps that double: W. D. Hillis and G. L. Steele, "Data parallel algorithms",
 // 1986. Written in vectors, because compilers make none of the same steps in integers, whose order they change.
