@@ -270,7 +270,7 @@ TEST_CASE("scan columns: few columns, one row after the other, every type") {
     if (c.exclusive && c.operation.op != ReduceOp::any && c.operation.op != ReduceOp::all) c.initial = 3;
     std::size_t asked = 0;
     for (std::size_t cols = 1; cols <= 17; ++cols) {
-      if (cols > 4 && cols % 3 != t % 3) continue;  // a program each
+      if (cols % 5 != t % 5) continue;  // a program each
       for (const std::size_t rows : {1, 5, 1003}) {
         c.rows = rows;
         c.cols = cols;
