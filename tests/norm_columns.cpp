@@ -135,6 +135,47 @@ TEST_CASE("norm_columns: types, in place, and columns longer than a cache or tha
   CHECK(smem::plan_norm_columns(context.device(), shared, fixed).number("parts") > 1);
 }
 
+TEST_CASE("norm_columns: narrow matrices") {
+  const smem::Context context;
+  NormSweep sweep(context);
+  std::size_t turn = 0;
+  struct Types {
+    Scalar in, out, weights;
+  };
+  for (const Types& types : {Types{Scalar::float32, Scalar::float32, Scalar::float32},
+                             Types{Scalar::half, Scalar::half, Scalar::half},
+                             Types{Scalar::half, Scalar::float32, Scalar::float32},
+                             Types{Scalar::bfloat16, Scalar::bfloat16, Scalar::float32},
+                             Types{Scalar::float64, Scalar::float64, Scalar::float64}}) {
+    if (types.in == Scalar::float64 && !context.device().fp64) continue;
+    for (const std::size_t columns : {1, 2, 3, 7, 12, 20, 133, 256}) {
+      NormCase c;
+      c.columns = true;
+      c.in = types.in;
+      c.out = types.out;
+      c.weights = types.weights;
+      c.op = static_cast<NormOp>(turn % 3 / 2);
+      c.rows = columns;
+      c.cols = 40000 / columns + turn % 9;
+      c.batch = 1 + turn % 4 / 3;
+      c.gaps = turn % 4 >= 2;
+      c.weight = turn % 3 != 0;
+      c.bias = turn % 5 > 2;
+      c.residual = turn % 5 < 3;
+      c.sum = turn % 5 < 2;
+      c.statistics = turn % 2 == 0;
+      if (c.sum && types.in == types.out && turn % 4 == 1) c.in_place = NormInPlace::both;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+  const smem::NormColumnsProblem narrow{.rows = 40001, .cols = 11};
+  const smem::Plan plan = smem::plan_norm_columns(test::target("cpu"), narrow);
+  CHECK(plan.entry_point == "norm_columns_cpu_narrow");
+  CHECK(plan.number("parts") > 1);
+}
+
 TEST_CASE("random: norm_columns") {
   const smem::Context context;
   test::run_random("norm_columns", 312, [&](test::Random& random) -> test::RandomCase {

@@ -252,6 +252,73 @@ TEST_CASE("scan rows: inclusive sums of float32") {
 TEST_CASE("scan rows: exclusive maxima of int16") {
   matrices(ScanShape::rows, ReduceOp::max, Scalar::int16, true, true);
 }
+// Rows that lie one after the other, whose elements a CPU's threads have in the same vectors.
+TEST_CASE("scan rows: few elements, one row after the other, every type") {
+  for (const char* limits : {"", "cache=1K"}) {  // less than the results: a CPU's stores go past it
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::ScanSweep sweep(context);
+    std::size_t asked = 0;
+    for (std::size_t t = 0; t < std::size(test::kScalars); ++t) {
+      ScanCase c = vector_case(kOps[(t + (*limits == 0 ? 0 : 4)) % std::size(kOps)], test::kScalars[t], "");
+      if (!test::fits(context.device(), c.operation.op, c.in)) continue;
+      c.shape = ScanShape::rows;
+      c.exclusive = (t + (*limits == 0 ? 0 : 1)) % 2 == 1;
+      if (c.exclusive && c.operation.op != ReduceOp::any && c.operation.op != ReduceOp::all) c.initial = 3;
+      for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{1, 1},
+                                       {15, 1},
+                                       {1000, 2},
+                                       {333, 3},
+                                       {5, 4},
+                                       {201, 5},
+                                       {143, 7},
+                                       {97, 8},
+                                       {61, 9},
+                                       {41, 15},
+                                       {67, 16},
+                                       {77, 17},
+                                       {31, 33},
+                                       {7, 64},
+                                       {3, 65},
+                                       {9, 300}}) {
+        c.rows = rows;
+        c.cols = cols;
+        c.from = {{.offset = rows % 4, .batch = 2}, 1};
+        c.to = {{.offset = cols % 19, .batch = 2}, 3};
+        c.in_place = cols % 3 == 1 && smem::size_of(c.in) == smem::size_of(test::problem_of(c).out);
+        sweep.run(c);
+        ++asked;
+      }
+      CHECK(sweep.ran() == asked);
+      asked = 0;
+    }
+  }
+}
+TEST_CASE("scan columns: few columns, one row after the other, every type") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  for (std::size_t t = 0; t < std::size(test::kScalars); ++t) {
+    ScanCase c = vector_case(kOps[(2 * t + 1) % std::size(kOps)], test::kScalars[t], "");
+    if (!test::fits(context.device(), c.operation.op, c.in)) continue;
+    c.shape = ScanShape::columns;
+    c.exclusive = t % 2 == 1;
+    if (c.exclusive && c.operation.op != ReduceOp::any && c.operation.op != ReduceOp::all) c.initial = 3;
+    std::size_t asked = 0;
+    for (std::size_t cols = 1; cols <= 17; ++cols) {
+      if (cols % 5 != t % 5) continue;  // a program each
+      for (const std::size_t rows : {1, 5, 1003}) {
+        c.rows = rows;
+        c.cols = cols;
+        c.from = {{.offset = rows % 4, .batch = 2}, 1};
+        c.to = {{.offset = cols % 19, .batch = 2}, 3};
+        c.in_place = cols % 3 == 1 && smem::size_of(c.in) == smem::size_of(test::problem_of(c).out);
+        sweep.run(c);
+        ++asked;
+      }
+    }
+    CHECK(sweep.ran() == asked);
+  }
+}
 TEST_CASE("scan columns: exclusive sums of half") {
   matrices(ScanShape::columns, ReduceOp::sum, Scalar::half, true);
 }

@@ -266,6 +266,35 @@ TEST_CASE("softmax_columns: types, in place, and columns longer than a cache or 
   CHECK(smem::plan_softmax_columns(context.device(), shared, fixed).number("parts") > 1);
 }
 
+TEST_CASE("softmax_columns: narrow matrices") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::float32, Scalar::float32},
+                                {Scalar::half, Scalar::half},
+                                {Scalar::half, Scalar::float32},
+                                {Scalar::bfloat16, Scalar::bfloat16},
+                                {Scalar::float64, Scalar::float64}}) {
+    if (in == Scalar::float64 && !context.device().fp64) continue;
+    for (const std::size_t columns : {1, 2, 3, 7, 12, 20, 133, 256}) {
+      SoftmaxCase c;
+      c.columns = true;
+      c.in = in;
+      c.out = out;
+      c.op = static_cast<SoftmaxOp>(turn % 3);
+      c.masked = turn % 2 == 0 ? MaskedRows::nan : MaskedRows::zero;
+      c.rows = columns;
+      c.cols = 40000 / columns + turn % 9;
+      c.batch = 1 + turn % 4 / 3;
+      c.gaps = turn % 4 >= 2;
+      c.in_place = turn % 5 == 4 && in == out && c.op != SoftmaxOp::logsumexp;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
 TEST_CASE("clamped: softmax on smaller devices") {
   for (const char* limits :
        {"local=16K,work_group=64", "local=4K", "local=512", "work_group=4", "work_group=1,compute_units=1"}) {

@@ -19,6 +19,12 @@
 #ifndef PHASE
 #define PHASE 1  // 0: aggregates of the chunks, 1: the scan
 #endif
+#ifndef NARROW
+#define NARROW 0  // columns of all matrices, where they are few and the operation is one of vectors
+#endif
+#if NARROW
+#include "scan/narrow_columns.clh"
+#endif
 
 #if ELEMENT_HALF && STRIP % 16 == 0
 DEFINE_LOAD_RUN(load_strip, private, VALUE)
@@ -89,6 +95,12 @@ void scan_columns(SCAN_ARGUMENTS) {
     for (uint k = 0; k < width; ++k) a[k] = combine(a[k], sums[p * cols + k]);
 #endif
   ulong r = part * piece;
+#if NARROW
+  if (in_pitch == NARROW && out_pitch == NARROW && r < end) {
+    scan_narrow(column + r * NARROW, results + r * NARROW, (end - r) * NARROW, a);
+    r = end;
+  }
+#endif
   if (width == STRIP)
     for (; r + UNROLL <= end; r += UNROLL) walk(column, in_pitch, results, out_pitch, r, UNROLL, STRIP, a);
   for (; r < end; ++r) walk(column, in_pitch, results, out_pitch, r, 1, width, a);

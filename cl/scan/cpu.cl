@@ -8,7 +8,6 @@
 // way, what lies before a piece is joined from left to right, so the same plan gives the same bits.
 //
 // Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
-#include "common/stream.clh"
 #include "scan/operation.clh"
 
 #ifndef PHASE
@@ -24,37 +23,16 @@
 #ifndef STREAMING
 #define STREAMING 0  // 1: results are stored past the cache, which holds less than all of them
 #endif
+#ifndef SHORT_ROWS
+#define SHORT_ROWS 0  // 1: rows have few elements and one part each, and the operation is one of vectors
+#endif
 #define RUN 16    // elements that are scanned at once
 #define BLOCK 64  // elements that are read, and results that are written, at once
 // Whether the language has the operation for vectors.
 #define IN_VECTORS (OPERATION != OP_ANY && OPERATION != OP_ALL && OPERATION != OP_CUSTOM)
 
 #if IN_VECTORS && !SEGMENTED
-typedef JOIN(ACC, 16) run;
-#define STREAM_RUNS (STREAMING && !RESULT_HALF)
-#if RESULT_HALF
-typedef float16 result_run;
-#else
-typedef JOIN(RESULT, 16) result_run;
-#endif
-
-static inline run load_run(global const ELEMENT* p) {
-#if ELEMENT_HALF
-  return JOIN(convert_, JOIN(ACC, 16))(load_loose_halves16(p));
-#else
-  return JOIN(convert_, JOIN(ACC, 16))(LOAD_LOOSE(ELEMENT, 16, p));
-#endif
-}
-
-static inline void store_run(global RESULT* p, run v) {
-#if RESULT_HALF
-  store_loose_halves16(v, p);
-#elif STREAMING
-  STREAM(JOIN(convert_, JOIN(RESULT, 16))(v), (global result_run*)p);
-#else
-  STORE_LOOSE(RESULT, 16, JOIN(convert_, JOIN(RESULT, 16))(v), p);
-#endif
-}
+#include "scan/runs.clh"
 
 // Each place joined with all before it, in steps that double: W. D. Hillis and G. L. Steele, "Data parallel algorithms",
 // 1986. Written in vectors, because compilers make none of the same steps in integers, whose order they change.
@@ -99,8 +77,11 @@ static inline ulong first_mark(scan_row row, ulong i) {
 }
 
 DEFINE_LOAD_RUN(load_values, private, VALUE)
-#if SEGMENTED || ELEMENT_HALF || RESULT_HALF
+#if SEGMENTED || ELEMENT_HALF || RESULT_HALF || SHORT_ROWS
 DEFINE_STORE_RUN(store_values, private)
+#endif
+#if SHORT_ROWS
+#include "scan/short_rows.clh"
 #endif
 
 // The aggregate of elements [begin, end). Not inlined: PoCL copies a kernel's body three times, and vectorises each.
@@ -238,6 +219,19 @@ void scan_cpu(SCAN_ARGUMENTS) {
   USE_SCAN_ARGUMENTS;
   const ulong jobs = rows * batch * parts;
   const ACC start = start_value(initial_bits, has_initial);
+#if SHORT_ROWS
+  if (cols > 0 && in_pitch == cols && out_pitch == cols && (batch == 1 || (in_stride == rows * cols && out_stride == rows * cols))) {
+    const ulong share = (jobs + get_num_groups(0) - 1) / get_num_groups(0), first = get_group_id(0) * share;
+    if (first >= jobs) return;
+    scan_row row;
+    row.first = in + in_offset + first * cols;
+    row.results = out + out_offset + first * cols;
+    row.marks = marks;
+    row.marks_count = 0;
+    scan_short_rows(row, min(share, jobs - first) * cols, (uint)cols, start);
+    return;
+  }
+#endif
 #if PHASE == 2
   for (;;) {
     const ulong job = atomic_inc((global uint*)scratch);

@@ -216,10 +216,11 @@ cl::Event launch(const Context& context, const NormCall& call, const NormOperand
           more...);
     };
     const std::string& variant = launching.plan().variant;
-    if (variant == "online" || variant == "split") {
-      bind(number(launching.plan().number("parts")), launching.scratch(0));
+    const std::size_t parts = launching.plan().number("parts");
+    if (variant == "online" || variant == "split" || (variant == "cpu" && parts != 0)) {
+      bind(number(parts), launching.scratch(0));
     } else if (variant == "cooperative") {
-      bind(static_cast<cl_uint>(launching.plan().number("parts")), launching.epoch(), launching.scratch(0));
+      bind(static_cast<cl_uint>(parts), launching.epoch(), launching.scratch(0));
     } else {
       bind();
     }

@@ -31,7 +31,7 @@ cl::Event launch_columns(const Context& context, const char* operation, const So
                 static_cast<cl_int>(problem.rows), number(problem.cols), number(problem.batch),
                 static_cast<cl_uint>(masked == MaskedRows::zero ? 1 : 0), more...);
     };
-    if (launching.plan().variant == "online" || launching.plan().variant == "split") {
+    if (launching.plan().number("parts") != 0) {
       with(number(launching.plan().number("parts")), launching.scratch(0));
     } else {
       with();

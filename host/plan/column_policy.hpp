@@ -30,6 +30,11 @@ struct ColumnPolicy {
   std::size_t most_lanes = 16;     ///< vectors of a row of a tile
   std::size_t least_lanes = 2;     ///< the same of long columns
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
+  // The same of narrow matrices, whose rows share vectors and which threads share:
+  std::size_t narrow_cols = 256;        ///< at most
+  std::size_t narrow_tile = 8192;       ///< elements of a tile
+  std::size_t narrow_elements = 16384;  ///< of a part, at least
+  std::size_t narrow_parts_a_unit = 4;
 };
 
 // unroll: an H100 made these at these shares of copy with 4, 8 and 16 loads: "online" layer_norm_columns of
@@ -47,6 +52,12 @@ struct ColumnPolicy {
 // (softmax of 16384 x 16384). Groups that read tiles twice, the second time from the cache: 0.66 and 0.57
 // (softmax and layer_norm); without the waits for statistics it would be 0.85, where tiles of at most 8 MiB
 // wait.
+//
+// narrow_cols: two Zen 5 cores, PoCL 3.1, softmax_columns, ms with rows that share vectors and with vectors
+// of columns: 2000000 x 2 halves 1.8 and 69, floats 2.0 and 29; 200000 x 20 1.7 and 5.9, floats 2.1 and 6.9;
+// 30000 x 133 1.8 and 3.5, floats 2.1 and 4.2; 15000 x 250 1.8 and 2.2, 16000 x 256 floats 2.2 and 3.1.
+// norm_columns: 2000000 x 2 halves 0.97 and 23, floats 1.4 and 12.9, 200000 x 20 0.97 and 3.9, floats 1.4 and
+// 4.8, 30000 x 133 1.3 and 2.5.
 inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: columns in the second cache of a thread, rows of up to 1 KiB"}},

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace smem {
@@ -159,8 +160,47 @@ Attempt split(const Device& device, const ColumnWork& w, std::size_t wanted) {
   return main;
 }
 
+/// Of narrow matrices, whose rows share vectors: parts of the rows, whose statistics a first launch leaves.
+/// Empty where whole vectors of columns are as good, and fill the threads.
+std::optional<Plan> cpu_narrow(const Device& device, const ColumnWork& w) {
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
+  const std::size_t tile = policy.narrow_tile, elements = size_product(w.rows, w.cols);
+  const std::size_t local = (w.narrow_tiles * tile + w.narrow_values * lanes * policy.narrow_cols +
+                             w.narrow_columns * policy.narrow_cols) *
+                            bytes;
+  // Of columns that a cache holds, no element is read twice.
+  const bool once = w.rows <= policy.tile_bytes / (policy.least_lanes * lanes * bytes);
+  const bool fills = size_product(divide_up(w.cols, lanes), w.batch) >= 2 * device.compute_units;
+  if (w.cols == 0 || w.cols > policy.narrow_cols || elements < policy.narrow_elements ||
+      local > local_room(device) || (fills && once && 2 * w.cols > lanes))
+    return std::nullopt;
+  const std::size_t wanted =
+      divide_up(policy.narrow_parts_a_unit * device.compute_units, at_least_1(w.batch));
+  const std::size_t parts = std::min(wanted, elements / policy.narrow_elements);
+  Plan plan = base_plan(w, "cpu", "cpu_narrow", 1);
+  set_groups(plan, 1, size_product(parts, w.batch), policy.groups_a_unit * device.compute_units);
+  set_group_tile(
+      plan,
+      {.rows = tile / w.cols, .cols = w.cols, .vector_width = lanes, .items = tile, .local_bytes = local});
+  define(plan, {{"LANES", lanes}, {"MOST_COLS", policy.narrow_cols}, {"TILE", tile}, {"PHASE", 1}});
+  plan.numbers = {{"parts", parts}};
+  plan.reason = formatted("rows share vectors, and {} parts of a matrix merge their statistics", parts);
+  Launch first = plan;
+  std::erase_if(first.defines, [](const auto& d) { return d.first == "PHASE"; });
+  define(first, "PHASE", 0);
+  first.variant = "statistics";
+  first.prediction.bytes_written = real(w.batch, parts, w.cols) * real(w.part_values * bytes);
+  first.reason = formatted("threads leave {} of each part", w.statistics);
+  if (w.element_written == 0) plan.prediction.bytes_read = 0;
+  plan.before.push_back(std::move(first));
+  add_scratch(plan, size_product(w.batch, parts) * w.part_values * round_up(w.cols, lanes) * bytes);
+  return plan;
+}
+
 Attempt cpu(const Device& device, const ColumnWork& w) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  if (std::optional<Plan> narrow = cpu_narrow(device, w)) return std::move(*narrow);
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
   const std::size_t most = std::min(policy.tile_bytes, local_room(device)) / (lanes * bytes);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -64,6 +65,11 @@ std::size_t tile_of(const Device& device, const ScanProblem& problem, const Plan
   return group_of(device, problem, fixed) * items_of(device, problem, scans_in_registers(device, problem));
 }
 
+/// Columns that a thread scans at once.
+std::size_t strip_of(const ScanThreads& threads, const ScanProblem& problem) {
+  return threads.strip_bytes / std::max(size_of(problem.in), size_of(problem.out));
+}
+
 /// How a row, or a column, is cut.
 Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
@@ -75,7 +81,7 @@ Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverr
   const std::size_t tile = tile_of(device, problem, fixed);
   Parts parts;
   if (by_columns) {
-    const std::size_t strip = on_cpu ? threads.strip : policy.across;
+    const std::size_t strip = on_cpu ? strip_of(threads, problem) : policy.across;
     const std::size_t jobs = at_least_1(divide_up(problem.cols, strip) * problem.batch);
     const std::size_t wanted = (on_cpu ? threads.strips_a_unit : policy.groups_a_unit) * device.compute_units;
     const std::size_t most = std::min(length / policy.column_rows, policy.most_parts);
@@ -337,6 +343,20 @@ Attempt ladder(const Device& device, const ScanProblem& problem, const PlanOverr
   return plan;
 }
 
+/// Whether OpenCL has the operation for vectors.
+bool is_of_vectors(ReduceOp op) {
+  constexpr ReduceOp kOfVectors[] = {ReduceOp::sum, ReduceOp::product, ReduceOp::min,
+                                     ReduceOp::max, ReduceOp::bit_and, ReduceOp::bit_or};
+  return std::find(std::begin(kOfVectors), std::end(kOfVectors), op) != std::end(kOfVectors);
+}
+
+/// Whether a thread may scan rows whose elements lie one after the other in the same vectors.
+bool has_short_rows(const ScanThreads& threads, const ScanProblem& problem, const Parts& parts) {
+  const std::size_t most = problem.out == Scalar::half ? threads.short_row_of_halves : threads.short_row;
+  return problem.shape == ScanShape::rows && problem.cols <= most && parts.parts == 1 &&
+         is_of_vectors(problem.operation.op);
+}
+
 Attempt columns(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                 std::string_view variant, const Parts& parts) {
   const bool on_cpu = variant == "cpu";
@@ -345,7 +365,7 @@ Attempt columns(const Device& device, const ScanProblem& problem, const PlanOver
   const ScanPolicy& policy = scan_policy(device);
   const std::size_t wanted = group_wanted(fixed, policy.across);
   const std::size_t group = on_cpu ? 1 : group_for(device, wanted, 0);
-  const std::size_t strip = on_cpu ? policy.threads.strip : 1;
+  const std::size_t strip = on_cpu ? strip_of(policy.threads, problem) : 1;
   const std::size_t groups = divide_up(problem.cols, group * strip) * parts.parts * problem.batch;
   if (groups > kMaxTiles) return kTooManyTiles;
   Plan plan = base_plan(problem, variant, "scan/columns.cl", "scan_columns");
@@ -360,6 +380,11 @@ Attempt columns(const Device& device, const ScanProblem& problem, const PlanOver
                 {"LANES", 1},
                 {"PHASE", 1}});
   plan.reason = "neighbouring work-items scan neighbouring columns, without local memory";
+  if (on_cpu && problem.cols > 0 && problem.cols <= policy.threads.narrow &&
+      is_of_vectors(problem.operation.op)) {
+    define(plan, "NARROW", problem.cols);
+    plan.reason = "a thread scans few columns in vectors, whatever rows their elements are of";
+  }
   return plan;
 }
 
@@ -379,6 +404,11 @@ Attempt cpu(const Device& device, const ScanProblem& problem, const Parts& parts
   const std::size_t written = problem.rows * problem.cols * problem.batch * size_of(problem.out);
   if (device.cache_bytes != 0 && written > device.cache_bytes) define(plan, "STREAMING", 1);
   if (single_pass) define_publishing(device, plan);
+  if (has_short_rows(threads, problem, parts)) {
+    define(plan, "SHORT_ROWS", 1);
+    plan.reason = "a thread scans short rows in vectors, whatever rows their elements are of";
+    return plan;
+  }
   plan.reason = single_pass ? "a thread takes a part that its cache holds: its aggregate first, then its scan"
                             : "a thread scans a part from front to back";
   return plan;

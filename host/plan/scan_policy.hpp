@@ -16,10 +16,13 @@ struct ScanThreads {
   std::size_t enough_rows = 4;           ///< for each unit: then rows are not cut
   std::size_t pieces_a_unit = 16;        ///< so that a late thread leaves little
   std::size_t multiple = 64;             ///< elements that divide a piece of two launches
-  std::size_t strip = 256;               ///< columns that a thread scans at once
-  std::size_t strips_a_unit = 4;         ///< of columns, with their parts
-  std::size_t groups_a_unit = 32;        ///< that a launch has at most
-  std::size_t accumulator_bytes = 256;   ///< independent ones of a thread: some vector registers
+  std::size_t strip_bytes = 1024;        ///< of a row, that a thread scans at once
+  std::size_t narrow = 15;         ///< columns whose rows share vectors, at most; each number is a program
+  std::size_t strips_a_unit = 4;   ///< of columns, with their parts
+  std::size_t groups_a_unit = 32;  ///< that a launch has at most
+  std::size_t accumulator_bytes = 256;  ///< independent ones of a thread: some vector registers
+  std::size_t short_row = 64;           ///< elements of rows that share vectors, at most
+  std::size_t short_row_of_halves = 2048;
 };
 
 struct ScanPolicy {
@@ -59,6 +62,15 @@ struct ScanPolicy {
 //
 // intel: its compiler runs 32 work-items in the registers of one thread. cpu: compilers make loops of
 // work-items, and long code of many registers.
+//
+// short_row: two Zen 5 cores, PoCL 3.1, sums of rows, ms with vectors of several rows and of one: 1333333 x 3
+// halves 0.62 and 20.7, floats 0.82 and 7.4; 571428 x 7 halves 0.67 and 9.4, bytes 0.80 and 4.6, doubles 1.8
+// and 5.2; 121212 x 33 floats 1.5 and 1.7, 40000 x 100 1.5 and 1.1. Of halves: 40000 x 100 0.72 and 1.9,
+// 13333 x 300 0.73 and 0.99, 4000 x 1000 0.73 and 1.08, 1000 x 4000 0.72 and 0.66.
+//
+// narrow: there too, on a machine with other work, scans along columns, ms with rows that share vectors and
+// with a thread a strip: 2000000 x 2 halves 1.0 and 17.1, floats 1.4 and 5.9. strip_bytes: 1000 x 4000
+// halves, share of copy, strips of 1024 bytes 0.22 to 0.38, of 512 0.14 to 0.16.
 inline constexpr ScanPolicy kScanPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .vectors = {.device = "H200",

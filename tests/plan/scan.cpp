@@ -28,6 +28,50 @@ smem::ScanProblem scan_of(std::size_t size) {
 
 }  // namespace
 
+TEST_CASE("plan of scan: a CPU's threads scan short rows of numbers in the same vectors") {
+  const auto is_short = [](std::size_t cols, ReduceOp op, Scalar type = Scalar::float32,
+                           ScanShape shape = ScanShape::rows) {
+    smem::ScanProblem problem = scan_of(cols);
+    problem.shape = shape;
+    problem.rows = 50000;
+    problem.operation = op;
+    problem.in = problem.out = type;
+    const smem::Plan plan = smem::plan_scan(target("cpu"), problem);
+    return std::any_of(plan.defines.begin(), plan.defines.end(),
+                       [](const auto& one) { return one.first == "SHORT_ROWS"; });
+  };
+  CHECK(is_short(3, ReduceOp::sum));
+  CHECK(is_short(64, ReduceOp::max));
+  CHECK_FALSE(is_short(65, ReduceOp::max));
+  CHECK(is_short(65, ReduceOp::sum, Scalar::half));
+  CHECK_FALSE(is_short(3000, ReduceOp::sum, Scalar::half));
+  CHECK_FALSE(is_short(3, ReduceOp::any, Scalar::uint8));
+  CHECK_FALSE(is_short(3, ReduceOp::sum, Scalar::float32, ScanShape::columns));
+}
+
+TEST_CASE("plan of scan: a CPU's threads scan few columns of numbers in the same vectors") {
+  const auto is_narrow = [](std::size_t cols, ReduceOp op, const char* device = "cpu") {
+    smem::ScanProblem problem = scan_of(cols);
+    problem.shape = ScanShape::columns;
+    problem.rows = 50000;
+    problem.operation = op;
+    problem.in = problem.out = Scalar::uint8;
+    const smem::Plan plan = smem::plan_scan(target(device), problem);
+    const auto has = [](const smem::Launch& launch) {
+      return std::any_of(launch.defines.begin(), launch.defines.end(),
+                         [](const auto& one) { return one.first == "NARROW"; });
+    };
+    for (const smem::Launch& first : plan.before)
+      CHECK(has(first) == has(plan));
+    return has(plan);
+  };
+  CHECK(is_narrow(1, ReduceOp::sum));
+  CHECK(is_narrow(15, ReduceOp::max));
+  CHECK_FALSE(is_narrow(16, ReduceOp::max));
+  CHECK_FALSE(is_narrow(2, ReduceOp::any));
+  CHECK_FALSE(is_narrow(2, ReduceOp::sum, "sm_90"));
+}
+
 TEST_CASE("plan of scan: problems of all kinds fit every target and its clamps") {
   for (const smem::Device& whole : test::all_targets()) {
     for (const char* limits :
