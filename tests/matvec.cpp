@@ -234,3 +234,12 @@ TEST_CASE("matvec: bad input is refused by name and nothing is written") {
   CHECK(y.to_host() == kept);
   CHECK(x.to_host() == kept);
 }
+
+TEST_CASE("matvec: rows of 1 to 40 elements") {
+  std::vector<Shape> shapes;
+  for (std::size_t cols = 1; cols <= 40; ++cols)
+    shapes.push_back({11, cols, 1 + cols % 2, cols % 5, cols % 3});
+  check_shapes<smem::half, float>(shapes);
+  check_shapes<float, float>(shapes);
+  check_shapes<std::int8_t, std::int32_t>(shapes);
+}

@@ -9,7 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 using smem::ReduceOp;
@@ -112,6 +114,55 @@ constexpr ReduceOp kDifferent[] = {ReduceOp::sum, ReduceOp::minmax, ReduceOp::ar
 TEST_CASE("reduce rows: operations on float32") {
   for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::rows, op, Scalar::float32);
+}
+TEST_CASE("reduce rows: 1 to 40 elements, by threads of a CPU, with NaNs and ties") {
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::ReduceSweep sweep(context);
+  ReduceCase c;
+  c.shape = ReduceShape::rows;
+  c.variant = "cpu";
+  c.rows = 23;
+  for (const Scalar type : {Scalar::uint8, Scalar::int64, Scalar::half, Scalar::float32, Scalar::float64}) {
+    for (const ReduceOp op :
+         {ReduceOp::minmax, ReduceOp::argmin, ReduceOp::argmax, ReduceOp::product, ReduceOp::max}) {
+      if (!test::fits(context.device(), op, type)) continue;
+      c.in = type;
+      c.reduction = op;
+      for (c.cols = 1; c.cols <= 40; ++c.cols) {
+        c.nans = op == ReduceOp::product ? 0 : c.cols % 3;  // 1: nothing else; 2: half of them
+        c.layout = c.cols % 2 == 0 ? test::packed() : test::strided(c.rows, c.cols, 1);
+        c.out_offset = c.cols % 4;
+        sweep.run(c);
+      }
+    }
+  }
+  CHECK(sweep.ran() > 0);
+}
+
+TEST_CASE("reduce rows: places among zeros of both signs, infinities and NaNs") {
+  const smem::Context context;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::size_t cols : {2, 3, 5, 8, 15, 16, 17, 40}) {
+    CAPTURE(cols);
+    // Their last two elements; all others are NaN.
+    const std::vector<std::pair<float, float>> ends = {{0.0F, -0.0F},           {-0.0F, 0.0F},
+                                                       {kInfinity, kNan},       {kNan, -kInfinity},
+                                                       {-kInfinity, kInfinity}, {kNan, kNan}};
+    std::vector<float> values(ends.size() * cols, kNan);
+    for (std::size_t r = 0; r < ends.size(); ++r) {
+      values[(r + 1) * cols - 2] = ends[r].first;
+      values[(r + 1) * cols - 1] = ends[r].second;
+    }
+    const smem::Array<float> in(context, values);
+    const smem::Array<std::uint32_t> out(context, smem::Count{ends.size()});
+    const auto a = static_cast<std::uint32_t>(cols - 2), b = a + 1;
+    smem::reduce_rows(context, in.matrix(ends.size(), cols), out.vector(), ReduceOp::argmin);
+    CHECK(out.to_host() == std::vector<std::uint32_t>{a, a, a, b, a, 0});
+    smem::reduce_rows(context, in.matrix(ends.size(), cols), out.vector(), ReduceOp::argmax);
+    CHECK(out.to_host() == std::vector<std::uint32_t>{a, a, a, b, b, 0});
+  }
 }
 TEST_CASE("reduce columns: sums of every size of type") {
   for (const Scalar type : kSums)

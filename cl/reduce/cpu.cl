@@ -17,7 +17,7 @@
 #define NARROW 0  // sums of integers of 8 and 16 bits: 1 of int8, 2 of uint8, 3 of int16, 4 of uint16
 #endif
 #ifndef SHORT_ROWS
-#define SHORT_ROWS 0  // 1: rows have few elements, and the accumulator is one number
+#define SHORT_ROWS 0  // 1: rows have few elements
 #endif
 #define STRIP LANES  // columns that are accumulated at once
 
@@ -198,6 +198,12 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
   const ulong jobs = (COLUMNS ? strips * batch : results) * parts;
   const ulong share = (jobs + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong first_job = get_group_id(0) * share;
+#if SHORT_ROWS
+  if (parts == 1) {
+    reduce_short_rows(in, other, bounds, out, &numbers, first_job, min(first_job + share, jobs));
+    return;
+  }
+#endif
 #if !COLUMNS
   // Counted on from job to job: a row may take less time than a division.
   ulong result = first_job / parts, part = first_job - result * parts, matrix = result / max(rows, (ulong)1), number = result - matrix * rows;

@@ -295,12 +295,12 @@ std::size_t narrow_sum(const ReduceProblem& problem) {
 
 constexpr std::size_t kShortLanes = 16;  // accumulators of cl/reduce/short_rows.clh
 
-/// Whether rows or segments have few elements, and their accumulator is one number of which the kernel makes
-/// vectors.
+/// Whether rows or segments have few elements, and the kernel makes vectors of their accumulators.
 bool has_short_rows(const ReduceThreads& threads, const ReduceProblem& problem) {
-  constexpr ReduceOp kOfNumbers[] = {ReduceOp::sum,  ReduceOp::product, ReduceOp::min,   ReduceOp::max,
-                                     ReduceOp::mean, ReduceOp::bit_and, ReduceOp::bit_or};
-  if (std::find(std::begin(kOfNumbers), std::end(kOfNumbers), problem.reduction.op) == std::end(kOfNumbers) ||
+  constexpr ReduceOp kOfVectors[] = {ReduceOp::sum,    ReduceOp::product, ReduceOp::min,    ReduceOp::max,
+                                     ReduceOp::mean,   ReduceOp::bit_and, ReduceOp::bit_or, ReduceOp::minmax,
+                                     ReduceOp::argmin, ReduceOp::argmax,  ReduceOp::dot};
+  if (std::find(std::begin(kOfVectors), std::end(kOfVectors), problem.reduction.op) == std::end(kOfVectors) ||
       !problem.reduction.commutes || problem.reduction.mode == FloatMode::compensated)
     return false;
   if (problem.shape == ReduceShape::segments)

@@ -19,7 +19,7 @@ struct ReduceThreads {
   std::size_t strip = 1024;              ///< columns that a thread reads at once
   std::size_t strip_rows = 64;           ///< of a part of columns, at least
   std::size_t groups_a_unit = 32;        ///< that a launch has at most
-  std::size_t short_row = 4096;          ///< elements of a row that one vector accumulates, at most
+  std::size_t short_row = 4096;          ///< elements of a row that one set of 16 accumulates, at most
 };
 
 struct ReducePolicy {

@@ -63,14 +63,17 @@ TEST_CASE("plan of reduce: problems of all kinds fit every target and its clamps
   }
 }
 
-TEST_CASE("plan reduce: a CPU's threads have one vector of accumulators for short rows of numbers") {
+TEST_CASE("plan reduce: a CPU's threads have one vector of accumulators for short rows") {
   const auto lanes_of = [](std::size_t cols, const smem::Reduction& reduction) {
-    const smem::ReduceProblem rows{
+    smem::ReduceProblem rows{
         .reduction = reduction, .shape = smem::ReduceShape::rows, .rows = 500000, .cols = cols};
+    if (reduction.op == smem::ReduceOp::argmin) rows.out = smem::Scalar::uint32;
     return smem::plan_reduce(target("cpu"), rows).tile_cols;
   };
   CHECK(lanes_of(77, smem::ReduceOp::sum) == 16);
   CHECK(lanes_of(77, smem::ReduceOp::max) == 16);
+  CHECK(lanes_of(77, smem::ReduceOp::minmax) == 16);
+  CHECK(lanes_of(77, smem::ReduceOp::argmin) == 16);
   CHECK(lanes_of(5000, smem::ReduceOp::sum) == 64);
   CHECK(lanes_of(77, {smem::ReduceOp::sum, smem::FloatMode::compensated}) != 16);
   CHECK(lanes_of(77, smem::ReduceOp::norm) != 16);
