@@ -55,6 +55,7 @@ GROUP_FUNCTION void write_rows(local const ACC* tile, global RESULT* to, uint co
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void scan_rows(SCAN_ARGUMENTS) {
   USE_SCAN_ARGUMENTS;
+  (void)marks, (void)scratch;
   local ACC tile[TILE_ITEMS];
   local state local_states[LOCAL_STATES];
   const uint item = get_local_id(0);
