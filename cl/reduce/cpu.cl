@@ -19,6 +19,9 @@
 #ifndef SHORT_ROWS
 #define SHORT_ROWS 0  // 1: rows have few elements
 #endif
+#ifndef FOLDS
+#define FOLDS 0  // 1: a strip has room for several rows of columns, whose order makes no difference
+#endif
 #define STRIP LANES  // columns that are accumulated at once
 
 #if ELEMENT_HALF
@@ -163,11 +166,38 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
 }
 #endif
 
+#if FOLDS
+// Accumulates rows from `begin` on, which lie one after the other: as many at once as the strip has room for, as one long row. Each lane then
+// has every so many-th row of its column. Returns the first row that is left.
+__attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_source columns, ulong begin, ulong end, uint width) {
+  const uint fold = STRIP / width, wide = fold * width;
+  uint after[STRIP];  // rows after the first one
+  for (uint k = 0; k < wide; ++k) after[k] = k / width;
+  ulong r = begin;
+  for (; r + fold <= end; r += fold) {
+#if ELEMENT_HALF
+    VALUE x[STRIP];
+    load_run(x, columns.first, r * width, wide);
+    for (uint k = 0; k < wide; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), x[k], r + after[k]));
+#else
+    for (uint k = 0; k < wide; ++k)
+      put_lane(lanes, k, accumulate(get_lane(lanes, k), load_term(columns, r * width + k, r), r + after[k]));
+#endif
+  }
+  for (uint f = 1; f < fold; ++f)
+    for (uint k = 0; k < width; ++k) put_lane(lanes, k, combine(get_lane(lanes, k), get_lane(lanes, f * width + k)));
+  return r;
+}
+#endif
+
 // Accumulates rows [begin, end) of `width` columns, four rows at a time: the accumulators, which are in the L1 cache, are loaded
 // and stored a quarter as often.
 __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source columns, ulong pitch, ulong begin, ulong end, uint width) {
   for (uint k = 0; k < STRIP; ++k) put_lane(lanes, k, identity());
   ulong r = begin;
+#if FOLDS
+  if (pitch == width) r = reduce_folded(lanes, columns, begin, end, width);
+#endif
 #if ELEMENT_HALF
   if (width == STRIP)
     for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, STRIP);

@@ -327,6 +327,10 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   plan.tile_cols = plan.items_per_work_item = lanes;
   define(plan, {{"PACK", 1}, {"LANES", lanes}});
   if (by_columns) define(plan, "COLUMNS", 1);
+  if (by_columns && problem.cols != 0 && 8 * problem.cols <= lanes && problem.reduction.commutes &&
+      problem.reduction.op != ReduceOp::dot) {
+    define(plan, "FOLDS", 1);
+  }
   if (is_short) {
     define(plan, "SHORT_ROWS", 1);
   } else if (const std::size_t narrow = narrow_sum(problem); narrow != 0 && !by_columns) {
