@@ -25,6 +25,8 @@ allowed() {
     histogram/cpu.cl) echo 7 ;;       # tails, edges of bins
     moving_mean/*) echo 2 ;;          # a block's first window
     norm_columns/cpu.cl) echo 2 ;;    # a column's weight and bias
+    norm_columns/cpu_narrow.cl) echo 3 ;;  # ends of runs of rows
+    reduce/cpu.cl) echo 6 ;;          # results; rows of one element, of both factors; vectors of two, which PoCL has as eight
     reduce*/*) echo 1 ;;              # results
     scan/cpu.cl) echo 1 ;;            # tails
     select/cpu.cl) echo 2 ;;          # neighbours of a piece
