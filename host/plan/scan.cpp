@@ -293,7 +293,7 @@ Attempt reduce_then_scan(const Device& device, const ScanProblem& problem, const
 
 Attempt short_rows(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (problem.shape != ScanShape::rows) return kOtherShape;
-  if (problem.packed_alignment == 0) return "its rows have gaps";
+  if (problem.packed_alignment == 0 || problem.cols == 0) return "its rows have gaps, or no elements";
   Plan plan = base_plan(problem, "short_rows", "scan/rows.cl", "scan_rows");
   ScanTile sizes;
   if (!set_tile(device, problem, fixed, false, plan, sizes)) {

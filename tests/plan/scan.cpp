@@ -169,6 +169,28 @@ TEST_CASE(
     CHECK(falls_back(smem::clamp(device, limits), smem::Scalar::int32));
 }
 
+TEST_CASE("plan of scan: whole rows fill a tile of those without gaps") {
+  smem::ScanProblem problem = scan_of(301);
+  problem.shape = ScanShape::rows;
+  problem.rows = 1000;
+  problem.packed_alignment = 16;
+  const smem::Device device = target("sm_90");
+  const smem::Plan plan = smem::plan_scan(device, problem);
+  CHECK(plan.variant == "short_rows");
+  CHECK(plan.number("piece") == 24 * 301);  // 27 rows fit, but 24 keep the alignment of every tile
+  CHECK(plan.number("piece") <= plan.tile_cols * plan.tile_rows);
+  CHECK(plan.vector_width == 4);
+  problem.packed_alignment = 0;
+  CHECK(smem::plan_scan(device, problem).variant != "short_rows");
+  for (const std::size_t cols : {0, 1 << 20}) {  // nothing, and more than a tile
+    problem.cols = cols;
+    problem.packed_alignment = 16;
+    const auto error = test::failure_of(
+        [&] { static_cast<void>(smem::plan_scan(device, problem, {.variant = "short_rows"})); });
+    CHECK(error.argument == "variant");
+  }
+}
+
 TEST_CASE("plan of scan: look-back needs a way to publish, and no forward progress") {
   CHECK_FALSE(smem::Device().forward_progress);
   const smem::Device stopping = smem::clamp(target("sm_90"), "forward_progress=0");
