@@ -9,15 +9,6 @@
 #ifndef PHASE
 #define PHASE 1  // 0: statistics, 1: results
 #endif
-#ifndef LANES
-#define LANES 16
-#endif
-#ifndef MOST_COLS
-#define MOST_COLS 256  // a multiple of LANES
-#endif
-#ifndef TILE
-#define TILE 8192
-#endif
 #define GROUP 1
 #define ONE_A_COLUMN (PHASE == 0)
 #include "norm_columns/columns.clh"

@@ -71,7 +71,9 @@ thread_local unsigned turns_without_task = 0;
 /// StarPU's workers call it in every turn of their loops, and so does a thread that waits for data. Where
 /// cores are short, a worker that has had no task for some turns sleeps, and such a thread does at once, so
 /// that the others, and a device that is these cores, get on. After a millisecond sleeps become longer, up to
-/// a quarter of one: what ends soon is seen soon, and what takes long loses little.
+/// a quarter of one: what ends soon is seen soon, and what takes long loses little. (Four ranks on two cores:
+/// a sum of 1000 numbers 1.1 ms; with 100 us at once 1.5. A worker that stays awake after each rest starves
+/// them.)
 unsigned sleep_without_task(void*) {
   using Clock = std::chrono::steady_clock;
   constexpr unsigned kAwake = 30, kBrief = kAwake + 20;

@@ -327,7 +327,7 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   plan.tile_cols = plan.items_per_work_item = lanes;
   define(plan, {{"PACK", 1}, {"LANES", lanes}});
   if (by_columns) define(plan, "COLUMNS", 1);
-  if (by_columns && problem.cols != 0 && 8 * problem.cols <= lanes && problem.reduction.commutes &&
+  if (by_columns && problem.cols != 0 && problem.cols <= threads.most_folded && problem.reduction.commutes &&
       problem.reduction.op != ReduceOp::dot) {
     define(plan, "FOLDS", 1);
   }

@@ -19,6 +19,7 @@ struct ReduceThreads {
   std::size_t strip = 1024;              ///< columns that a thread reads at once
   std::size_t strip_rows = 64;           ///< of a part of columns, at least
   std::size_t groups_a_unit = 32;        ///< that a launch has at most
+  std::size_t most_folded = 128;         ///< columns of which a strip holds several rows, at most
   std::size_t short_row = 4096;          ///< elements of a row that one set of 16 accumulates, at most
 };
 
@@ -67,6 +68,14 @@ struct ReducePolicy {
 // short_row: two Zen 5 cores, PoCL 3.1, sums of rows, ms with one vector and with accumulators of 256 bytes:
 // 2000000 x 16 floats 3.1 and 31, 500000 x 77 3.5 and 9.6, bytes 1.1 and 8.2, 100000 x 300 bytes 0.78
 // and 3.1, 40000 x 1000 floats 3.6 and 4.6, 10000 x 4000 3.3 and 3.6; of longer rows the same.
+//
+// most_folded: there too, beside other work, ms with several rows in a strip and with one: sums of 2000000 x
+// 2 floats 0.50 and 3.7, of halves 0.32 and 4.4, argmin 0.8 and 14; of 200000 x 20 floats 0.43 and 0.49; of
+// 30000 x 133 0.48 and 0.46.
+//
+// across, column_loads: unaligned columns, ms on an H200, and on an H100 with 32 columns a group, four loads
+// and no packs: minmax of 3 x 21333333 bytes 0.10 and 1.15, argmin of 7 x 9142857 floats 0.09 and 0.61, of
+// 33 x 1939393 0.081 and 0.22; on the H100 with more columns a group alone 0.26, 0.16 and 0.20.
 inline constexpr ReducePolicy kReducePolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .vectors = {.device = "H200",

@@ -469,11 +469,12 @@ std::string why_not(const Device& device, const ScanProblem& /*problem*/, std::s
   return "reads every element twice, and works on tiles of one or two elements a work-item";
 }
 
-const Evidence& evidence(const Device& device, const ScanProblem& problem, const Plan& /*plan*/) {
+const Evidence& evidence(const Device& device, const ScanProblem& problem, const Plan& plan) {
   const ScanPolicy& policy = scan_policy(device);
-  return problem.shape == ScanShape::vector ? policy.vectors
-         : problem.shape == ScanShape::rows ? policy.rows
-                                            : policy.others;
+  return plan.variant == "short_rows"         ? policy.short_rows
+         : problem.shape == ScanShape::vector ? policy.vectors
+         : problem.shape == ScanShape::rows   ? policy.rows
+                                              : policy.others;
 }
 
 constexpr Operation<ScanProblem> kScan{.what = "scan",

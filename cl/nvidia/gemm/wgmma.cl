@@ -12,8 +12,8 @@
 // shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside of the matrices are zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or as tiles (with STREAM also units) if they are fewer. Local memory:
-// STAGES * (TILE_M + TILE_N) * 128 bytes and the barriers. With LOOSE there are (TILE_M + TILE_N) * 144 bytes more, with TENSOR 256
-// more, with THROUGH_LOCAL CONSUMERS * 10240 more. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
+// STAGES * (TILE_M + TILE_N) * 128 bytes and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 256, and
+// THROUGH_LOCAL adds CONSUMERS * 10240. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
 //
 // After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp
 // specialization".
