@@ -91,7 +91,8 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::short_vectors, &ReducePolicy::others);
   check_table("look back", kLookBackPolicies, &LookBackPolicy::evidence);
-  check_table("scan", kScanPolicies, &ScanPolicy::vectors, &ScanPolicy::rows, &ScanPolicy::others);
+  check_table("scan", kScanPolicies, &ScanPolicy::vectors, &ScanPolicy::rows, &ScanPolicy::short_rows,
+              &ScanPolicy::others);
   check_table("select", kSelectPolicies, &SelectPolicy::copies, &SelectPolicy::partitions,
               &SelectPolicy::others);
   check_table("sort", kSortPolicies, &SortPolicy::evidence);
