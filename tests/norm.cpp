@@ -323,28 +323,16 @@ TEST_CASE("norm: plans for devices that are not here") {
     halves.cols = cols, halves.weight = weight;
     return smem::plan_norm(test::target("sm_90"), halves).variant;
   };
-  CHECK(variant_of_halves(3000, true) == "shuffle");
-  CHECK(variant_of_halves(4096, true) == "ahead");  // the weights stay beside the row
-  CHECK(variant_of_halves(4096, false) == "shuffle");
-  CHECK(variant_of_halves(16384, false) == "ahead");
-  // Rows that 128 work-items keep, and longer ones.
+  CHECK(variant_of_halves(8192, true) == "shuffle");
+  CHECK(variant_of_halves(16384, true) == "ahead");
+  // Rows that 64 work-items keep, and longer ones.
   const auto group_of = [](std::size_t cols) {
     return smem::plan_norm(test::target("sm_90"), {.rows = 8192, .cols = cols}).work_items();
   };
-  CHECK(group_of(1000) == 128);
-  CHECK(group_of(4096) == 256);
-  // Weights and bias of unaligned rows that fill local memory.
-  smem::NormProblem unaligned{.rows = 4096, .cols = 50257};
-  unaligned.weight = unaligned.bias = true;
-  unaligned.row_alignment = 4;
-  const auto variant_of_unaligned = [&] { return smem::plan_norm(test::target("sm_90"), unaligned).variant; };
-  CHECK(variant_of_unaligned() == "cooperative");
-  unaligned.bias = false;
-  CHECK(variant_of_unaligned() == "ahead");
-  unaligned.bias = true;
-  unaligned.cols = 30011;
-  CHECK(variant_of_unaligned() == "ahead");
-  CHECK(variant_of("sm_90", 4096, 1 << 20) == "online");
+  CHECK(group_of(1000) == 64);
+  CHECK(group_of(4096) == 128);
+  CHECK(variant_of("sm_90", 4096, 50257) == "ahead");
+  CHECK(variant_of("sm_90", 4096, 1 << 20) == "cooperative");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");
   CHECK(variant_of("cpu", 8192, 1000) == "cpu");

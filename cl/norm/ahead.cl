@@ -1,16 +1,13 @@
-// layer_norm and rms_norm with a row in local memory, which is read from global memory once, while the row before is written: see
-// common/row_ahead.clh. Mean and squares are found at once, as the packs of a row arrive.
+// layer_norm and rms_norm with a row in local memory, which is read from global memory once: see common/row_ahead.clh. Mean and squares are found
+// at once, as the packs of a row arrive.
 //
-// Launch: one dimension, GROUP work-items a group; as many groups as run at once, in a loop over the rows. Local memory: PACKS packs
-// of ELEMENTs, where weights are kept as many of WEIGHTs for each vector, and GROUP values, or with COPY_ASYNC 32.
+// Launch: one dimension, GROUP work-items a group, in a loop over the rows. Local memory: PACKS packs of ELEMENTs, and GROUP values, or with
+// COPY_ASYNC 32.
 #include "norm/operation.clh"
 #include "norm/statistics.clh"
 
 #ifndef GROUP
 #define GROUP 256  // work-items: a power of two
-#endif
-#ifndef KEEP_WEIGHTS
-#define KEEP_WEIGHTS 0  // 1: weight and bias are in local memory; rows are aligned
 #endif
 #include "common/row_ahead.clh"
 #ifndef WEIGHED
@@ -25,26 +22,6 @@ DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
 DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
 #endif
 
-#if KEEP_WEIGHTS
-#if WEIGHT_IS_ELEMENT
-typedef raw_pack weight_pack;
-typedef raw_element raw_weight;
-#define KEPT_WEIGHTS(from) widened(*(from))
-#else
-typedef packed_vector weight_pack;
-typedef VALUE raw_weight;
-#define KEPT_WEIGHTS(from) (*(from))
-#endif
-// Copies the work-item's weights or biases; 0 for those that are not in the row.
-static inline void keep_weights(local weight_pack* to, global const WEIGHT* from, int item, int cols) {
-  for (int place = item; place < PACKS; place += GROUP)
-    for (int k = 0; k < PACK; ++k) {
-      const int i = place * PACK + k;
-      ((local raw_weight*)(to + place))[k] = i < cols ? ((global const raw_weight*)from)[i] : 0;
-    }
-}
-#endif
-
 // Merges packs that begin with element i of the row with its statistics so far.
 INLINED statistics merge_packs(statistics before, packed_vector* v, int i, int cols) {
   statistics more = (statistics)(0, 0, 0, before.w);
@@ -52,29 +29,8 @@ INLINED statistics merge_packs(statistics before, packed_vector* v, int i, int c
   return merge(before, more);
 }
 
-// Results of elements less the mean, times the factor.
-#if KEEP_WEIGHTS && HAS_WEIGHT
-#define TIMES_WEIGHTS(place) *KEPT_WEIGHTS(kept_weight + (place))
-#else
-#define TIMES_WEIGHTS(place)
-#endif
-#if KEEP_WEIGHTS && HAS_BIAS
-#define PLUS_BIAS(place) +KEPT_WEIGHTS(kept_bias + (place))
-#else
-#define PLUS_BIAS(place)
-#endif
-#if KEEP_WEIGHTS
-#define RESULT_OF(place, x) ((x)TIMES_WEIGHTS(place) PLUS_BIAS(place))
-#else
-#define RESULT_OF(place, x) weighted(x, weight, weight_offset, bias, bias_offset, (place) * PACK - shift, cols, shift % PACK, flags)
-#endif
-// Writes the results of pack `place`, whose elements are `elements`.
-#define STORE_RESULTS(place, elements)                                                                                                    \
-  if ((place) * PACK - shift < cols)                                                                                                      \
-    store_row_pack(out + to, (place) * PACK - shift, cols, aligned, RESULT_OF(place, ((elements) - mean - left) * factor))
-
 // Of 4096 x 50257 halves with weight and bias, an H100 made 0.71 of copy instead of 0.64; floats, which leave no registers, 0.58 instead of 0.60.
-#define HAS_INNER (WORDS_OF_PACKS && PACK == 8 && !WHOLE_PACKS && !KEEP_WEIGHTS && (HAS_WEIGHT || HAS_BIAS))
+#define HAS_INNER (WORDS_OF_PACKS && PACK == 8 && !WHOLE_PACKS && (HAS_WEIGHT || HAS_BIAS))
 // Writes the results of a chunk of inner packs, of which `first` is the first. Weights of WEIGHED packs are under way at once, and none is tested.
 INLINED void store_inner_packs(global RESULT* row, local const raw_pack* kept, int first, int shift, int aligned, VALUE mean, VALUE left,
                                VALUE factor, global const WEIGHT* weight, global const WEIGHT* bias) {
@@ -112,59 +68,19 @@ void norm_ahead(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
   local raw_pack kept[PACKS] __attribute__((aligned(16)));
   local VALUE scratch[COPY_ASYNC ? 32 : GROUP];
-#if KEEP_WEIGHTS && HAS_WEIGHT
-  local weight_pack kept_weight[PACKS] __attribute__((aligned(16)));
-#endif
-#if KEEP_WEIGHTS && HAS_BIAS
-  local weight_pack kept_bias[PACKS] __attribute__((aligned(16)));
-#endif
   const int item = get_local_id(0);
-  const ulong all = rows * batch;
-  ulong r = get_group_id(0);
-  ulong from = row_place(r < all ? r : 0, rows, batch, in_offset, in_pitch, in_stride);
-  ROLLED
-  for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
-    UNROLLED
-    for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % LINE, r < all ? cols : 0);
-    END_CHUNK();
-  }
-#if HELD > 0
-  for (int c = HELD; c < CHUNKS; ++c) END_CHUNK();  // as many ends behind each chunk as for later rows
-#endif
-#if KEEP_WEIGHTS && HAS_WEIGHT
-  keep_weights(kept_weight, weight + weight_offset, item, cols);
-#endif
-#if KEEP_WEIGHTS && HAS_BIAS
-  keep_weights(kept_bias, bias + bias_offset, item, cols);
-#endif
-  for (; r < all; r += get_num_groups(0)) {
+  for (ulong r = get_group_id(0); r < rows * batch; r += get_num_groups(0)) {
+    const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const int shift = from % LINE;
-    const bool goes_on = r + get_num_groups(0) < all;
-    const ulong next = row_place(goes_on ? r + get_num_groups(0) : r, rows, batch, in_offset, in_pitch, in_stride);
+    copy_row(kept, in + from, shift, cols, item);
     statistics mine = 0;
-    packed_vector v[AT_ONCE];
-    raw_pack held[HELD_PACKS];
-    (void)held;
 #if OPERATION == OP_LAYER
     if (cols > 0) mine.w = load_value(in + from, 0);
 #endif
-    UNROLLED
-    for (int c = 0; c < HELD; ++c) {
-      WAIT_HELD_CHUNK();
-      UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const int place = item + c * CHUNK + k * GROUP;
-        held[c * AT_ONCE + k] = raw_of_pack(kept, place, shift, cols);
-        v[k] = pack_in_row(held[c * AT_ONCE + k], place, shift, cols, 0);
-      }
-      UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, item + c * CHUNK + k * GROUP, in + next, next % LINE, goes_on ? cols : 0);
-      END_CHUNK();
-      mine = merge_packs(mine, v, (item + c * CHUNK) * PACK - shift, cols);
-    }
     ROLLED
-    for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
-      WAIT_CHUNK();
+    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+      packed_vector v[AT_ONCE];
+      WAIT_CHUNK(0);
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) v[k] = kept_pack(kept, first + k * GROUP, shift, cols, 0);
       END_CHUNK();
@@ -188,25 +104,18 @@ void norm_ahead(NORM_ARGUMENTS) {
     const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
     const int aligned = ARE_ALIGNED(to, shift % PACK);
     ROLLED
-    for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
+    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
       if (HAS_INNER && is_inner(first * PACK - shift, cols) && is_inner((first + (AT_ONCE - 1) * GROUP) * PACK - shift, cols)) {
         store_inner_packs(out + to, kept, first, shift, aligned, mean, left, factor, weight + weight_offset, bias + bias_offset);
-      } else {
-        UNROLLED
-        for (int k = 0; k < AT_ONCE; ++k) {
-          const int place = first + k * GROUP;
-          STORE_RESULTS(place, kept_pack(kept, place, shift, cols, 0));
-        }
+        continue;
       }
       UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % LINE, goes_on ? cols : 0);
-      END_CHUNK();
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const int i = (first + k * GROUP) * PACK - shift;
+        if (i >= cols) continue;
+        const packed_vector v = (kept_pack(kept, first + k * GROUP, shift, cols, 0) - mean - left) * factor;
+        store_row_pack(out + to, i, cols, aligned, weighted(v, weight, weight_offset, bias, bias_offset, i, cols, shift % PACK, flags));
+      }
     }
-    UNROLLED
-    for (int n = 0; n < HELD * AT_ONCE; ++n) {
-      const int place = item + n * GROUP;
-      STORE_RESULTS(place, pack_in_row(held[n], place, shift, cols, 0));
-    }
-    from = next;
   }
 }

@@ -67,15 +67,15 @@ void norm_registers(NORM_ARGUMENTS) {
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
     const int shift = WHOLE_PACKS ? 0 : from % PACK, count = is_row ? cols : 0;
-    packed_vector v[UNROLL];
+    held_pack x[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
-      v[u] = load_x(in + from, residual + other, (u * TEAM + lane) * PACK - shift, count, ARE_ALIGNED(other, shift));
+      x[u] = load_held_x(in + from, residual + other, (u * TEAM + lane) * PACK - shift, count, ARE_ALIGNED(other, shift));
 #if HAS_SUM
     const ulong sum_to = row_place(r, rows, batch, sums_offset, sums_pitch, sums_stride);
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
-      store_row_pack(sums + sum_to, (u * TEAM + lane) * PACK - shift, count, ARE_ALIGNED(sum_to, shift), v[u]);
+      store_row_pack(sums + sum_to, (u * TEAM + lane) * PACK - shift, count, ARE_ALIGNED(sum_to, shift), values_of(x[u]));
 #endif
 #if EARLY_WEIGHTS
     weight_pack weights[UNROLL], biases[UNROLL];
@@ -90,19 +90,22 @@ void norm_registers(NORM_ARGUMENTS) {
     VALUE mean = 0, left = 0;
 #if OPERATION == OP_LAYER
 #pragma unroll
-    for (int u = 0; u < UNROLL; ++u) mean += pack_sum(v[u]);
+    for (int u = 0; u < UNROLL; ++u) mean += pack_sum(values_of(x[u]));
     team_sum(&mean, (local VALUE*)scratch, item, TEAM);
     mean /= (VALUE)cols;
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
-      v[u] = in_row(v[u] - mean, (u * TEAM + lane) * PACK - shift, count);
-      mine += (moments)(pack_sum(v[u]), pack_sum(v[u] * v[u]));
+      const packed_vector apart = in_row(values_of(x[u]) - mean, (u * TEAM + lane) * PACK - shift, count);
+      mine += (moments)(pack_sum(apart), pack_sum(apart * apart));
+#if !HOLDS_RAW
+      x[u] = apart;
+#endif
     }
     team_add(&mine, scratch, item, TEAM);
     left = mine.x / (VALUE)cols;  // of the mean's rounding
 #else
 #pragma unroll
-    for (int u = 0; u < UNROLL; ++u) mine.y += pack_sum(v[u] * v[u]);
+    for (int u = 0; u < UNROLL; ++u) mine.y += pack_sum(values_of(x[u]) * values_of(x[u]));
     VALUE squares = mine.y;
     team_sum(&squares, (local VALUE*)scratch, item, TEAM);
     mine.y = squares;
@@ -114,7 +117,7 @@ void norm_registers(NORM_ARGUMENTS) {
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
       const int i = (u * TEAM + lane) * PACK - shift;
-      packed_vector results = (v[u] - left) * factor;
+      packed_vector results = (values_of(x[u]) - (HOLDS_RAW ? mean : 0) - left) * factor;
 #if EARLY_WEIGHTS
       if (HAS_WEIGHT) results *= WIDENED_WEIGHTS(weights[u]);
       if (HAS_BIAS) results += WIDENED_WEIGHTS(biases[u]);

@@ -1,8 +1,8 @@
-// Softmax with a row in local memory, which is read from global memory once, while the row before is written: see common/row_ahead.clh. The
-// largest element and the sum are found at once, as the packs of a row arrive.
+// Softmax with a row in local memory, which is read from global memory once: see common/row_ahead.clh. The largest element and the sum are found
+// at once, as the packs of the row arrive.
 //
-// Launch: one dimension, GROUP work-items a group; as many groups as run at once, in a loop over the rows. Local memory: PACKS packs
-// of ELEMENTs, and GROUP values, or with COPY_ASYNC 32.
+// Launch: one dimension, GROUP work-items a group, in a loop over the rows. Local memory: PACKS packs of ELEMENTs, and GROUP values, or with
+// COPY_ASYNC 32.
 #include "softmax/operation.clh"
 
 #ifndef GROUP
@@ -46,43 +46,15 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
   local raw_pack kept[PACKS] __attribute__((aligned(16)));
   local VALUE scratch[COPY_ASYNC ? 32 : GROUP];
   const int item = get_local_id(0);
-  const ulong all = rows * batch;
-  ulong r = get_group_id(0);
-  ulong from = row_place(r < all ? r : 0, rows, batch, in_offset, in_pitch, in_stride);
-  ROLLED
-  for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
-    UNROLLED
-    for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + from, from % LINE, r < all ? cols : 0);
-    END_CHUNK();
-  }
-#if HELD > 0
-  for (int c = HELD; c < CHUNKS; ++c) END_CHUNK();  // as many ends behind each chunk as for later rows
-#endif
-  for (; r < all; r += get_num_groups(0)) {
+  for (ulong r = get_group_id(0); r < rows * batch; r += get_num_groups(0)) {
+    const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const int shift = from % LINE;
-    const bool goes_on = r + get_num_groups(0) < all;
-    const ulong next = row_place(goes_on ? r + get_num_groups(0) : r, rows, batch, in_offset, in_pitch, in_stride);
+    copy_row(kept, in + from, shift, cols, item);
     VALUE largest = LEAST, sum = 0;
-    packed_vector v[AT_ONCE];
-    raw_pack held[HELD_PACKS];
-    (void)held;
-    UNROLLED
-    for (int c = 0; c < HELD; ++c) {
-      WAIT_HELD_CHUNK();
-      UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const int place = item + c * CHUNK + k * GROUP;
-        held[c * AT_ONCE + k] = raw_of_pack(kept, place, shift, cols);
-        v[k] = pack_in_row(held[c * AT_ONCE + k], place, shift, cols, LEAST);
-      }
-      count_packs(v, &largest, &sum);
-      UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, item + c * CHUNK + k * GROUP, in + next, next % LINE, goes_on ? cols : 0);
-      END_CHUNK();
-    }
     ROLLED
-    for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
-      WAIT_CHUNK();
+    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
+      packed_vector v[AT_ONCE];
+      WAIT_CHUNK(0);
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) v[k] = kept_pack(kept, first + k * GROUP, shift, cols, LEAST);
       count_packs(v, &largest, &sum);
@@ -99,27 +71,14 @@ void softmax_ahead(SOFTMAX_ARGUMENTS) {
     if (item == 0) store_result(out + to, 0, finish);
 #else
     const int aligned = ARE_ALIGNED(to, shift % PACK);
-#endif
     ROLLED
-    for (int first = item + HELD * CHUNK; first < CHUNKS * CHUNK; first += CHUNK) {
+    for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) {
-#if OPERATION != OP_LOGSUMEXP
         const int place = first + k * GROUP;
         store_results(out + to, place, shift, cols, aligned, kept_pack(kept, place, shift, cols, LEAST), moved, finish);
-#endif
       }
-      UNROLLED
-      for (int k = 0; k < AT_ONCE; ++k) copy_pack(kept, first + k * GROUP, in + next, next % LINE, goes_on ? cols : 0);
-      END_CHUNK();
-    }
-#if OPERATION != OP_LOGSUMEXP
-    UNROLLED
-    for (int n = 0; n < HELD * AT_ONCE; ++n) {
-      const int place = item + n * GROUP;
-      store_results(out + to, place, shift, cols, aligned, pack_in_row(held[n], place, shift, cols, LEAST), moved, finish);
     }
 #endif
-    from = next;
   }
 }

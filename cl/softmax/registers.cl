@@ -43,20 +43,22 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
     const bool is_row = r < all;
     const ulong from = is_row ? row_place(r, rows, batch, in_offset, in_pitch, in_stride) : 0;
     const int shift = WHOLE_PACKS ? 0 : from % PACK, count = is_row ? cols : 0;
-    packed_vector v[UNROLL];
+    held_pack x[UNROLL];
 #pragma unroll
-    for (int u = 0; u < UNROLL; ++u) v[u] = load_row_pack(in + from, (u * TEAM + lane) * PACK - shift, count, LEAST);
-    VALUE largest = pack_max(v[0]);
+    for (int u = 0; u < UNROLL; ++u) x[u] = load_held_pack(in + from, (u * TEAM + lane) * PACK - shift, count, LEAST);
+    VALUE largest = pack_max(values_of(x[0]));
 #pragma unroll
-    for (int u = 1; u < UNROLL; ++u) largest = fmax(largest, pack_max(v[u]));
+    for (int u = 1; u < UNROLL; ++u) largest = fmax(largest, pack_max(values_of(x[u])));
     team_max(&largest, scratch, item, TEAM);
     const VALUE moved = shift_of(largest);
     VALUE sum = 0;
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
-      const packed_vector less = v[u] - moved, e = pack_exp(less);
-      v[u] = OPERATION == OP_SOFTMAX ? e : less;
+      const packed_vector less = values_of(x[u]) - moved, e = pack_exp(less);
       sum += pack_sum(e);
+#if !HOLDS_RAW
+      x[u] = OPERATION == OP_SOFTMAX ? e : less;
+#endif
     }
     team_sum(&sum, scratch, item, TEAM);
     const VALUE finish = finish_of(moved, sum, masked);
@@ -66,8 +68,14 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
 #else
     const int aligned = ARE_ALIGNED(to, shift);
 #pragma unroll
-    for (int u = 0; u < UNROLL; ++u)
-      store_row_pack(out + to, (u * TEAM + lane) * PACK - shift, count, aligned, OPERATION == OP_SOFTMAX ? v[u] * finish : v[u] - finish);
+    for (int u = 0; u < UNROLL; ++u) {
+      packed_vector v = values_of(x[u]);
+#if HOLDS_RAW
+      v -= moved;
+      if (OPERATION == OP_SOFTMAX) v = pack_exp(v);
+#endif
+      store_row_pack(out + to, (u * TEAM + lane) * PACK - shift, count, aligned, OPERATION == OP_SOFTMAX ? v * finish : v - finish);
+    }
 #endif
   }
 }

@@ -59,7 +59,7 @@ void run_case(BenchTable& table, const SampleCase& c, const std::vector<std::str
     const auto make_plan = [&](const std::string&) { return c.one.plan(context.device(), fixed); };
     const bool has_events = measure::timed_by_events(context);
     const auto call = [&](const measure::BufferPair& pair) {
-      if (options.fixed.tile.empty())
+      if (fixed == PlanOverrides{.variant = variant})
         return c.one.call(context, data.arrays(pair), {.variant = variant, .event = has_events});
       return c.one.call(context, data.arrays(pair), {.overrides = &fixed, .event = has_events});
     };

@@ -70,7 +70,7 @@ Operation norm_operation() {
                 {"tiled", "a row in local memory, read once"},
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
-                {"ahead", "a row is copied to local memory while the one before is written"},
+                {"ahead", "a row is copied to local memory asynchronously, and counted as it arrives"},
                 {"cooperative", "groups share a row, and each copies its part of the next row meanwhile"},
                 {"cpu", "one thread a row, in its cache"}},
       .words = norm_words(),

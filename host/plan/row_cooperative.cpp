@@ -49,6 +49,14 @@ struct CooperativeGroup {
   bool async = false, aligned = false;
 };
 
+/// Packs of a part, of as many groups at once as `group` says.
+std::size_t packs_beside(const Device& device, const CooperativeGroup& group) {
+  constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
+  const std::size_t share = (device.local_bytes + kReserved) / group.a_unit,
+                    room = std::min(share - std::min(share, kReserved), local_room(device));
+  return room > group.beside ? (room - group.beside) / group.each / group.line * group.line : 0;
+}
+
 CooperativeGroup cooperative_group(const Device& device, const RowWork& w, std::size_t pack,
                                    const PlanOverrides& fixed) {
   const RowPolicy& policy = w.policy;
@@ -74,13 +82,11 @@ CooperativeGroup cooperative_group(const Device& device, const RowWork& w, std::
           (group.most_parts + 1) * sizeof(std::uint32_t) + (group.line + 1) * pack * w.weights_bytes + bytes,
       16);
   group.each = group.stages * pack_bytes + pack * w.weights_bytes;
-  constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
-  for (group.a_unit = at_least_1(items_at_once / group.items);; group.a_unit /= 2) {
-    const std::size_t share = (device.local_bytes + kReserved) / group.a_unit,
-                      room = std::min(share - std::min(share, kReserved), local_room(device));
-    group.most = room > group.beside ? (room - group.beside) / group.each / group.line * group.line : 0;
-    if (group.a_unit == 1 || group.most >= group.items) return group;
-  }
+  group.a_unit = at_least_1(items_at_once / group.items);
+  group.most = packs_beside(device, group);
+  while (group.a_unit > 1 && group.most < group.items)
+    group.a_unit /= 2, group.most = packs_beside(device, group);
+  return group;
 }
 
 }  // namespace
@@ -98,8 +104,17 @@ plan::Attempt plan::cooperative_rows(const Device& device, const RowWork& w, con
       return formatted("local memory holds parts of {} elements", group.most * row.pack);
     group.most = round_up(divide_up(fixed.tile_cols, row.pack), group.line);
   }
-  const Shares shares = share_rows(results_of(w), row.packs, group.line, group.most, group.most_parts,
-                                   group.a_unit * device.compute_units, group.items);
+  const auto share = [&] {
+    return share_rows(results_of(w), row.packs, group.line, group.most, group.most_parts,
+                      group.a_unit * device.compute_units, group.items);
+  };
+  Shares shares = share();
+  // Fewer groups at once have longer parts.
+  while (shares.parts == 0 && group.a_unit > 1 && fixed.tile_cols == 0) {
+    group.a_unit /= 2;
+    group.most = packs_beside(device, group);
+    shares = share();
+  }
   if (shares.parts == 0)
     return formatted("a row has more than {} parts of {} elements", group.most_parts, group.most * row.pack);
   Plan plan = base_plan(w, "cooperative", "cooperative", 1);

@@ -16,6 +16,7 @@ struct RowPolicy {
   std::size_t pack_bytes = 16;    ///< the widest read of a work-item
   std::size_t packs = 4;          ///< that a work-item has under way
   std::size_t kept_bytes = 96;    ///< of its row that a work-item keeps in registers, at most
+  std::size_t full_kept_bytes = 96;  ///< the same of a group of `most_group`
   std::size_t naive_group = 64;   ///< work-items of "naive"
   // Of "registers" and "shuffle": packs of a work-item up to which weights are loaded with the row, in groups
   // of at most so many work-items, whose registers they leave.
@@ -25,7 +26,6 @@ struct RowPolicy {
   std::size_t ahead_packs = 0;
   std::size_t ahead_element = 8;     ///< bytes of an element of such rows, at most
   std::size_t ahead_wide_packs = 0;  ///< the same as `ahead_packs` of wider elements
-  std::size_t ahead_kept_packs = 0;  ///< of narrower ones, with weights that stay beside a row; 0: the same
   std::size_t ahead_each = 16;       ///< packs of a work-item, at most
   std::size_t ahead_items = 1024;    ///< work-items that a unit has at once, of 64 registers
   std::size_t ahead_values = 16;     ///< of a work-item, that are waited for together
@@ -33,10 +33,8 @@ struct RowPolicy {
   /// Bytes from whose multiples on the packs of unaligned rows are counted, which are waited for one by one;
   /// 0: those of a pack.
   std::size_t ahead_line = 0;
-  std::size_t ahead_held = 0;  ///< bytes of its row that a work-item keeps in registers, at most
-  /// Of "cooperative": chosen for float32 with two vectors of weights, where a row takes more than this share
-  /// of local memory and begins anywhere; 0: never.
-  double cooperative_share = 0;
+  // Of "cooperative":
+  bool shares_long_rows = false;  ///< chosen for rows that are longer than local memory
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once
   std::size_t cooperative_narrow_items = 1024;  ///< the same of elements of two bytes
   std::size_t cooperative_values = 8;           ///< as `ahead_values`

@@ -69,13 +69,16 @@ struct Team {
 };
 Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes, std::size_t usual,
              std::size_t most) {
-  const std::size_t limit = at_least_1(policy.kept_bytes / pack_bytes);
   Team team;
-  team.unroll = std::min(policy.packs, limit);
-  const auto items = [&] { return std::bit_ceil(divide_up(packs, team.unroll)); };
-  while (items() > usual && team.unroll < limit)
-    team.unroll = std::min(2 * team.unroll, limit);
-  team.items = items();
+  for (const std::size_t kept : {policy.kept_bytes, std::min(policy.kept_bytes, policy.full_kept_bytes)}) {
+    const std::size_t limit = at_least_1(kept / pack_bytes);
+    team.unroll = std::min(policy.packs, limit);
+    const auto items = [&] { return std::bit_ceil(divide_up(packs, team.unroll)); };
+    while (items() > usual && team.unroll < limit)
+      team.unroll = std::min(2 * team.unroll, limit);
+    team.items = items();
+    if (team.items < policy.most_group) break;
+  }
   if (team.items > most) return {};
   team.unroll = divide_up(packs, team.items);
   return team;
@@ -91,7 +94,10 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
       group_for(device, group_wanted({.work_items = wanted}, policy.most_group), tree_bytes);
   const std::size_t usual = std::min(policy.kept_group, most);
   if (most == 0 || (shuffle && most % 32 != 0)) return no_tile_fits(device);
-  const Team team = team_of(policy, packs, pack * bytes, usual, most);
+  // On CPUs for tests alone: they have a variant of their own.
+  const bool holds_raw =
+      size_of(w.in) == 2 && !w.has_second_input && (is_nvidia_gpu(device) || runs_cpu_variant(device));
+  const Team team = team_of(policy, packs, pack * (holds_raw ? size_of(w.in) : bytes), usual, most);
   if (team.items == 0)
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, most);
   const std::size_t group = wanted != 0 ? most : std::max(usual, team.items);
@@ -104,9 +110,10 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
                         .local_bytes = group * tree_bytes});
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
   if (shuffle) define(plan, "SHUFFLES", 1);
+  if (holds_raw) define(plan, "HOLDS_RAW", 1);
   if (has_whole_packs(device, w, pack)) {
     define(plan, "WHOLE_PACKS", 1);
-    if (w.weights_bytes != 0 && team.unroll <= policy.early_packs && group <= policy.early_items)
+    if (w.weights_bytes != 0 && !holds_raw && team.unroll <= policy.early_packs && group <= policy.early_items)
       define(plan, "EARLY_WEIGHTS", 1);
   }
   plan.reason =
@@ -118,20 +125,15 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
 /// A group of "ahead", and how many run on a unit at once.
 struct AheadGroup {
   std::size_t items = 0, packs = 0, bytes = 0, a_unit = 0;
-  bool keeps_weights = false;
 
   std::size_t items_at_once(std::size_t wanted) const { return std::min(items * a_unit, wanted); }
 };
 
 AheadGroup ahead_group(const Device& device, const RowWork& w, const Packs& row, std::size_t items,
-                       bool async, bool keeps_weights) {
+                       bool async) {
   // Few sizes, so that a program serves several lengths of rows.
-  AheadGroup group{.items = items,
-                   .packs = round_up(row.packs, at_least_1(std::bit_ceil(row.packs) / 32)),
-                   .keeps_weights = keeps_weights};
-  const std::size_t elements = group.packs * row.pack;
-  group.bytes = elements * (size_of(w.in) + (keeps_weights ? w.weights_bytes : 0)) +
-                (async ? 32 : items) * value_bytes(w);
+  AheadGroup group{.items = items, .packs = round_up(row.packs, at_least_1(std::bit_ceil(row.packs) / 32))};
+  group.bytes = group.packs * row.pack * size_of(w.in) + (async ? 32 : items) * value_bytes(w);
   constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
   const std::size_t most = w.policy.ahead_items / items;
   const std::size_t room = (device.local_bytes + kReserved) / (group.bytes + kReserved);
@@ -149,24 +151,21 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t pack_bytes = row.pack * size_of(w.in);
   const bool fills_lines = policy.ahead_line > pack_bytes && w.row_alignment < pack_bytes;
   if (fills_lines) row.packs += policy.ahead_line / pack_bytes - 1;
-  const bool may_keep = w.weights_bytes != 0 && w.row_alignment >= row.pack * size_of(w.in);
   AheadGroup best;
-  for (const bool keeps_weights : {true, false}) {
-    if (keeps_weights && !may_keep) continue;
-    for (std::size_t items = wanted != 0 ? wanted : 128; items <= policy.most_group; items *= 2) {
-      if (group_for(device, items, 0) != items) break;
-      const AheadGroup group = ahead_group(device, w, row, items, async, keeps_weights);
-      const std::size_t at_once = group.items_at_once(policy.ahead_items),
-                        best_at_once = best.items_at_once(policy.ahead_items);
-      if (at_once > best_at_once || (at_once == best_at_once && group.a_unit > best.a_unit)) best = group;
-      if (wanted != 0) break;
-    }
-    if (best.a_unit != 0) break;
+  for (std::size_t items = wanted != 0 ? wanted : 128; items <= policy.most_group; items *= 2) {
+    if (group_for(device, items, 0) != items) break;
+    const AheadGroup group = ahead_group(device, w, row, items, async);
+    const std::size_t at_once = group.items_at_once(policy.ahead_items),
+                      best_at_once = best.items_at_once(policy.ahead_items);
+    if (at_once > best_at_once || (at_once == best_at_once && group.a_unit > best.a_unit)) best = group;
+    if (wanted != 0) break;
   }
   if (best.a_unit == 0)
     return formatted("local memory and work-items do not hold a row of {} elements", w.cols);
   Plan plan = base_plan(w, "ahead", "ahead", 1);
-  set_groups(plan, best.items, results_of(w), best.a_unit * device.compute_units);
+  // A group for each row: groups that start as others end read neighbouring rows, where groups with several rows
+  // in turn drift apart.
+  set_groups(plan, best.items, results_of(w));
   plan.tile_cols = best.packs * row.pack;
   plan.vector_width = row.pack;
   plan.items_per_work_item = divide_up(row.packs, best.items) * row.pack;
@@ -180,18 +179,10 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t at_once = fills_lines ? 1 : std::min(most_at_once, at_least_1(values / row.pack));
   define(plan, {{"GROUP", best.items}, {"PACKS", best.packs}, {"PACK", row.pack}, {"AT_ONCE", at_once}});
   if (fills_lines) define(plan, "LINE", policy.ahead_line / size_of(w.in));
-  const std::size_t chunk_bytes = at_once * row.pack * size_of(w.in);
-  // Weights that are read again for each row need the registers, and so do wide ones of narrow elements: with
-  // two vectors of float32 ptxas spills 8 bytes of rows of bfloat16.
-  const bool may_hold = w.weights_bytes == 0 || (best.keeps_weights && w.weights_bytes <= 2 * size_of(w.in));
-  const std::size_t held_bytes = may_hold ? policy.ahead_held : 0;
-  const std::size_t held = std::min(held_bytes / chunk_bytes, divide_up(best.packs, at_once * best.items));
-  if (held > 0) define(plan, "HELD", held);
   if (has_whole_packs(device, w, row.pack)) define(plan, "WHOLE_PACKS", 1);
   if (async) define(plan, "COPY_ASYNC", 1);
-  if (best.keeps_weights) define(plan, "KEEP_WEIGHTS", 1);
-  plan.reason = formatted("a row is copied to local memory while the row before is written; {} groups a unit",
-                          best.a_unit);
+  plan.reason =
+      formatted("a row is copied to local memory ahead of its reading there; {} groups a unit", best.a_unit);
   return plan;
 }
 
@@ -221,7 +212,7 @@ Attempt online(const Device& device, const RowWork& w, std::size_t phase, std::s
   plan.vector_width = pack;
   plan.items_per_work_item = policy.packs * pack;
   plan.local_bytes = group * bytes;
-  const std::size_t unroll = at_least_1(std::min(policy.packs, policy.kept_bytes / (pack * value_bytes(w))));
+  const std::size_t unroll = at_least_1(std::min(policy.packs, policy.full_kept_bytes / (pack * value_bytes(w))));
   define(plan, {{"GROUP", group}, {"UNROLL", unroll}, {"PACK", pack}, {"PHASE", phase}});
   plan.numbers = {{"parts", parts}};
   plan.reason = phase == 2 ? formatted("{} in one pass over the row; a second pass writes", w.statistics)
@@ -277,14 +268,6 @@ Attempt cpu(const Device& device, const RowWork& w) {
   return plan;
 }
 
-/// Whether "ahead" would read weights again for each row, with little of the cache left to them.
-bool prefers_cooperative(const Device& device, const RowWork& w, std::size_t pack) {
-  const double share = w.policy.cooperative_share;
-  return share > 0 && prefers_look_back(device) && device.ordered_start && w.in == Scalar::float32 &&
-         w.weights_bytes >= 2 * sizeof(float) && w.row_alignment < pack * sizeof(float) &&
-         real(w.cols) * sizeof(float) > share * real(device.local_bytes);
-}
-
 }  // namespace
 
 std::vector<std::string_view> plan::row_variants() {
@@ -314,12 +297,11 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
   const bool is_narrow = size_of(w.in) <= policy.ahead_element;
-  const bool keeps = w.weights_bytes != 0 && w.row_alignment >= pack * size_of(w.in);
-  std::size_t ahead_packs = is_narrow ? policy.ahead_packs : policy.ahead_wide_packs;
-  if (is_narrow && keeps && policy.ahead_kept_packs != 0) ahead_packs = policy.ahead_kept_packs;
+  const std::size_t ahead_packs = is_narrow ? policy.ahead_packs : policy.ahead_wide_packs;
   if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack)) {
-    if (prefers_cooperative(device, w, pack))
-      return {"cooperative", "ahead", "shuffle", "registers", "tiled", "online", "naive"};
+    // Those that local memory does not hold.
+    if (policy.shares_long_rows && prefers_look_back(device) && device.ordered_start)
+      return {"ahead", "cooperative", "shuffle", "registers", "tiled", "online", "naive"};
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   }
   // Longer rows than registers hold.
@@ -332,8 +314,6 @@ std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "cooperative") return "groups wait for each other; measured slower, or not at all";
-  if (chosen.variant == "cooperative" && variant == "ahead")
-    return "it reads the weights again for each row, and leaves them little of the cache";
   if (variant == "online" || variant == "split") return "it reads each row twice";
   if (chosen.variant == "ahead") return "it reads a row and then writes it";
   if (variant == "ahead") return "for long rows, on devices that copy to local memory asynchronously";
