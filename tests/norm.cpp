@@ -317,20 +317,31 @@ TEST_CASE("norm: plans for devices that are not here") {
   };
   CHECK(variant_of("sm_90", 4096, 4096) == "shuffle");
   CHECK(variant_of("sm_90", 16384, 8192) == "shuffle");
-  CHECK(variant_of("sm_90", 16384, 16384) == "ahead");
+  CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
+  CHECK(variant_of("sm_90", 16384, 16383) == "ahead");
   smem::NormProblem halves{.in = Scalar::half, .out = Scalar::half, .weights = Scalar::half, .rows = 16384};
   const auto variant_of_halves = [&](std::size_t cols, bool weight) {
     halves.cols = cols, halves.weight = weight;
     return smem::plan_norm(test::target("sm_90"), halves).variant;
   };
   CHECK(variant_of_halves(8192, true) == "shuffle");
-  CHECK(variant_of_halves(16384, true) == "ahead");
+  CHECK(variant_of_halves(16384, true) == "shuffle");
+  CHECK(variant_of_halves(20000, true) == "ahead");
   // Rows that 64 work-items keep, and longer ones.
   const auto group_of = [](std::size_t cols) {
     return smem::plan_norm(test::target("sm_90"), {.rows = 8192, .cols = cols}).work_items();
   };
   CHECK(group_of(1000) == 64);
   CHECK(group_of(4096) == 128);
+  // Two groups of 512 work-items have the registers of a unit.
+  const auto limit_of = [](std::size_t cols, bool residual) {
+    smem::NormProblem p{.rows = 8192, .cols = cols};
+    p.residual = residual;
+    return smem::plan_norm(test::target("sm_90"), p).most_registers;
+  };
+  CHECK(limit_of(16384, false) == 64);
+  CHECK(limit_of(16384, true) == 0);
+  CHECK(limit_of(8192, false) == 0);
   CHECK(variant_of("sm_90", 4096, 50257) == "ahead");
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "cooperative");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "split");

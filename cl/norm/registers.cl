@@ -23,6 +23,18 @@
 #define EARLY_WEIGHTS 0  // 1: weight and bias are loaded with the row; needs WHOLE_PACKS
 #endif
 
+#ifndef LIMITS_REGISTERS
+#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group; a team is a group
+#endif
+#if LIMITS_REGISTERS
+#include "nvidia/copy_async.clh"
+// A division takes registers; the last place, by which the reciprocal may be off, is made good with the rounding of the mean.
+static inline VALUE mean_of_row(VALUE sum, int cols) { return sum * native_recip((VALUE)cols); }
+#else
+static inline uint hidden(uint number) { return number; }
+static inline VALUE mean_of_row(VALUE sum, int cols) { return sum / (VALUE)cols; }
+#endif
+
 static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
 #if SHUFFLES
 #include "nvidia/shuffle.clh"
@@ -53,16 +65,20 @@ typedef packed_vector weight_pack;
 #endif
 #endif
 
+#if LIMITS_REGISTERS
+kernel
+#else
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#endif
 void norm_registers(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
   local moments scratch[GROUP];
-  const uint item = get_local_id(0);
-  const int lane = item % TEAM;
   const ulong all = rows * batch;
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
+    const uint item = hidden(get_local_id(0));  // so what is made of it takes no registers from row to row
+    const int lane = LIMITS_REGISTERS ? item : item % TEAM;
     // A team without a row reaches the barriers too.
-    const bool is_row = base + item / TEAM < all;
+    const bool is_row = TEAM == GROUP || base + item / TEAM < all;
     const ulong r = min(base + item / TEAM, all - 1);
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
@@ -92,7 +108,7 @@ void norm_registers(NORM_ARGUMENTS) {
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) mean += pack_sum(values_of(x[u]));
     team_sum(&mean, (local VALUE*)scratch, item, TEAM);
-    mean /= (VALUE)cols;
+    mean = mean_of_row(mean, cols);
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
       const packed_vector apart = in_row(values_of(x[u]) - mean, (u * TEAM + lane) * PACK - shift, count);
@@ -102,7 +118,7 @@ void norm_registers(NORM_ARGUMENTS) {
 #endif
     }
     team_add(&mine, scratch, item, TEAM);
-    left = mine.x / (VALUE)cols;  // of the mean's rounding
+    left = mean_of_row(mine.x, cols);  // of the mean's rounding
 #else
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) mine.y += pack_sum(values_of(x[u]) * values_of(x[u]));

@@ -40,7 +40,7 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
     // A team without a row reaches the barriers too.
     const ulong r = base + item / TEAM;
-    const bool is_row = r < all;
+    const bool is_row = TEAM == GROUP || r < all;
     const ulong from = is_row ? row_place(r, rows, batch, in_offset, in_pitch, in_stride) : 0;
     const int shift = WHOLE_PACKS ? 0 : from % PACK, count = is_row ? cols : 0;
     held_pack x[UNROLL];

@@ -110,6 +110,7 @@ Operation norm_operation() {
                    {"4096x4096 half --weight --bias --out float32", {"registers"}},
                    {"4096x2048 double --weight --bias --sum"},
                    {"16384x16384 --weight --bias --sum", {""}},
+                   {"16384x16384 --weight --bias", {""}},
                    {"16x1048576", {""}},
                    {"1000000x128 --weight --bias", {""}},
                    {"4096x50257 --weight --bias", {""}},

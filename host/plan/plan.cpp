@@ -22,6 +22,7 @@ std::string Launch::build_options() const {
     options += formatted(" -D{}={}", name, value);
   for (const auto& [name, value] : text_defines)
     options += formatted(" -D{}={}", name, value);
+  if (most_registers != 0) options += formatted(" -cl-nv-maxrregcount={}", most_registers);
   return options;
 }
 

@@ -3,6 +3,7 @@
 
 #include "plan/policy.hpp"
 
+#include <array>
 #include <cstddef>
 
 namespace smem::plan {
@@ -10,31 +11,33 @@ namespace smem::plan {
 struct RowPolicy {
   When when;
   Evidence evidence = kFromFacts;
-  std::size_t group = 256;        ///< work-items, of short rows; of longer ones more
-  std::size_t kept_group = 256;   ///< the same of "registers" and "shuffle"
-  std::size_t most_group = 1024;  ///< work-items of a row
-  std::size_t pack_bytes = 16;    ///< the widest read of a work-item
-  std::size_t packs = 4;          ///< that a work-item has under way
-  std::size_t kept_bytes = 96;    ///< of its row that a work-item keeps in registers, at most
-  std::size_t full_kept_bytes = 96;  ///< the same of a group of `most_group`
-  std::size_t naive_group = 64;   ///< work-items of "naive"
+  std::size_t group = 256;           ///< work-items, of short rows; of longer ones more
+  std::size_t kept_group = 256;      ///< the same of "registers" and "shuffle"
+  std::size_t most_group = 1024;     ///< work-items of a row
+  std::size_t pack_bytes = 16;       ///< the widest read of a work-item
+  std::size_t packs = 4;             ///< that a work-item has under way
+  std::size_t kept_bytes = 96;       ///< of its row that a work-item keeps in registers, at most
+  std::size_t full_kept_bytes = 96;  ///< the same of a group of `most_group`, and of doubles
+  std::size_t naive_group = 64;      ///< work-items of "naive"
   // Of "registers" and "shuffle": packs of a work-item up to which weights are loaded with the row, in groups
   // of at most so many work-items, whose registers they leave.
   std::size_t early_packs = 4;
   std::size_t early_items = 256;
-  // Of "ahead", chosen for rows of at least `ahead_packs` packs; 0: never.
-  std::size_t ahead_packs = 0;
-  std::size_t ahead_element = 8;     ///< bytes of an element of such rows, at most
-  std::size_t ahead_wide_packs = 0;  ///< the same as `ahead_packs` of wider elements
-  std::size_t ahead_each = 16;       ///< packs of a work-item, at most
-  std::size_t ahead_items = 1024;    ///< work-items that a unit has at once, of 64 registers
-  std::size_t ahead_values = 16;     ///< of a work-item, that are waited for together
-  std::size_t ahead_halves = 16;     ///< the same of elements of two bytes
+  /// Most registers of a work-item, so that a unit has two of its groups: where rows of whole packs of
+  /// float32 take more than `full_kept_bytes`.
+  bool fits_two_groups = false;
+  /// Of "ahead": chosen for rows of at least so many packs, of elements of 2, 4 and 8 bytes; 0: never.
+  std::array<std::size_t, 3> ahead_packs{};
+  std::size_t ahead_loose_packs = 0;  ///< the same of rows that begin anywhere, if fewer; 0: as many
+  std::size_t ahead_each = 16;        ///< packs of a work-item, at most
+  std::size_t ahead_items = 1024;     ///< work-items that a unit has at once, of 64 registers
+  std::size_t ahead_values = 16;      ///< of a work-item, that are waited for together
+  std::size_t ahead_halves = 16;      ///< the same of elements of two bytes
   /// Bytes from whose multiples on the packs of unaligned rows are counted, which are waited for one by one;
   /// 0: those of a pack.
   std::size_t ahead_line = 0;
   // Of "cooperative":
-  bool shares_long_rows = false;  ///< chosen for rows that are longer than local memory
+  bool shares_long_rows = false;                ///< chosen for rows that are longer than local memory
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once
   std::size_t cooperative_narrow_items = 1024;  ///< the same of elements of two bytes
   std::size_t cooperative_values = 8;           ///< as `ahead_values`
@@ -53,34 +56,39 @@ struct RowPolicy {
   std::size_t short_cols = 64;     ///< elements of rows of which a thread has a vector's number at once
 };
 
-// ahead: an H200 made softmax of 16384 x 16384 at these shares of copy: float 0.87 (512 work-items; 1024:
-// 0.76; "shuffle" 0.69), half 0.84
-// ("shuffle" 0.39); of 4096 x 50257: 0.83 ("tiled" 0.60) and 0.80 (512 work-items; 1024: 0.70). 2048 halves:
-// no gain.
+// A group for each row: a copy by groups that take chunks of 64 KB in turn (a grid-stride loop) makes 0.93 of
+// the device's copy on an H200, and 0.97 with a group for each chunk: groups that start as others end read
+// neighbouring memory, where those with several chunks drift apart. "ahead" with several rows a group, a row
+// copied while another was written, made softmax of 16384 x 16384 at 0.87 of copy, halves 0.85; with a group
+// for each row 0.92 and 0.92; 4096 x 50257: 0.85 and 0.82, then 0.90 and 0.88. Without arithmetic the kernel
+// takes 1 % less.
 //
-// cooperative: an H100 made softmax of 4096 x 50257 floats at 0.89 of copy in two groups of 512 work-items a
-// unit (four of 256: 0.86, one of 1024: 0.86; with three rows at once instead of two: 0.81, 0.83, 0.73),
-// "ahead" at 0.91; halves at 0.84 ("ahead" 0.89). An earlier form with three rows at once took 4096 x 65536
-// floats to 0.74 ("online" 0.68), 1024 x 262144 to 0.69 (0.63), 256 x 1048576 to 0.61 (0.63). layer_norm of
-// 4096 x 50257 floats with weight and bias: 0.70 in four groups of 256 (two of 512: 0.64, one of 1024: 0.58;
-// three rows at once: 0.63, 0.66, 0.54), "ahead" 0.61; halves 0.54 ("ahead" 0.64).
+// ahead, in place of registers: softmax of halves, 20000: registers 0.96, ahead 0.90; 30000: 0.73 (and
+// "ahead" of 50257 0.88); floats, 16384: 0.97, 0.92; doubles, 8192: 0.52, 0.74. layer_norm with weight and
+// bias: halves, 16384: 0.89, 0.82; floats, 16384: 0.96, 0.88 (H200).
 //
-// ahead_held: an H100 made layer_norm of 16384 x 16384 halves at 0.90 of copy without and 0.91 with 64 bytes,
-// softmax of floats at 0.943 and 0.930; where weights are read again for each row (4096 x 50257 halves), 0.64
-// and 0.54.
+// kept_group: an H200 made layer_norm in groups of 64, 128 and 256 work-items at 0.98, 0.96 and 0.73 of copy
+// (67108 x 1000 floats), softmax at 0.99, 0.98 and 0.97, of halves at 0.95, 0.93 and 0.89.
+//
+// kept_bytes: softmax of 16384 x 16384 floats in groups of 512 that keep 128 bytes 0.97, in groups of 1024
+// that keep 64: 0.77; of 8388 x 8000 0.97 and 0.93. Halves as they are in memory: 67108 x 1000 0.99 instead
+// of 0.95, layer_norm 0.96 instead of 0.81 (H200). Of 1024 work-items each has 64 registers on NVIDIA's
+// units, of which ptxas spills some where 32 hold elements.
+//
+// fits_two_groups: layer_norm of 16384 x 16384 floats, 32 elements a work-item, 0.96 of copy with at most 64
+// registers, 0.81 without a limit (H200).
+//
+// shares_long_rows: "cooperative" made softmax of 320 x 200000 at 0.69 of copy, "online" 0.54; halves 0.70
+// and 0.43; 1024 x 65536 floats 0.74 and 0.63; layer_norm with weight and bias of 320 x 200000 floats 0.44
+// and 0.45, halves 0.42 and 0.35 (H200). Three rows at once were slower than two everywhere.
 //
 // ahead_line, ahead_halves: an H200 made softmax of 4096 x 50257 halves in 0.240 and 0.244 ms instead of
 // 0.246, floats in 0.461 and 0.469 instead of 0.469; of 16384 x 16384 halves with 8 values instead of 16 in
-// 0.298 and 0.302 instead of 0.306, floats with 4 values in 0.596 instead of 0.570. Norms of the same rows:
-// no gain, or slower.
-//
-// kept_bytes: of 1024 work-items each has 64 registers on NVIDIA's units, of which ptxas spills some where 32
-// hold elements. A multiprocessor has one such group at a time: groups of 512 that keep 128 bytes took 0.319
-// ms instead of 0.371 for 8192 x 16384 floats, and 0.212 instead of 0.368 for bfloat16, but spill
-// where ptxas gives them 64 registers.
+// 0.298 and 0.302 instead of 0.306, floats with 4 values in 0.596 instead of 0.570, when a group had several
+// rows. Norms of the same rows: no gain, or slower.
 inline constexpr Evidence kLongRows{.device = "H200",
                                     .driver = "580.159",
                                     .what = "softmax of 1000000 x 128 and 16384 x 16384 float, against copy",
-                                    .share = "0.97 and 0.87"};
+                                    .share = "0.99 and 0.97"};
 
 }  // namespace smem::plan

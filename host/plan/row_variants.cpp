@@ -67,10 +67,10 @@ Attempt tiled(const Device& device, const RowWork& w, std::size_t wanted) {
 struct Team {
   std::size_t items = 0, unroll = 0;
 };
-Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes, std::size_t usual,
-             std::size_t most) {
+Team team_of(const RowPolicy& policy, std::size_t kept_bytes, std::size_t packs, std::size_t pack_bytes,
+             std::size_t usual, std::size_t most) {
   Team team;
-  for (const std::size_t kept : {policy.kept_bytes, std::min(policy.kept_bytes, policy.full_kept_bytes)}) {
+  for (const std::size_t kept : {kept_bytes, std::min(kept_bytes, policy.full_kept_bytes)}) {
     const std::size_t limit = at_least_1(kept / pack_bytes);
     team.unroll = std::min(policy.packs, limit);
     const auto items = [&] { return std::bit_ceil(divide_up(packs, team.unroll)); };
@@ -82,6 +82,17 @@ Team team_of(const RowPolicy& policy, std::size_t packs, std::size_t pack_bytes,
   if (team.items > most) return {};
   team.unroll = divide_up(packs, team.items);
   return team;
+}
+
+/// Registers of a work-item with which a unit has two groups, where the compiler would take more; 0: no limit.
+std::size_t registers_of_two(const Device& device, const RowWork& w, std::size_t group, std::size_t pack) {
+  // By ptxas for sm_90, for a norm that keeps 32 elements of float32: without a limit, and with one.
+  constexpr std::size_t kTaken = 108, kNeeded = 64;
+  if (!w.policy.fits_two_groups || !has_whole_packs(device, w, pack)) return 0;
+  if (w.has_second_input || w.batch != 1) return 0;
+  const std::size_t lot = at_least_1(device.unit.register_lot / at_least_1(device.sub_group_width));
+  const std::size_t registers = device.unit.registers / (2 * group) / lot * lot;
+  return registers < kTaken && registers >= kNeeded ? registers : 0;
 }
 
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
@@ -97,10 +108,15 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   // On CPUs for tests alone: they have a variant of their own.
   const bool holds_raw =
       size_of(w.in) == 2 && !w.has_second_input && (is_nvidia_gpu(device) || runs_cpu_variant(device));
-  const Team team = team_of(policy, packs, pack * (holds_raw ? size_of(w.in) : bytes), usual, most);
+  const std::size_t kept_bytes = bytes == sizeof(double) ? policy.full_kept_bytes : policy.kept_bytes;
+  Team team = team_of(policy, kept_bytes, packs, pack * (holds_raw ? size_of(w.in) : bytes), usual, most);
   if (team.items == 0)
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, most);
   const std::size_t group = wanted != 0 ? most : std::max(usual, team.items);
+  const bool keeps_most = shuffle && team.items == group && w.in == Scalar::float32 &&
+                          team.unroll * pack * bytes > policy.full_kept_bytes;
+  const std::size_t registers = keeps_most ? registers_of_two(device, w, group, pack) : 0;
+  if (registers != 0) team.unroll = policy.kept_bytes / (pack * bytes);  // one program for all of these rows
   Plan plan = base_plan(w, variant, "registers", 1);
   set_groups(plan, group, divide_up(results_of(w), group / team.items));
   set_group_tile(plan, {.rows = group / team.items,
@@ -113,12 +129,18 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   if (holds_raw) define(plan, "HOLDS_RAW", 1);
   if (has_whole_packs(device, w, pack)) {
     define(plan, "WHOLE_PACKS", 1);
-    if (w.weights_bytes != 0 && !holds_raw && team.unroll <= policy.early_packs && group <= policy.early_items)
+    if (w.weights_bytes != 0 && !holds_raw && team.unroll <= policy.early_packs &&
+        group <= policy.early_items)
       define(plan, "EARLY_WEIGHTS", 1);
   }
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
                 shuffle ? "warps combine by shuffles" : "trees in local memory combine them");
+  if (registers != 0) {
+    plan.most_registers = registers;
+    define(plan, {{"LIMITS_REGISTERS", 1}, {"ONE_MATRIX", 1}});
+    plan.reason += formatted("; at most {} registers, so that a unit has two groups", registers);
+  }
   return plan;
 }
 
@@ -163,8 +185,8 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   if (best.a_unit == 0)
     return formatted("local memory and work-items do not hold a row of {} elements", w.cols);
   Plan plan = base_plan(w, "ahead", "ahead", 1);
-  // A group for each row: groups that start as others end read neighbouring rows, where groups with several rows
-  // in turn drift apart.
+  // A group for each row: groups that start as others end read neighbouring rows, where groups with several
+  // rows in turn drift apart.
   set_groups(plan, best.items, results_of(w));
   plan.tile_cols = best.packs * row.pack;
   plan.vector_width = row.pack;
@@ -212,7 +234,8 @@ Attempt online(const Device& device, const RowWork& w, std::size_t phase, std::s
   plan.vector_width = pack;
   plan.items_per_work_item = policy.packs * pack;
   plan.local_bytes = group * bytes;
-  const std::size_t unroll = at_least_1(std::min(policy.packs, policy.full_kept_bytes / (pack * value_bytes(w))));
+  const std::size_t kept = std::min(policy.kept_bytes, policy.full_kept_bytes);
+  const std::size_t unroll = at_least_1(std::min(policy.packs, kept / (pack * value_bytes(w))));
   define(plan, {{"GROUP", group}, {"UNROLL", unroll}, {"PACK", pack}, {"PHASE", phase}});
   plan.numbers = {{"parts", parts}};
   plan.reason = phase == 2 ? formatted("{} in one pass over the row; a second pass writes", w.statistics)
@@ -296,8 +319,10 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
   if (few && group != 0 && count_parts(device, w, packs, group) > 1)
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
-  const bool is_narrow = size_of(w.in) <= policy.ahead_element;
-  const std::size_t ahead_packs = is_narrow ? policy.ahead_packs : policy.ahead_wide_packs;
+  std::size_t ahead_packs =
+      policy.ahead_packs.at(static_cast<std::size_t>(std::bit_width(size_of(w.in))) - 2);
+  if (policy.ahead_loose_packs != 0 && !has_whole_packs(device, w, pack))
+    ahead_packs = std::min(ahead_packs, policy.ahead_loose_packs);
   if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack)) {
     // Those that local memory does not hold.
     if (policy.shares_long_rows && prefers_look_back(device) && device.ordered_start)
@@ -305,7 +330,7 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   }
   // Longer rows than registers hold.
-  if (policy.ahead_packs != 0 && copies_async(device, w, pack))
+  if (ahead_packs != 0 && copies_async(device, w, pack))
     return {"shuffle", "registers", "ahead", "tiled", "online", "naive"};
   return {"shuffle", "registers", "tiled", "online", "naive"};
 }

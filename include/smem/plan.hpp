@@ -64,6 +64,7 @@ struct Launch {
   /// plan for devices without it.
   std::string target;
   std::string language = "CL1.2";                  ///< of OpenCL C, as -cl-std= takes it
+  std::size_t most_registers = 0;                  ///< of a work-item, on NVIDIA; 0: the compiler's choice
   std::array<std::size_t, 3> work_group{1, 1, 1};  ///< work-items
   std::array<std::size_t, 3> global{0, 0, 0};      ///< work-items; a multiple of work_group
   std::size_t tile_rows = 1;                       ///< of the input, per work-group
@@ -86,7 +87,7 @@ struct Launch {
   }
   /// One of `numbers`; 0 when there is none of the name.
   SMEM_API std::size_t number(std::string_view name) const;
-  SMEM_API std::string build_options() const;  ///< the defines as compiler options
+  SMEM_API std::string build_options() const;  ///< the defines and what else the compiler is told
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 

@@ -13,6 +13,9 @@ for operation in transpose reduce scan histogram select gemm stencil separable c
 done
 refuse "$text" '^  [a-z_0-9]+ *$'
 
+# What is fixed is measured, with a tile or without.
+expect "$(SMEM_TRACE=1 "$smem" bench reduce 70001 --variant several --work-items 64 --quick 2>&1)" ' -DGROUP=64 '
+
 # A bar for each variant, and a picture that is well-formed.
 text=$("$smem" ladder pool --small --plot "$folder/ladder.svg" --json "$folder/pool.json")
 expect "$text" '^windows .* one result after the other'

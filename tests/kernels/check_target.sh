@@ -33,11 +33,17 @@ facts() {
 # of the kernel $entry; scratch and spill in bytes where the compiler says bytes) and group, the work-group that the source demands ("" if none).
 
 compile_nvidia() {
-    local arch=$target ir=$job/k.ll ptx=$job/k.ptx march=sm_86
+    local arch=$target ir=$job/k.ll ptx=$job/k.ptx march=sm_86 o to_clang=() to_ptxas=()
+    for o in "${options[@]}"; do
+        case $o in
+        -cl-nv-maxrregcount=*) to_ptxas+=("-maxrregcount=${o#*=}") ;;
+        *) to_clang+=("$o") ;;
+        esac
+    done
     [ "$target" = sm_90 ] || march=$target
     # The oldest supported clang knows no sm_90. PTX for sm_86 is what ptxas takes to sm_90 as well.
     "$CLANG" -x cl -cl-std=CL1.2 -target nvptx64--nvidiacl -march=$march -Xclang -target-feature -Xclang +ptx75 \
-        -Xclang -mlink-builtin-bitcode -Xclang "$CLC_NVPTX" -O3 -w -I . -D__NV_CL_C_VERSION=120 "${options[@]}" "$1" -S -emit-llvm -o "$ir" || return 1
+        -Xclang -mlink-builtin-bitcode -Xclang "$CLC_NVPTX" -O3 -w -I . -D__NV_CL_C_VERSION=120 "${to_clang[@]}" "$1" -S -emit-llvm -o "$ir" || return 1
     "$CLANG" -x ir -target nvptx64--nvidiacl -march=$march -Xclang -target-feature -Xclang +ptx75 -O3 -Xclang -disable-llvm-passes -w \
         -S "$ir" -o "$ptx" || return 1
     # reqd_work_group_size, which bounds the registers: NVIDIA's compiler passes it on, this one does not
@@ -63,7 +69,7 @@ compile_nvidia() {
         sed -i -E 's,//@,,; s/^\.version .*/.version 8.3/; s/^\.target .*/.target sm_90a/' "$ptx"
         arch=sm_90a
     fi
-    "$PTXAS" -v -arch=$arch "$ptx" -o "$job/k.cubin" > "$job/account" 2>&1 || { cat "$job/account"; return 1; }
+    "$PTXAS" -v -arch=$arch "${to_ptxas[@]}" "$ptx" -o "$job/k.cubin" > "$job/account" 2>&1 || { cat "$job/account"; return 1; }
     width=32
     eval "$(awk -v e="$entry" '
         /Compiling entry function/ { on = index($0, "\047" e "\047"); if (on) seen = 1; own = on }
