@@ -13,6 +13,7 @@
 #endif
 #define ONE_A_ROW (OPERATION == OP_LOGSUMEXP)
 #include "common/short_rows.clh"
+#include "common/vector_exp.clh"
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void softmax_cpu_short(SOFTMAX_ARGUMENTS) {
@@ -28,11 +29,11 @@ void softmax_cpu_short(SOFTMAX_ARGUMENTS) {
     load_block(flat, in, first, high, rows, count, batch, in_offset, in_pitch, in_stride);
     to_vectors(block, flat, count);
     lanes most = LEAST;
-    for (uint k = 0; k < count; ++k) most = fmax(most, v[k]);
+    for (uint k = 0; k < count; ++k) most = v[k] > most ? v[k] : most;
     const lanes shift = isinf(most) ? (lanes)0 : most;
     lanes sum = 0;
     for (uint k = 0; k < count; ++k) {
-      const lanes less = v[k] - shift, e = exp(less);
+      const lanes less = v[k] - shift, e = vector_exp(less);
       sum += e;
       v[k] = OPERATION == OP_SOFTMAX ? e : less;
     }

@@ -18,6 +18,7 @@
 #include "common/columns.clh"
 
 typedef JOIN(VALUE, LANES) lanes;
+#include "common/vector_exp.clh"
 DEFINE_LOAD_RUN(load_run, local, VALUE)
 #if OPERATION != OP_LOGSUMEXP
 DEFINE_STORE_RUN(store_run, local)
@@ -36,12 +37,15 @@ INLINED void load_tile(local VALUE* kept, global const ELEMENT* from, ulong pitc
 INLINED void count_tile(local VALUE* tile, local VALUE* most, local VALUE* sums, uint high) {
   const lanes before = *(local lanes*)most;
   lanes largest = before;
-  for (uint r = 0; r < high; ++r) largest = fmax(largest, *(local lanes*)(tile + r * WIDTH));
+  for (uint r = 0; r < high; ++r) {
+    const lanes v = *(local lanes*)(tile + r * WIDTH);
+    largest = v > largest ? v : largest;
+  }
   const lanes shift = isinf(largest) ? (lanes)0 : largest;
-  lanes sum = *(local lanes*)sums * exp(before - shift);
+  lanes sum = *(local lanes*)sums * vector_exp(before - shift);
   for (uint r = 0; r < high; ++r) {
     local lanes* v = (local lanes*)(tile + r * WIDTH);
-    const lanes less = *v - shift, e = exp(less);
+    const lanes less = *v - shift, e = vector_exp(less);
     sum += e;
     *v = OPERATION == OP_SOFTMAX ? e : less;
   }
@@ -86,10 +90,11 @@ void softmax_columns_cpu(COLUMN_ARGUMENTS, uint masked) {
         for (uint k = 0; k < wide; k += LANES) {
           local lanes* v = (local lanes*)(row + k);
           const lanes last = *(local lanes*)(finish + k);
-          if (again)
-            *v = RESULTS_OF(lanes, *v - *(local lanes*)(most + k), last);
-          else
-            *v = OPERATION == OP_SOFTMAX ? *v * last : *v - last;
+          if (again) {
+            const lanes less = *v - *(local lanes*)(most + k);
+            *v = OPERATION == OP_SOFTMAX ? vector_exp(less) : less;
+          }
+          *v = OPERATION == OP_SOFTMAX ? *v * last : *v - last;
         }
         store_run(to, (first + r) * out_pitch, row, wide);
       }

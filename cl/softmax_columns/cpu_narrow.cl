@@ -13,16 +13,20 @@
 #define ONE_A_COLUMN (PHASE == 0 || OPERATION == OP_LOGSUMEXP)
 #include "common/columns.clh"
 #include "common/narrow_columns.clh"
+#include "common/vector_exp.clh"
 
 #if PHASE == 0
 // Merges LANES places of `stripes` stripes with their statistics so far.
 INLINED void count_places(const local VALUE* tile, local VALUE* most, local VALUE* sums, uint stripes, uint stripe) {
   const lanes before = LANES_AT(most);
   lanes largest = before;
-  for (uint s = 0; s < stripes; ++s) largest = fmax(largest, *(const local lanes*)(tile + s * stripe));
+  for (uint s = 0; s < stripes; ++s) {
+    const lanes v = *(const local lanes*)(tile + s * stripe);
+    largest = v > largest ? v : largest;
+  }
   const lanes shift = isinf(largest) ? (lanes)0 : largest;
-  lanes sum = LANES_AT(sums) * exp(before - shift);
-  for (uint s = 0; s < stripes; ++s) sum += exp(*(const local lanes*)(tile + s * stripe) - shift);
+  lanes sum = LANES_AT(sums) * vector_exp(before - shift);
+  for (uint s = 0; s < stripes; ++s) sum += vector_exp(*(const local lanes*)(tile + s * stripe) - shift);
   LANES_AT(most) = largest;
   LANES_AT(sums) = sum;
 }
@@ -38,7 +42,7 @@ INLINED void leave_columns(global VALUE* partials, local VALUE* most, local VALU
     partials[c] = largest;
   }
   repeat_columns(moved, column, cols, stripe);
-  for (uint k = 0; k < stripe; k += LANES) LANES_AT(sums + k) *= exp(LANES_AT(most + k) - LANES_AT(moved + k));
+  for (uint k = 0; k < stripe; k += LANES) LANES_AT(sums + k) *= vector_exp(LANES_AT(most + k) - LANES_AT(moved + k));
   for (uint c = 0; c < PADDED(cols); ++c) {
     VALUE sum = 0;
     if (c < cols)
@@ -56,7 +60,7 @@ INLINED void merge_parts(global const VALUE* partials, ulong parts, local VALUE*
     const lanes moved = isinf(largest) ? (lanes)0 : largest;
     for (ulong p = 0; p < parts; ++p) {
       global const VALUE* part = partials + 2 * p * padded + c;
-      sum += JOIN(vload, LANES)(0, part + padded) * exp(JOIN(vload, LANES)(0, part) - moved);
+      sum += JOIN(vload, LANES)(0, part + padded) * vector_exp(JOIN(vload, LANES)(0, part) - moved);
     }
     LANES_AT(shift + c) = moved;
     LANES_AT(finish + c) = sum;
@@ -110,7 +114,8 @@ void softmax_columns_cpu_narrow(COLUMN_ARGUMENTS, uint masked, ulong parts, glob
       for (uint s = 0; s < stripes; ++s)
         for (uint k = 0; k < stripe; k += LANES) {
           local lanes* v = (local lanes*)(kept + s * stripe + k);
-          *v = RESULTS_OF(lanes, *v - LANES_AT(first + k), LANES_AT(second + k));
+          const lanes less = *v - LANES_AT(first + k), last = LANES_AT(second + k);
+          *v = OPERATION == OP_SOFTMAX ? vector_exp(less) * last : less - last;
         }
       store_rows(to + r * out_pitch, out_pitch, kept, high, wide);
     }

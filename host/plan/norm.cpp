@@ -43,6 +43,7 @@ RowWork work_of(const Device& device, const NormProblem& p) {
       .published_values = 3,
       .weights_bytes = vectors * size_of(weights),
       .has_second_input = p.residual,
+      .cpu_keeps_values = p.residual,
       .naive_readings = rms ? 2U : 3U,
       .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),
       .read_once = real(vectors, p.cols, size_of(weights)),

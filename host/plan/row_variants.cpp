@@ -284,8 +284,8 @@ Attempt cpu(const Device& device, const RowWork& w) {
   plan.tile_cols = tile;
   plan.vector_width = lanes;
   plan.items_per_work_item = at_least_1(std::min(w.cols, tile));
-  plan.local_bytes = tile * bytes;
-  define(plan, {{"TILE", tile}, {"LANES", lanes}, {"PACK", 1}});
+  if (w.cpu_keeps_values) plan.local_bytes = tile * bytes;
+  define(plan, {{"TILE", tile}, {"PACK", lanes}});
   plan.reason = w.cols > tile ? "a thread merges cached tiles of its row, then reads the row again"
                               : "a thread keeps its row in the cache";
   return plan;

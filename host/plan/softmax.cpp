@@ -31,6 +31,7 @@ RowWork work_of(const Device& device, const SoftmaxProblem& p) {
           .alignment = p.alignment,
           .row_alignment = p.row_alignment,
           .defines = {{"OPERATION", static_cast<int>(p.op)}},
+          .cpu_keeps_values = p.op == SoftmaxOp::softmax,
           .naive_readings = one_a_row ? 2U : 3U,
           .element_read = real(size_of(p.in)),
           .element_written = one_a_row ? 0 : result,
