@@ -84,7 +84,8 @@ Team team_of(const RowPolicy& policy, std::size_t kept_bytes, std::size_t packs,
   return team;
 }
 
-/// Registers of a work-item with which a unit has two groups, where the compiler would take more; 0: no limit.
+/// Registers of a work-item with which a unit has two groups, where the compiler would take more; 0: no
+/// limit.
 std::size_t registers_of_two(const Device& device, const RowWork& w, std::size_t group, std::size_t pack) {
   // By ptxas for sm_90, for a norm that keeps 32 elements of float32: without a limit, and with one.
   constexpr std::size_t kTaken = 108, kNeeded = 64;
@@ -108,7 +109,8 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   // On CPUs for tests alone: they have a variant of their own.
   const bool holds_raw =
       size_of(w.in) == 2 && !w.has_second_input && (is_nvidia_gpu(device) || runs_cpu_variant(device));
-  const std::size_t kept_bytes = bytes == sizeof(double) ? policy.full_kept_bytes : policy.kept_bytes;
+  const std::size_t kept_bytes =
+      bytes == sizeof(double) ? std::min(policy.kept_bytes, policy.full_kept_bytes) : policy.kept_bytes;
   Team team = team_of(policy, kept_bytes, packs, pack * (holds_raw ? size_of(w.in) : bytes), usual, most);
   if (team.items == 0)
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, most);
@@ -204,7 +206,8 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   if (has_whole_packs(device, w, row.pack)) define(plan, "WHOLE_PACKS", 1);
   if (async) define(plan, "COPY_ASYNC", 1);
   plan.reason =
-      formatted("a row is copied to local memory ahead of its reading there; {} groups a unit", best.a_unit);
+      formatted("a row is copied to local memory asynchronously, and counted as it arrives; {} groups a unit",
+                best.a_unit);
   return plan;
 }
 
