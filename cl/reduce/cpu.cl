@@ -190,6 +190,39 @@ __attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_sour
 }
 #endif
 
+#define ONE_NUMBER (!(COMPENSATED && FLOATING) && OPERATION != OP_MINMAX && OPERATION != OP_ARGMIN && OPERATION != OP_ARGMAX && OPERATION != OP_NORM)
+#if ELEMENT_HALF && COLUMNS && ONE_NUMBER
+// Columns whose elements are converted at once, where a row goes on behind the strip. On two Zen 5 cores vecmat of 1000 x 4000 halves takes 0.46 ms
+// by 256 and 0.53 by 1024, of 5000 x 1024 0.70 and 0.40. Four rows take longer than one where accumulators have several numbers.
+#define NEIGHBOURS 256
+#if OPERATION == OP_DOT
+#define TERM_OF(x, u) ((term){(ACC)(x), (ACC)factors[u]})
+#else
+#define TERM_OF(x, u) ((term)(x))
+#endif
+// Accumulates four rows of `width` columns.
+static inline void accumulate_four_rows(lane_set* restrict lanes, row_source columns, ulong pitch, ulong r, uint width) {
+#if OPERATION == OP_DOT
+  VALUE factors[4];
+  load_run(factors, columns.other, r, 4);
+#endif
+  const uint most = pitch == width ? width : NEIGHBOURS;
+  for (uint first = 0; first < width; first += most) {
+    VALUE x[4][STRIP];
+    const uint count = min(most, width - first);
+    for (uint u = 0; u < 4; ++u) load_run(x[u], columns.first, (r + u) * pitch + first, count);
+    for (uint k = 0; k < count; ++k) {
+      accumulator a = get_lane(lanes, first + k);
+      a = accumulate(a, TERM_OF(x[0][k], 0), r);
+      a = accumulate(a, TERM_OF(x[1][k], 1), r + 1);
+      a = accumulate(a, TERM_OF(x[2][k], 2), r + 2);
+      a = accumulate(a, TERM_OF(x[3][k], 3), r + 3);
+      put_lane(lanes, first + k, a);
+    }
+  }
+}
+#endif
+
 // Accumulates rows [begin, end) of `width` columns, four rows at a time: the accumulators, which are in the L1 cache, are loaded
 // and stored a quarter as often.
 __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source columns, ulong pitch, ulong begin, ulong end, uint width) {
@@ -199,6 +232,9 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
   if (pitch == width) r = reduce_folded(lanes, columns, begin, end, width);
 #endif
 #if ELEMENT_HALF
+#if COLUMNS && ONE_NUMBER
+  for (; r + 4 <= end; r += 4) accumulate_four_rows(lanes, columns, pitch, r, width);
+#endif
   if (width == STRIP)
     for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, STRIP);
   for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, width);
