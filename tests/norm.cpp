@@ -320,13 +320,14 @@ TEST_CASE("norm: plans for devices that are not here") {
   CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
   CHECK(variant_of("sm_90", 16384, 16383) == "ahead");
   smem::NormProblem halves{.in = Scalar::half, .out = Scalar::half, .weights = Scalar::half, .rows = 16384};
-  const auto variant_of_halves = [&](std::size_t cols, bool weight) {
-    halves.cols = cols, halves.weight = weight;
+  halves.weight = true;
+  const auto variant_of_halves = [&](std::size_t cols) {
+    halves.cols = cols;
     return smem::plan_norm(test::target("sm_90"), halves).variant;
   };
-  CHECK(variant_of_halves(8192, true) == "shuffle");
-  CHECK(variant_of_halves(16384, true) == "shuffle");
-  CHECK(variant_of_halves(20000, true) == "ahead");
+  CHECK(variant_of_halves(8192) == "shuffle");
+  CHECK(variant_of_halves(16384) == "shuffle");
+  CHECK(variant_of_halves(20000) == "ahead");
   // Rows that 64 work-items keep, and longer ones.
   const auto group_of = [](std::size_t cols) {
     return smem::plan_norm(test::target("sm_90"), {.rows = 8192, .cols = cols}).work_items();
@@ -340,6 +341,9 @@ TEST_CASE("norm: plans for devices that are not here") {
     return smem::plan_norm(test::target("sm_90"), p).most_registers;
   };
   CHECK(limit_of(16384, false) == 64);
+  const smem::Plan limited = smem::plan_norm(test::target("sm_90"), {.rows = 8192, .cols = 16384});
+  CHECK(test::contains(limited.build_options(), " -cl-nv-maxrregcount=64"));
+  CHECK(smem::occupancy(test::target("sm_90"), limited).groups == 2);
   CHECK(limit_of(16384, true) == 0);
   CHECK(limit_of(8192, false) == 0);
   CHECK(variant_of("sm_90", 4096, 50257) == "ahead");

@@ -55,6 +55,38 @@ TEST_CASE("rows ahead: rows begin anywhere, also in place") {
   }
 }
 
+TEST_CASE("rows: in place, also where vectors overlap and a last tile has few elements") {
+  const smem::Context context;
+  for (const std::size_t cols : {7, 67, 1003, 32768 + 5, 70001}) {
+    CAPTURE(cols);
+    const std::size_t rows = 3;
+    const std::vector<float> values = numbers(rows * cols);
+    const smem::Array<float> in(context, values), other(context, values);
+    smem::Array<float> expected(context, smem::Count{rows * cols}), sum(context, smem::Count{rows * cols}),
+        place(context, values), out(context, smem::Count{rows * cols});
+    for (const smem::SoftmaxOp op : {smem::SoftmaxOp::softmax, smem::SoftmaxOp::log_softmax}) {
+      const auto call = op == smem::SoftmaxOp::softmax ? smem::softmax : smem::log_softmax;
+      call(context, in.matrix(rows, cols), expected.matrix(rows, cols), {}, {.variant = "naive"});
+      place.write(values);
+      call(context, place.matrix(rows, cols), place.matrix(rows, cols), {}, {});
+      CHECK(largest_difference(expected.to_host(), place.to_host()) < 2e-4);  // "naive" sums one by one
+    }
+    smem::layer_norm(context, in.matrix(rows, cols), expected.matrix(rows, cols), {}, {.variant = "naive"});
+    place.write(values);
+    smem::layer_norm(context, place.matrix(rows, cols), place.matrix(rows, cols));
+    CHECK(largest_difference(expected.to_host(), place.to_host()) < 1e-4);
+    // The sum in the place of the input.
+    smem::rms_norm(context, in.matrix(rows, cols), expected.matrix(rows, cols),
+                   {.residual = other.matrix(rows, cols), .sum = sum.matrix(rows, cols)},
+                   {.variant = "naive"});
+    place.write(values);
+    smem::rms_norm(context, place.matrix(rows, cols), out.matrix(rows, cols),
+                   {.residual = other.matrix(rows, cols), .sum = place.matrix(rows, cols)});
+    CHECK(largest_difference(expected.to_host(), out.to_host()) < 1e-4);
+    CHECK(sum.to_host() == place.to_host());
+  }
+}
+
 TEST_CASE("rows ahead: long ones that begin anywhere are stored in whole lines of 128 bytes") {
   const auto line_of = [](std::size_t row_alignment) {
     const smem::SoftmaxProblem p{.rows = 4096, .cols = 50257, .row_alignment = row_alignment};

@@ -42,7 +42,7 @@ COLD_FUNCTION statistics count_part(local const raw_pack* kept, int is_kept, glo
   for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
     packed_vector v[AT_ONCE];
     if (is_kept) {
-      WAIT_CHUNK(2 * STAGES - 4);
+      WAIT_PART_CHUNK();
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) v[k] = kept_pack(kept, first + k * GROUP, shift, cols, 0);
       END_CHUNK();

@@ -159,8 +159,8 @@ void norm_cpu(NORM_ARGUMENTS) {
       global const WEIGHT *const w = weight + weight_offset + first, *const c = bias + bias_offset + first;
       (void)w, (void)c;
       const uint whole = size / PACK * PACK;
-      packed_vector end = 0;
-      if (whole < size) end = (END_OF(size) - base - mean) * factor;  // in place, the next results overwrite some of it
+      packed_vector end = 0;  // loaded first: in place, the next results overwrite some of it
+      if (whole < size) end = (END_OF(size) - base - mean) * factor;
       for (uint i = 0; i < whole; i += PACK) {
         packed_vector v = (ELEMENTS(i) - base - mean) * factor;
 #if HAS_WEIGHT

@@ -49,7 +49,7 @@ statistics count_part(local const raw_pack* kept, int is_kept, global const ELEM
   for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {
     packed_vector v[AT_ONCE];
     if (is_kept) {
-      WAIT_CHUNK(2 * STAGES - 4);
+      WAIT_PART_CHUNK();
       UNROLLED
       for (int k = 0; k < AT_ONCE; ++k) v[k] = kept_pack(kept, first + k * GROUP, shift, cols, LEAST);
       END_CHUNK();

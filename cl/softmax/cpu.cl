@@ -18,14 +18,18 @@ typedef packed_vector lanes;
 #endif
 #define KEEPS (OPERATION == OP_SOFTMAX)  // exponentials stay in local memory
 
-// NaNs are left out.
+// The larger elements of two vectors; NaNs of the second one are left out.
 INLINED packed_vector larger(packed_vector a, packed_vector b) { return MOST_OF(a, b); }
+
+INLINED void keep(local VALUE* kept, uint i, packed_vector e) {
+  if (KEEPS) *(local packed_vector*)(kept + i) = e;
+}
 
 // The statistics of a tile, whose exponentials remain in `kept`.
 INLINED void count_tile(statistics* tile, local VALUE* kept, global const ELEMENT* x, uint count) {
   const uint over = count % PACK, whole = count - over;
   const packed_vector end = load_end(x, count);
-  packed_vector a = LEAST, b = last_of(end, over, LEAST), sum = 0, more = 0;
+  packed_vector a = LEAST, b = larger((packed_vector)LEAST, last_of(end, over, LEAST)), sum = 0, more = 0;
   uint i = 0;
   for (; i + 2 * PACK <= whole; i += 2 * PACK) {
     a = larger(a, load_loose_pack(x, i));
@@ -36,28 +40,19 @@ INLINED void count_tile(statistics* tile, local VALUE* kept, global const ELEMEN
   for (i = 0; i + 2 * PACK <= whole; i += 2 * PACK) {
     const packed_vector e = vector_exp(load_loose_pack(x, i) - shift), f = vector_exp(load_loose_pack(x, i + PACK) - shift);
     sum += e, more += f;
-#if KEEPS
-    *(local packed_vector*)(kept + i) = e;
-    *(local packed_vector*)(kept + i + PACK) = f;
-#endif
+    keep(kept, i, e);
+    keep(kept, i + PACK, f);
   }
   if (i < whole) {
     const packed_vector e = vector_exp(load_loose_pack(x, i) - shift);
     sum += e;
-#if KEEPS
-    *(local packed_vector*)(kept + i) = e;
-#endif
+    keep(kept, i, e);
   }
   if (over > 0) {
     const packed_vector e = vector_exp(end - shift);
     more += last_of(e, over, 0);
-#if KEEPS
-    *(local packed_vector*)(kept + whole) = e;
-#endif
+    keep(kept, whole, e);
   }
-#if !KEEPS
-  (void)kept;
-#endif
   *tile = (statistics)(largest, vector_sum(sum + more));
 }
 
@@ -70,8 +65,8 @@ INLINED packed_vector results_of(packed_vector v, VALUE shift, VALUE finish, boo
 // Writes the results of a tile.
 INLINED void finish_tile(global RESULT* to, const local VALUE* kept, global const ELEMENT* x, uint count, VALUE shift, VALUE finish, bool is_kept) {
   const uint over = count % PACK, whole = count - over;
-  packed_vector end = load_end(x, count);  // in place, the next results overwrite some of it
-  if (is_kept) end = over > 0 ? *(const local packed_vector*)(kept + whole) : end;
+  packed_vector end = 0;  // loaded first: in place, the next results overwrite some of it
+  if (over > 0) end = is_kept ? *(const local packed_vector*)(kept + whole) : load_end(x, count);
   for (uint i = 0; i < whole; i += PACK) {
     const packed_vector v = is_kept ? *(const local packed_vector*)(kept + i) : load_loose_pack(x, i);
     store_vector(to + i, results_of(v, shift, finish, is_kept));

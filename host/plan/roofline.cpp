@@ -13,6 +13,7 @@ Occupancy occupancy(const Device& device, const Plan& plan, std::size_t register
   const std::size_t items = plan.work_items();
   if (device.type == DeviceType::cpu) return {1, items, 0, "groups"};  // a core runs one after the other
   const UnitLimits& unit = device.unit;
+  if (registers == 0) registers = plan.most_registers;
   Occupancy found;
   const auto limit = [&](std::size_t groups, std::string_view by) {
     if (!found.limit.empty() && groups >= found.groups) return;

@@ -23,9 +23,11 @@ struct RowPolicy {
   // of at most so many work-items, whose registers they leave.
   std::size_t early_packs = 4;
   std::size_t early_items = 256;
-  /// Most registers of a work-item, so that a unit has two of its groups: where rows of whole packs of
-  /// float32 take more than `full_kept_bytes`.
-  bool fits_two_groups = false;
+  // Of "shuffle", rows of whole packs of float32 that take more than `full_kept_bytes` of a work-item: the
+  // registers that the compiler takes if nothing limits it, and the fewest with which it spills none. Where a
+  // unit has two groups with a number between them, that is the limit. 0: none.
+  std::size_t taken_registers = 0;
+  std::size_t fewest_registers = 0;
   /// Of "ahead": chosen for rows of at least so many packs, of elements of 2, 4 and 8 bytes; 0: never.
   std::array<std::size_t, 3> ahead_packs{};
   std::size_t ahead_loose_packs = 0;  ///< the same of rows that begin anywhere, if fewer; 0: as many
@@ -75,8 +77,8 @@ struct RowPolicy {
 // of 0.95, layer_norm 0.96 instead of 0.81 (H200). Of 1024 work-items each has 64 registers on NVIDIA's
 // units, of which ptxas spills some where 32 hold elements.
 //
-// fits_two_groups: layer_norm of 16384 x 16384 floats, 32 elements a work-item, 0.96 of copy with at most 64
-// registers, 0.81 without a limit (H200).
+// taken_registers, fewest_registers: by ptxas for sm_90. layer_norm of 16384 x 16384 floats, 32 elements a
+// work-item, 0.96 of copy with at most 64 registers, 0.81 without a limit (H200).
 //
 // shares_long_rows: "cooperative" made softmax of 320 x 200000 at 0.69 of copy, "online" 0.54; halves 0.70
 // and 0.43; 1024 x 65536 floats 0.74 and 0.63; layer_norm with weight and bias of 320 x 200000 floats 0.44

@@ -87,13 +87,11 @@ Team team_of(const RowPolicy& policy, std::size_t kept_bytes, std::size_t packs,
 /// Registers of a work-item with which a unit has two groups, where the compiler would take more; 0: no
 /// limit.
 std::size_t registers_of_two(const Device& device, const RowWork& w, std::size_t group, std::size_t pack) {
-  // By ptxas for sm_90, for a norm that keeps 32 elements of float32: without a limit, and with one.
-  constexpr std::size_t kTaken = 108, kNeeded = 64;
-  if (!w.policy.fits_two_groups || !has_whole_packs(device, w, pack)) return 0;
-  if (w.has_second_input || w.batch != 1) return 0;
+  if (!has_whole_packs(device, w, pack) || w.has_second_input || w.batch != 1) return 0;
   const std::size_t lot = at_least_1(device.unit.register_lot / at_least_1(device.sub_group_width));
   const std::size_t registers = device.unit.registers / (2 * group) / lot * lot;
-  return registers < kTaken && registers >= kNeeded ? registers : 0;
+  const RowPolicy& policy = w.policy;
+  return registers < policy.taken_registers && registers >= policy.fewest_registers ? registers : 0;
 }
 
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
@@ -343,7 +341,8 @@ std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "cooperative") return "groups wait for each other; measured slower, or not at all";
   if (variant == "online" || variant == "split") return "it reads each row twice";
-  if (chosen.variant == "ahead") return "it reads a row and then writes it";
+  if (chosen.variant == "ahead" && variant == "tiled") return "it copies rows through registers";
+  if (chosen.variant == "ahead") return "elements in registers leave a unit fewer work-items";
   if (variant == "ahead") return "for long rows, on devices that copy to local memory asynchronously";
   if (variant == "tiled") return "registers hold the row, so local memory is not needed";
   return chosen.variant == "split" ? "there are fewer rows than groups that could run"

@@ -87,7 +87,7 @@ struct Launch {
   }
   /// One of `numbers`; 0 when there is none of the name.
   SMEM_API std::size_t number(std::string_view name) const;
-  SMEM_API std::string build_options() const;  ///< the defines and what else the compiler is told
+  SMEM_API std::string build_options() const;  ///< language, defines and limits, for the compiler
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 
