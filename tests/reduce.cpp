@@ -80,7 +80,7 @@ TEST_CASE("reduce: every variant and operation on float64") { every_vector(Scala
 namespace {
 
 /// The variants that do more than whole vectors.
-constexpr const char* kShapedReductions[] = {"several", "shuffle", "cpu"};
+constexpr const char* kShapedReductions[] = {"several", "short_rows", "shuffle", "cpu"};
 
 void every_matrix(ReduceShape shape, ReduceOp op, Scalar type) {
   const smem::Context context;
@@ -158,11 +158,39 @@ TEST_CASE("reduce rows: places among zeros of both signs, infinities and NaNs") 
     const smem::Array<float> in(context, values);
     const smem::Array<std::uint32_t> out(context, smem::Count{ends.size()});
     const auto a = static_cast<std::uint32_t>(cols - 2), b = a + 1;
-    smem::reduce_rows(context, in.matrix(ends.size(), cols), out.vector(), ReduceOp::argmin);
-    CHECK(out.to_host() == std::vector<std::uint32_t>{a, a, a, b, a, 0});
-    smem::reduce_rows(context, in.matrix(ends.size(), cols), out.vector(), ReduceOp::argmax);
-    CHECK(out.to_host() == std::vector<std::uint32_t>{a, a, a, b, b, 0});
+    for (const char* variant : {"", "several", "short_rows"}) {
+      CAPTURE(variant);
+      smem::reduce_rows(context, in.matrix(ends.size(), cols), out.vector(), ReduceOp::argmin,
+                        {.variant = variant});
+      CHECK(out.to_host() == std::vector<std::uint32_t>{a, a, a, b, a, 0});
+      smem::reduce_rows(context, in.matrix(ends.size(), cols), out.vector(), ReduceOp::argmax,
+                        {.variant = variant});
+      CHECK(out.to_host() == std::vector<std::uint32_t>{a, a, a, b, b, 0});
+    }
   }
+}
+TEST_CASE("reduce: places where no element is better than another, in rows and columns") {
+  const smem::Context context;
+  constexpr std::size_t kRows = 40, kCols = 23;
+  const auto check = [&]<class T>(T least, T greatest) {
+    for (const T same : {least, greatest}) {
+      const smem::Array<T> in(context, std::vector<T>(kRows * kCols, same));
+      const smem::Array<std::uint64_t> out(context, smem::Count{kRows});
+      for (const ReduceOp op : {ReduceOp::argmin, ReduceOp::argmax}) {
+        for (const char* variant : {"", "several", "short_rows"}) {
+          CAPTURE(variant);
+          smem::reduce_rows(context, in.matrix(kRows, kCols), out.vector(), op, {.variant = variant});
+          CHECK(out.to_host() == std::vector<std::uint64_t>(kRows, 0));
+        }
+        smem::reduce_columns(context, in.matrix(kCols, kRows), out.vector(), op, {.variant = "several"});
+        CHECK(out.to_host() == std::vector<std::uint64_t>(kRows, 0));
+      }
+    }
+  };
+  check(std::numeric_limits<std::int8_t>::min(), std::numeric_limits<std::int8_t>::max());
+  check(std::numeric_limits<std::uint32_t>::min(), std::numeric_limits<std::uint32_t>::max());
+  check(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  check(-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN());
 }
 TEST_CASE("reduce columns: sums of every size of type") {
   for (const Scalar type : kSums)

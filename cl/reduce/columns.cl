@@ -24,18 +24,32 @@
 #endif
 #define DOWN (GROUP / ACROSS)
 
+// Stores what part `part` of `parts` makes of a column.
+static inline void store_column(global RESULT* out, global accumulator* partials, ulong part, ulong parts, ulong results, ulong result,
+                                accumulator all, ulong rows) {
+  if (parts == 1) {
+    write_result(out, result, all, rows);
+  } else {
+    partials[part * results + result] = all;
+  }
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_columns(REDUCE_ARGUMENTS) {
   USE_REDUCE_ARGUMENTS;
   (void)bounds, (void)bounds_offset, (void)counters;
+#if DOWN > 1
   local accumulator scratch[PACK][GROUP];
+#endif
   const uint item = get_local_id(0);
   // 64-bit divisions are calls on GPUs. The plan limits the number of tiles to 32 bits.
   const uint tiles = (uint)((cols + ACROSS * PACK - 1) / (ACROSS * PACK));
   const ulong results = cols * batch;
   for (ulong job = get_group_id(0); job < (ulong)tiles * parts * batch; job += get_num_groups(0)) {
+#if DOWN > 1
     // Before scratch is overwritten. PoCL 5.0 crashes if this barrier is at the loop's end and no other loop has one.
     barrier(CLK_LOCAL_MEM_FENCE);
+#endif
     const uint tile = (uint)job % tiles, place = (uint)job / tiles;
     const ulong part = place % (uint)parts, matrix = place / (uint)parts;
     const ulong col = (ulong)tile * (ACROSS * PACK) + item % ACROSS * PACK;
@@ -79,12 +93,16 @@ void reduce_columns(REDUCE_ARGUMENTS) {
       }
     }
 
-    // Local memory: a tree over the rows of work-items. A loop that never runs is left out, because PoCL 5.0 crashes on its barrier.
+#if DOWN == 1
+    // One row of work-items has the results. PoCL 5.0 crashes on barriers of this loop if there is none in a loop within it.
+#pragma unroll
+    for (uint k = 0; k < PACK; ++k)
+      if (col + k < cols) store_column(out + out_offset, partials, part, parts, results, matrix * cols + col + k, get_lane(&mine, k), rows);
+#else
+    // Local memory: a tree over the rows of work-items.
 #pragma unroll
     for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_lane(&mine, k);
-#if GROUP <= ACROSS
-    // One row of work-items.
-#elif KEEP_ORDER
+#if KEEP_ORDER
     // Combines neighbours and compacts the results, so that the order is kept.
     const uint right = item + item / ACROSS * ACROSS + ACROSS;
     for (uint left = GROUP / 2; left >= ACROSS; left /= 2) {
@@ -113,13 +131,8 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     // Neighbouring work-items write neighbouring columns.
     const ulong first = (ulong)tile * (ACROSS * PACK);
     for (uint c = item; c < ACROSS * PACK && first + c < cols; c += GROUP) {
-      const accumulator all = scratch[c % PACK][c / PACK];
-      const ulong result = matrix * cols + first + c;
-      if (parts == 1) {
-        write_result(out + out_offset, result, all, rows);
-      } else {
-        partials[part * results + result] = all;
-      }
+      store_column(out + out_offset, partials, part, parts, results, matrix * cols + first + c, scratch[c % PACK][c / PACK], rows);
     }
+#endif
   }
 }

@@ -24,6 +24,7 @@ Case read_matvec(const Words& words, bool by_rows) {
   problem.cols = cols;
   problem.batch = batch;
   problem.other_alignment = packed_alignment(rows * batch, cols * size_of(problem.in), 16);
+  problem.packed = by_rows;
   if (!by_rows) problem.alignment = problem.other_alignment;  // as of a call, which reads rows by packs
   Case made = case_of(formatted("{}{} x {} {}{}", batch_text(batch), rows, cols, name_of(problem.in),
                                 words.flag("compensated") ? ", compensated" : ""),
@@ -67,7 +68,9 @@ Operation product(std::string_view name, std::string_view summary, bool by_rows)
                   .small = {"512x512", "501x1003"},
                   .usual = {"4096x4096", "4096x4096 half"},
                   .large = {goal("16384x16384", 0.85), "16384x16384 half"}},
-      .programs = {{"4096x4096", reduction_variants(ReduceOp::dot, Scalar::float32)}},
+      .programs = {{"4096x4096", reduction_variants(ReduceOp::dot, Scalar::float32)},
+                   {"40000x100 half",
+                    by_rows ? std::vector<std::string>{"short_rows"} : std::vector<std::string>{"several"}}},
   };
 }
 

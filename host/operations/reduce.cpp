@@ -119,6 +119,7 @@ Case read_reduce(const Words& words) {
   problem.rows = by_segments ? words.number("segments") : extents.rows;
   problem.cols = extents.cols;
   problem.batch = extents.batch;
+  problem.packed = problem.shape == ReduceShape::rows;
   if (by_columns) {
     problem.alignment =
         packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.in), 16);
@@ -193,6 +194,10 @@ std::vector<Programs> reduce_programs() {
       add(kVector, op, in);
       if (op != ReduceOp::sum && op != ReduceOp::minmax && op != ReduceOp::argmax) continue;
       add("4096x4096", op, in, " --columns");
+      all.push_back({formatted("40000x100 {}", name_of(in)),
+                     {"short_rows"},
+                     formatted("op={} out={}", static_cast<int>(op),
+                               name_of(op == ReduceOp::argmax ? usual_result(op, in) : in))});
       if (in != Scalar::float32) continue;
       add("4096x4096", op, in);
       add("4096", op, in, " --segments 4096");

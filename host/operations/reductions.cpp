@@ -111,6 +111,7 @@ std::vector<Step> reduction_steps() {
           {"sub_group", "sub-group functions in place of the last levels"},
           {"shuffle", "NVIDIA's shuffles instead of local memory"},
           {"short", "short vectors: one group with few instructions"},
+          {"short_rows", "short rows: loaded as one run, several whole rows in a tile"},
           {"cpu", "one thread a chunk, vector registers"}};
 }
 

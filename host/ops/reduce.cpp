@@ -26,6 +26,9 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
     const cl_mem partials = launch.scratch(0);
     if (launch.plan().variant == "short") {
       launch(o.in.buffer, o.in.offset, o.other, static_cast<cl_uint>(problem.cols), o.out);
+    } else if (launch.plan().variant == "short_rows") {
+      launch(o.in.buffer, o.in.offset, o.other, results, static_cast<cl_uint>(problem.cols),
+             static_cast<cl_uint>(launch.plan().number("piece")), o.out);
     } else if (launch.is_main()) {
       // Results are counted in elements, or in pairs of them.
       launch(runtime::packed(o.in, o.other, o.bounds, problem.rows, problem.cols, problem.batch, parts, o.out,
@@ -62,6 +65,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   plan::check_reduction(context.device(), problem);
   const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
   check_room(operation, out_name, o.out.size, needed);
+  problem.packed = problem.shape == ReduceShape::rows && is_packed(o.in);
   if (needed == 0) return run_empty(context, operation, plan_reduce, problem, options);
   Vector written = o.out;
   written.size = needed;

@@ -55,8 +55,7 @@ cl::Event launch(const Context& context, const ScanProblem& problem, const ScanO
 
 /// Of the first element, where all rows follow each other without gaps; else 0.
 std::size_t packed_alignment(ConstMatrix view, const ops::Memory& memory) {
-  if (view.rows * view.batch > 1 && view.pitch != view.cols) return 0;
-  if (view.batch > 1 && view.batch_stride != view.rows * view.cols) return 0;
+  if (!ops::is_packed(view)) return 0;
   view.rows = view.batch = 1;
   return ops::row_alignment(view, memory);
 }

@@ -12,11 +12,6 @@ namespace smem {
 
 namespace {
 
-/// Whether rows and matrices follow each other without gaps.
-bool is_packed(const ConstMatrix& m) {
-  return (m.rows == 1 || m.pitch == m.cols) && (m.batch == 1 || m.batch_stride == m.rows * m.cols);
-}
-
 cl::Event launch(const Context& context, const char* operation, const TransposeProblem& problem,
                  const ops::KernelMatrix& in, const ops::KernelMatrix& out, const CallOptions& options) {
   return ops::run(context, operation, plan_transpose, problem, options, [&](const ops::Launching& launch) {
@@ -36,8 +31,8 @@ cl::Event ops::turn(const Context& context, const char* operation, const ConstMa
   problem.in_alignment = row_alignment(in, memories.in);
   problem.out_alignment = row_alignment(out, memories.out);
   problem.base_alignment = std::min(memories.in.alignment(), memories.out.alignment());
-  problem.in_packed = is_packed(in) && !backwards.in;
-  problem.out_packed = is_packed(out) && !backwards.out;
+  problem.in_packed = ops::is_packed(in) && !backwards.in;
+  problem.out_packed = ops::is_packed(out) && !backwards.out;
   const KernelMatrix from(in), to(out);
   return launch(context, operation, problem, backwards.in ? from.backwards(in.rows) : from,
                 backwards.out ? to.backwards(out.rows) : to, options);
@@ -57,7 +52,7 @@ cl::Event transpose_in_place(const Context& context, const Matrix& matrix, const
   ops::require_readable(kOperation, "matrix", memory);
   problem.in_alignment = problem.out_alignment = ops::row_alignment(matrix, memory);
   problem.base_alignment = memory.alignment();
-  problem.in_packed = problem.out_packed = is_packed(matrix);
+  problem.in_packed = problem.out_packed = ops::is_packed(matrix);
   const ops::KernelMatrix m(matrix);
   return launch(context, kOperation, problem, m, m, options);
 }

@@ -93,6 +93,11 @@ inline void check_room(const char* operation, const char* argument, std::size_t 
 void check_shape(const char* operation, const ConstMatrix& in, const ConstMatrix& out, std::size_t rows,
                  std::size_t cols);
 
+/// Whether rows and matrices follow each other without gaps.
+inline bool is_packed(const ConstMatrix& m) {
+  return (m.rows == 1 || m.pitch == m.cols) && (m.batch == 1 || m.batch_stride == m.rows * m.cols);
+}
+
 /// Whether the view has no element.
 inline bool is_empty(const ConstMatrix& view) { return view.rows == 0 || view.cols == 0 || view.batch == 0; }
 

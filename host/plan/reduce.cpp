@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 #include "plan/reduce_policy.hpp"
 #include "plan/reduce_types.hpp"
+#include "plan/reduce_variants.hpp"
 #include "plan/variants.hpp"
 
 #include <algorithm>
@@ -12,13 +13,10 @@
 
 namespace smem {
 
-namespace {
-
 using namespace plan;
 
-constexpr std::size_t kMostCounted = kSharedCounters / 4;  // results whose last group combines the parts
-
-Plan base_plan(const ReduceProblem& problem, std::string_view variant, const char* file, const char* entry) {
+Plan plan::reduction::base_plan(const ReduceProblem& problem, std::string_view variant, const char* file,
+                                const char* entry) {
   Plan plan = named_plan(operation_name(problem), variant, file, entry);
   define_operation(plan, problem);
   if (!problem.reduction.commutes) define(plan, "KEEP_ORDER", 1);
@@ -38,14 +36,27 @@ Plan base_plan(const ReduceProblem& problem, std::string_view variant, const cha
   return plan;
 }
 
-std::size_t pack_of(const ReducePolicy& policy, const ReduceProblem& problem) {
+std::size_t plan::reduction::pack_of(const ReducePolicy& policy, const ReduceProblem& problem) {
   return at_least_1(std::min(policy.pack_bytes, problem.alignment) / size_of(problem.in));
 }
 
-/// Packs that a work-item reads at once.
-std::size_t packs_of(const ReducePolicy& policy, const ReduceProblem& problem) {
+std::size_t plan::reduction::packs_of(const ReducePolicy& policy, const ReduceProblem& problem) {
   const bool many = problem.reduction.op == ReduceOp::dot || accumulator_numbers(problem) > 1;
   return many ? policy.packs_of_many : policy.packs;
+}
+
+namespace {
+
+using namespace plan::reduction;
+
+constexpr std::size_t kMostCounted = kSharedCounters / 4;  // results whose last group combines the parts
+
+/// Neighbouring columns of a work-item. On a GPU a pack's loads are under way together, aligned or not.
+std::size_t pack_of_columns(const Device& device, const ReduceProblem& problem) {
+  const ReducePolicy& policy = reduce_policy(device);
+  const std::size_t aligned = pack_of(policy, problem);
+  return std::min(policy.pack_of_columns,
+                  device.local_is_cache ? aligned : policy.pack_bytes / size_of(problem.in));
 }
 
 /// Accumulators of a work-item that do not wait for each other.
@@ -85,9 +96,7 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
   const bool by_columns = problem.shape == ReduceShape::columns;
   const std::size_t wanted = policy.groups_a_unit * device.compute_units;
   const std::size_t jobs =
-      by_columns ? divide_up(problem.cols,
-                             policy.across * std::min(pack_of(policy, problem), policy.pack_of_columns)) *
-                       problem.batch
+      by_columns ? divide_up(problem.cols, policy.across * pack_of_columns(device, problem)) * problem.batch
                  : problem.results();
   // At least a tile for each part; for columns, as many rows as a group reads at once.
   const std::size_t most = by_columns ? problem.rows / policy.column_rows
@@ -118,8 +127,6 @@ void share_results(const Device& device, const ReduceProblem& problem, const Red
   define(plan, {{"ONE_LAUNCH", 1}, {"DEVICE_FENCE", device_fence(device)}});
 }
 
-constexpr const char* kOtherOrder = "does not keep the order of elements, and the operation does not commute";
-
 /// One tree for every GROUP elements. Vectors only.
 Attempt tree(const Device& device, const ReduceProblem& problem, std::string_view variant,
              std::size_t wanted) {
@@ -131,7 +138,7 @@ Attempt tree(const Device& device, const ReduceProblem& problem, std::string_vie
   const char* reasons[] = {"a tree whose active work-items are interleaved with idle ones",
                            "a tree whose active work-items are neighbours",
                            "a tree of neighbours, each of which first combines two elements"};
-  Plan plan = base_plan(problem, variant, "reduce/tree.cl", "reduce_tree");
+  Plan plan = reduction::base_plan(problem, variant, "reduce/tree.cl", "reduce_tree");
   const ReduceParts parts = parts_of(device, problem, variant);
   plan.work_group = {group, 1, 1};
   plan.global = {parts.parts * group, 1, 1};
@@ -177,7 +184,7 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
           : std::min(group, std::bit_ceil(at_least_1(divide_up(length, policy.packs_of_teams * pack))));
   const std::size_t groups = divide_up(problem.results() * parts.parts, group / team);
 
-  Plan plan = base_plan(problem, variant, "reduce/several.cl", "reduce_several");
+  Plan plan = reduction::base_plan(problem, variant, "reduce/several.cl", "reduce_several");
   set_groups(plan, group, groups);
   set_group_tile(plan, {.rows = group / team,
                         .cols = team * pack * unroll,
@@ -216,7 +223,7 @@ Attempt short_vector(const Device& device, const ReduceProblem& problem, std::si
   if (group == 0) return no_tile_fits(device);
   if (problem.cols > group * unroll * pack)
     return formatted("a group has at most {} elements under way", group * unroll * pack);
-  Plan plan = base_plan(problem, "short", "reduce/short.cl", "reduce_short");
+  Plan plan = reduction::base_plan(problem, "short", "reduce/short.cl", "reduce_short");
   const bool shuffles = uses_shuffles(device, group);
   set_groups(plan, group, 1);
   set_group_tile(plan, {.rows = 1,
@@ -231,17 +238,20 @@ Attempt short_vector(const Device& device, const ReduceProblem& problem, std::si
   return plan;
 }
 
+/// Packs that a work-item has under way: more of small elements.
+std::size_t column_packs(const ReducePolicy& policy, const ReduceProblem& problem, std::size_t pack) {
+  return std::clamp<std::size_t>(policy.column_bytes / (pack * size_of(problem.in)),
+                                 packs_of(policy, problem),
+                                 std::max(policy.column_loads, packs_of(policy, problem)));
+}
+
 /// Columns, by packs of neighbours.
 Attempt columns(const Device& device, const ReduceProblem& problem, std::string_view variant,
                 std::size_t wanted) {
   if (variant != "several") return "does not do this shape";
   // A work-item keeps an accumulator for each column of its pack, in registers and in local memory.
   const ReducePolicy& policy = reduce_policy(device);
-  const std::size_t aligned = std::min(pack_of(policy, problem), policy.pack_of_columns);
-  // On a GPU a pack's loads are under way together, aligned or not.
-  std::size_t pack = device.local_is_cache
-                         ? aligned
-                         : std::min(policy.pack_of_columns, policy.pack_bytes / size_of(problem.in));
+  std::size_t pack = pack_of_columns(device, problem);
   std::size_t group = group_for(device, wanted, pack * accumulator_bytes(problem));
   if (group == 0) {
     pack = 1;
@@ -260,16 +270,17 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
     across *= 2;
   across = std::min(across, std::bit_ceil(at_least_1(divide_up(problem.cols, pack))));
   const std::size_t each = divide_up(problem.rows, parts.parts * (group / across)),
-                    unroll = each <= policy.column_loads ? at_least_1(each) : packs_of(policy, problem);
-  Plan plan = base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
+                    unroll =
+                        each <= policy.column_loads ? at_least_1(each) : column_packs(policy, problem, pack);
+  Plan plan = reduction::base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
   set_groups(plan, group, groups_of(across));
   set_group_tile(plan, {.rows = group / across * unroll,
                         .cols = across * pack,
                         .vector_width = pack,
                         .items = pack * unroll,
-                        .local_bytes = group * pack * accumulator_bytes(problem)});
+                        .local_bytes = across < group ? group * pack * accumulator_bytes(problem) : 0});
   define(plan, {{"GROUP", group}, {"ACROSS", across}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", pack}});
-  if (pack > aligned) define(plan, "LOOSE_PACKS", 1);
+  if (pack > pack_of(policy, problem)) define(plan, "LOOSE_PACKS", 1);
   share_results(device, problem, parts, plan);
   plan.reason = "neighbouring work-items reduce neighbouring columns, and combine in local memory";
   return plan;
@@ -322,7 +333,7 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   const ReduceParts parts = parts_of(device, problem, "cpu");
   const std::size_t jobs =
       parts.parts * (by_columns ? divide_up(problem.cols, lanes) * problem.batch : problem.results());
-  Plan plan = base_plan(problem, "cpu", "reduce/cpu.cl", "reduce_cpu");
+  Plan plan = reduction::base_plan(problem, "cpu", "reduce/cpu.cl", "reduce_cpu");
   set_groups(plan, 1, jobs, threads.groups_a_unit * device.compute_units);
   plan.tile_cols = plan.items_per_work_item = lanes;
   define(plan, {{"PACK", 1}, {"LANES", lanes}});
@@ -345,16 +356,19 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
 
 /// The launch that combines the parts of each result: by threads after those of a CPU, else by teams.
 Launch finish(const Device& device, const ReduceProblem& problem, bool by_threads, std::size_t parts) {
-  Launch launch = base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
+  Launch launch = reduction::base_plan(problem, "finish", "reduce/finish.cl", "reduce_finish");
   std::erase_if(launch.defines, [](const auto& d) { return d.first == "SEGMENTED"; });
   std::erase_if(launch.text_defines, [](const auto& d) { return d.first == "BOUND"; });
   const ReducePolicy& policy = reduce_policy(device);
   const std::size_t group =
       at_least_1(group_for(device, by_threads ? 1 : policy.group, accumulator_bytes(problem)));
   // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
-  const std::size_t team = problem.shape == ReduceShape::columns
-                               ? 1
-                               : std::min(group, std::bit_ceil(divide_up(parts, policy.parts_of_items)));
+  const std::size_t neighbours =
+      problem.shape == ReduceShape::columns
+          ? std::min(group, std::bit_ceil(std::min(policy.finished_columns, at_least_1(problem.results()))))
+          : 1;
+  const std::size_t team =
+      std::min(group / neighbours, std::bit_ceil(divide_up(parts, policy.parts_of_items)));
   const std::size_t groups = divide_up(problem.results(), group / team);
   set_groups(launch, group, groups,
              by_threads ? policy.threads.groups_a_unit * device.compute_units : kMaxTiles);
@@ -363,6 +377,7 @@ Launch finish(const Device& device, const ReduceProblem& problem, bool by_thread
   launch.items_per_work_item = divide_up(parts, team);
   launch.local_bytes = group * accumulator_bytes(problem);
   define(launch, {{"GROUP", group}, {"TEAM", team}, {"PACK", 1}, {"LANES", 1}});
+  if (problem.shape == ReduceShape::columns) define(launch, "COLUMNS", 1);
   launch.prediction = {};
   const auto results = real(problem.results());
   launch.prediction.bytes_read = results * real(parts * accumulator_bytes(problem));
@@ -375,6 +390,7 @@ Attempt plan_variant(const Device& device, const ReduceProblem& problem, const P
                      std::string_view variant) {
   if (variant == "short")
     return short_vector(device, problem, group_wanted(fixed, reduce_policy(device).short_group));
+  if (variant == "short_rows") return short_rows(device, problem, fixed);
   const std::size_t wanted = group_wanted(fixed, reduce_policy(device).group);
   Attempt attempt = variant == "cpu"                        ? cpu(device, problem)
                     : is_tree(variant)                      ? tree(device, problem, variant, wanted)
@@ -395,6 +411,7 @@ std::vector<std::string_view> preference(const Device& device, const ReduceProbl
   std::vector<std::string_view> order;
   if (policy.short_used) order.push_back("short");
   if (shuffles) order.push_back("shuffle");
+  if (prefers_short_rows(device, problem)) order.push_back("short_rows");
   order.push_back("several");
   return order;
 }
@@ -404,6 +421,9 @@ std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, 
   if (is_tree(variant)) return "it needs a tree for every tile, the chosen one a single tree";
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "short") return "not measured to be faster on this device";
+  if (chosen.variant == "short_rows")
+    return "work-items of a short row read few packs, and have a tree for each";
+  if (variant == "short_rows") return "rows are long enough for the packs of their work-items";
   if (chosen.variant == "short") return "has more instructions, which take longer than so few elements";
   if (variant == "several") return "a tree in local memory has more barriers than shuffles have";
   if (variant == "shuffle") return "measured for vectors only, where it gains 3 %";
@@ -430,7 +450,8 @@ constexpr Operation<ReduceProblem> kReduce{.what = "reduction",
 }  // namespace
 
 std::vector<std::string_view> reduce_variants() {
-  return {"interleaved", "sequential", "first_add", "several", "sub_group", "shuffle", "short", "cpu"};
+  return {"interleaved", "sequential", "first_add",  "several", "sub_group",
+          "shuffle",     "short",      "short_rows", "cpu"};
 }
 
 Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides) {

@@ -43,17 +43,24 @@ struct ReducePolicy {
   std::size_t short_items = 32;    ///< elements of each of them
   /// The same where an element has several accumulators, or another factor.
   std::size_t short_items_of_many = 8;
-  std::size_t short_packs = 8;      ///< and packs of each, at most
+  std::size_t short_packs = 8;  ///< and packs of each, at most
+  /// Of "short_rows": bytes of rows that it is chosen for, at most; what a row takes beside its elements, and
+  /// a step of a team's tree, as many as so many elements.
+  std::size_t tiled_row_bytes = 2048;
+  std::size_t row_steps = 4;
+  std::size_t tree_steps = 2;
   std::size_t packs_of_parts = 4;   ///< that each work-item of a part reads at least
   std::size_t packs_of_teams = 2;   ///< of a row, for each work-item of those that share it
   std::size_t pack_of_columns = 4;  ///< neighbouring columns of a work-item, at most
   std::size_t parts_of_items = 4;   ///< that a work-item combines, about
   /// Work-items of a group that read neighbouring columns, at least where there are so many.
   std::size_t across = 32;
-  std::size_t column_loads = 8;    ///< of a work-item that has no more rows: all under way at once
-  std::size_t column_rows = 32;    ///< rows of a part of columns, at least
-  std::size_t most_parts = 16384;  ///< of a result
-  ReduceThreads threads;           ///< of CPUs
+  std::size_t column_loads = 8;      ///< of a work-item that has no more rows: all under way at once
+  std::size_t column_bytes = 32;     ///< of a work-item that has more, under way, in at most so many loads
+  std::size_t column_rows = 32;      ///< rows of a part of columns, at least
+  std::size_t finished_columns = 8;  ///< neighbouring results of a group that combines parts, at least
+  std::size_t most_parts = 16384;    ///< of a result
+  ReduceThreads threads;             ///< of CPUs
 };
 
 // vecmat of 16384 x 16384 floats on the H200: groups of 512 were 1.08 times as fast in one run of smem tune,

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 namespace smem {
@@ -143,8 +145,19 @@ std::size_t accumulator_numbers(const ReduceProblem& problem) {
   return pair ? 2 : 1;
 }
 
+namespace {
+
+/// Whether an index has 32 bits, beside a number of 32.
+bool has_short_index(const ReduceProblem& problem) {
+  const std::size_t elements = problem.shape == ReduceShape::columns ? problem.rows : problem.cols;
+  return is_place(problem.reduction.op) && size_of(accumulator_type(problem)) == 4 &&
+         elements < std::numeric_limits<std::uint32_t>::max();
+}
+
+}  // namespace
+
 std::size_t accumulator_bytes(const ReduceProblem& problem) {
-  if (is_place(problem.reduction.op)) return 16;  // a ulong, and a number of 4 or 8 bytes
+  if (is_place(problem.reduction.op)) return has_short_index(problem) ? 8 : 16;
   return accumulator_numbers(problem) * size_of(accumulator_type(problem));
 }
 
@@ -162,6 +175,7 @@ void define_operation(Launch& plan, const ReduceProblem& problem) {
   flag("USE_DOUBLE", wide);
   flag("COMPENSATED", mode == FloatMode::compensated && is_float(problem.in));
   flag("WIDE_ACC", size_of(accumulator) == 8);
+  flag("SHORT_INDEX", has_short_index(problem));
   flag("ELEMENT_HALF", problem.in == Scalar::half);
   flag("RESULT_HALF", problem.out == Scalar::half);
   flag("NORM_DOUBLE", op == ReduceOp::norm && accumulator == Scalar::float64);

@@ -107,6 +107,8 @@ struct ReduceProblem {
   /// For the product of a matrix and a vector by rows: the same of the distance of every row's first element
   /// from the vector's. Packs of both are aligned at the same elements then.
   std::size_t other_alignment = 16;
+  /// Whether the rows of all matrices follow each other without gaps.
+  bool packed = false;
 
   /// The operation's name in `smem tune`.
   std::string_view name() const { return "reduce"; }
@@ -115,7 +117,8 @@ struct ReduceProblem {
     using namespace smem::fields;
     return list(choice("reduction", reduction), choice("shape", shape), choice("in", in), choice("out", out),
                 extent("rows", rows), extent("cols", cols), extent("batch", batch), choice("bounds", bounds),
-                aligned("alignment", alignment), aligned("other_alignment", other_alignment));
+                aligned("alignment", alignment), aligned("other_alignment", other_alignment),
+                choice("packed", packed));
   }
   /// Elements of a result; of a vector's segments, of all.
   std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }

@@ -1,0 +1,30 @@
+/// Variants of reductions that have files of their own, and what they share with the others.
+#pragma once
+
+#include <smem/reduce_plan.hpp>
+
+#include "plan/reduce_policy.hpp"
+#include "plan/variants.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+namespace smem::plan::reduction {
+
+/// Whole rows in a tile: see cl/reduce/rows.cl.
+Attempt short_rows(const Device& device, const ReduceProblem& problem, const PlanOverrides& fixed);
+/// Whether plans choose it, where it can run.
+bool prefers_short_rows(const Device& device, const ReduceProblem& problem);
+
+// What they share.
+
+Plan base_plan(const ReduceProblem& problem, std::string_view variant, const char* file, const char* entry);
+/// Elements that a work-item reads at once.
+std::size_t pack_of(const ReducePolicy& policy, const ReduceProblem& problem);
+/// Packs that a work-item reads at once.
+std::size_t packs_of(const ReducePolicy& policy, const ReduceProblem& problem);
+
+inline constexpr const char* kOtherOrder =
+    "does not keep the order of elements, and the operation does not commute";
+
+}  // namespace smem::plan::reduction
