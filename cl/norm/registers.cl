@@ -78,7 +78,8 @@ void norm_registers(NORM_ARGUMENTS) {
     const uint item = hidden(get_local_id(0));  // so what is made of it takes no registers from row to row
     const int lane = LIMITS_REGISTERS ? item : item % TEAM;
     // A team without a row reaches the barriers too.
-    const bool is_row = TEAM == GROUP || base + item / TEAM < all;
+    // With LIMITS_REGISTERS all have one; elsewhere compilers would load the weights of all rows before the loop.
+    const bool is_row = LIMITS_REGISTERS || base + item / TEAM < all;
     const ulong r = min(base + item / TEAM, all - 1);
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);

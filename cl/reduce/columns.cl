@@ -23,6 +23,9 @@
 #define UNROLL 4  // loads of packs in flight of a work-item
 #endif
 #define DOWN (GROUP / ACROSS)
+// The last step of the tree. Of two rows of work-items the tree has a step in which nothing is combined: PoCL 5.0 crashes on the barriers of
+// loops within which there is none that has barriers.
+#define LAST_STEP (DOWN == 2 && ACROSS > 1 ? ACROSS / 2 : ACROSS)
 
 // Stores what part `part` of `parts` makes of a column.
 static inline void store_column(global RESULT* out, global accumulator* partials, ulong part, ulong parts, ulong results, ulong result,
@@ -47,7 +50,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
   const ulong results = cols * batch;
   for (ulong job = get_group_id(0); job < (ulong)tiles * parts * batch; job += get_num_groups(0)) {
 #if DOWN > 1
-    // Before scratch is overwritten. PoCL 5.0 crashes if this barrier is at the loop's end and no other loop has one.
+    // Before scratch is overwritten. PoCL 5.0 crashes if this barrier is at the loop's end.
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     const uint tile = (uint)job % tiles, place = (uint)job / tiles;
@@ -94,7 +97,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     }
 
 #if DOWN == 1
-    // One row of work-items has the results. PoCL 5.0 crashes on barriers of this loop if there is none in a loop within it.
+    // One row of work-items has the results.
 #pragma unroll
     for (uint k = 0; k < PACK; ++k)
       if (col + k < cols) store_column(out + out_offset, partials, part, parts, results, matrix * cols + col + k, get_lane(&mine, k), rows);
@@ -105,22 +108,22 @@ void reduce_columns(REDUCE_ARGUMENTS) {
 #if KEEP_ORDER
     // Combines neighbours and compacts the results, so that the order is kept.
     const uint right = item + item / ACROSS * ACROSS + ACROSS;
-    for (uint left = GROUP / 2; left >= ACROSS; left /= 2) {
+    for (uint left = GROUP / 2; left >= LAST_STEP; left /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
-      if (item < left) {
+      if (item < left && left >= ACROSS) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, combine(scratch[k][right - ACROSS], scratch[k][right]));
       }
       barrier(CLK_LOCAL_MEM_FENCE);  // before scratch is overwritten
-      if (item < left) {
+      if (item < left && left >= ACROSS) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_lane(&mine, k);
       }
     }
 #else
-    for (uint apart = GROUP / 2; apart >= ACROSS; apart /= 2) {
+    for (uint apart = GROUP / 2; apart >= LAST_STEP; apart /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
-      if (item < apart) {
+      if (item < apart && apart >= ACROSS) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k) scratch[k][item] = combine(scratch[k][item], scratch[k][item + apart]);
       }

@@ -1,11 +1,11 @@
 // Reduce short rows that follow each other without gaps.
 //
 // A work-group loads whole rows to local memory: neighbouring packs, so that loads are coalesced and wide whatever the length and the
-// alignment of a row. Then a team of TEAM work-items has a row, of which each accumulates every TEAM-th element, and combines by a tree in
-// local memory or by NVIDIA's shuffles.
+// alignment of a row. Then a team of TEAM work-items has a row, of which each accumulates every TEAM-th run of STEP elements, and combines by a
+// tree in local memory or by NVIDIA's shuffles. Of a product with a vector, the group has the vector in local memory too.
 //
-// Launch: one dimension, GROUP work-items a group, a group for each `piece` rows. Local memory: GROUP * UNROLL packs of 16 bytes, and
-// GROUP accumulators.
+// Launch: one dimension, GROUP work-items a group, a group for each `piece` rows. Local memory: GROUP * UNROLL packs of 16 bytes, GROUP
+// accumulators, and OTHERS numbers.
 #include "reduce/input.clh"
 #include "common/work_group.clh"
 
@@ -28,23 +28,55 @@ DEFINE_TEAM_SHUFFLE(team_reduce, accumulator, combine)
 DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
 #endif
 
+#ifndef STEP
+#define STEP 1  // neighbours that a work-item takes at once: rows begin at multiples of so many elements
+#endif
+#ifndef OTHERS
+#define OTHERS 1024  // room for the elements of the vector, of a product
+#endif
+
 // Elements as they are in memory, PACK of which have 16 bytes.
 #if ELEMENT_HALF
 typedef ushort raw_element;
-static inline VALUE load_local(local const raw_element* p, uint i) { return vload_half(i, (local const half*)p); }
 #else
 typedef ELEMENT raw_element;
-static inline VALUE load_local(local const raw_element* p, uint i) { return (VALUE)p[i]; }
+#endif
+#if STEP == 1
+typedef raw_element raw_step;
+#else
+#if ELEMENT_HALF
+typedef JOIN(ushort, STEP) raw_step;
+#else
+typedef JOIN(ELEMENT, STEP) raw_step;
+#endif
+#endif
+#if ELEMENT_HALF && STEP > 1 && defined(__NV_CL_C_VERSION)
+#include "nvidia/half.clh"
+#define WORDS_OF_STEP 1
+#else
+#define WORDS_OF_STEP 0
 #endif
 
-static inline term local_term(local const raw_element* row, global const ELEMENT* other, uint i) {
-#if OPERATION == OP_DOT
-  const term t = {(ACC)load_local(row, i), (ACC)load_value(other, i)};
-  return t;
-#else
-  (void)other;
-  return load_local(row, i);
+// The numbers of STEP elements.
+static inline void load_step(VALUE* v, local const raw_element* from) {
+  union {
+    raw_step all;
+    raw_element each[STEP];
+#if WORDS_OF_STEP
+    uint words[STEP / 2];
 #endif
+  } raw;
+  raw.all = *(local const raw_step*)from;
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+#if WORDS_OF_STEP
+    v[k] = half_of(raw.words[k / 2], k % 2);
+#elif ELEMENT_HALF
+    v[k] = vload_half(k, (const half*)raw.each);
+#else
+    v[k] = (VALUE)raw.each[k];
+#endif
+  }
 }
 
 // Loads `count` elements from an aligned address on.
@@ -71,6 +103,12 @@ void reduce_rows(global const ELEMENT* restrict in, ulong in_offset, global cons
   const ulong first = get_group_id(0) * (ulong)piece, begin = in_offset + first * cols;
   const uint count = (uint)min(rows - first, (ulong)piece), shift = (uint)(begin % PACK);
   read_rows(tile, (global const raw_element*)in + (begin - shift), shift + count * cols, item);
+#if OPERATION == OP_DOT
+  local VALUE factors[OTHERS];
+  for (uint i = item; i < cols; i += GROUP) factors[i] = load_value(other, other_offset + i);
+#else
+  (void)other, (void)other_offset;
+#endif
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint turn = 0; turn < count; turn += GROUP / TEAM) {
     // A team without a row reaches the barriers too.
@@ -79,7 +117,19 @@ void reduce_rows(global const ELEMENT* restrict in, ulong in_offset, global cons
     if (number < count) {
       local const raw_element* row = (local const raw_element*)tile + shift + number * cols;
 #pragma unroll 4
-      for (uint i = item % TEAM; i < cols; i += TEAM) mine = accumulate(mine, local_term(row, other + other_offset, i), i);
+      for (uint i = item % TEAM * STEP; i < cols; i += TEAM * STEP) {
+        VALUE v[STEP];
+        load_step(v, row + i);
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k) {
+#if OPERATION == OP_DOT
+          const term t = {(ACC)v[k], (ACC)factors[i + k]};
+#else
+          const term t = v[k];
+#endif
+          mine = accumulate(mine, t, i + k);
+        }
+      }
     }
 #if TEAM > 1
     team_reduce(&mine, scratch, item, TEAM);

@@ -24,7 +24,7 @@ Case read_matvec(const Words& words, bool by_rows) {
   problem.cols = cols;
   problem.batch = batch;
   problem.other_alignment = packed_alignment(rows * batch, cols * size_of(problem.in), 16);
-  problem.packed = by_rows;
+  if (by_rows) problem.packed_alignment = problem.other_alignment;
   if (!by_rows) problem.alignment = problem.other_alignment;  // as of a call, which reads rows by packs
   Case made = case_of(formatted("{}{} x {} {}{}", batch_text(batch), rows, cols, name_of(problem.in),
                                 words.flag("compensated") ? ", compensated" : ""),

@@ -119,11 +119,10 @@ Case read_reduce(const Words& words) {
   problem.rows = by_segments ? words.number("segments") : extents.rows;
   problem.cols = extents.cols;
   problem.batch = extents.batch;
-  problem.packed = problem.shape == ReduceShape::rows;
-  if (by_columns) {
-    problem.alignment =
-        packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.in), 16);
-  }
+  const std::size_t aligned =
+      packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.in), 16);
+  if (by_columns) problem.alignment = aligned;
+  if (problem.shape == ReduceShape::rows) problem.packed_alignment = aligned;
   Case made = case_of(formatted("{} {}, {}{}{}", extents.text(), name_of(problem.in),
                                 compensated ? "compensated " : "", name_of(op),
                                 by_segments         ? formatted(" of {} segments", problem.rows)

@@ -65,7 +65,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   plan::check_reduction(context.device(), problem);
   const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
   check_room(operation, out_name, o.out.size, needed);
-  problem.packed = problem.shape == ReduceShape::rows && is_packed(o.in);
+  if (problem.shape == ReduceShape::rows && is_packed(o.in)) problem.packed_alignment = 16;
   if (needed == 0) return run_empty(context, operation, plan_reduce, problem, options);
   Vector written = o.out;
   written.size = needed;
@@ -77,6 +77,7 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
     check_apart(operation, o.in, memory, out, out_memory, in_name, out_name);
     bits |= memory.host_address;
     if (problem.shape == ReduceShape::columns) bits |= row_alignment(o.in, memory);
+    problem.packed_alignment = std::min(problem.packed_alignment, row_alignment(o.in, memory));
     if (is_dot) {
       const ConstMatrix other = as_matrix(o.other);
       const Memory other_memory = check_view(context, operation, other_name, other, false);

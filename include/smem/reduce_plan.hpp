@@ -107,8 +107,9 @@ struct ReduceProblem {
   /// For the product of a matrix and a vector by rows: the same of the distance of every row's first element
   /// from the vector's. Packs of both are aligned at the same elements then.
   std::size_t other_alignment = 16;
-  /// Whether the rows of all matrices follow each other without gaps.
-  bool packed = false;
+  /// Of rows that follow each other without gaps, in all matrices: the largest power of two, at most 16, that
+  /// divides the byte address of every row's first element. Else 0.
+  std::size_t packed_alignment = 0;
 
   /// The operation's name in `smem tune`.
   std::string_view name() const { return "reduce"; }
@@ -118,7 +119,7 @@ struct ReduceProblem {
     return list(choice("reduction", reduction), choice("shape", shape), choice("in", in), choice("out", out),
                 extent("rows", rows), extent("cols", cols), extent("batch", batch), choice("bounds", bounds),
                 aligned("alignment", alignment), aligned("other_alignment", other_alignment),
-                choice("packed", packed));
+                aligned("packed_alignment", packed_alignment));
   }
   /// Elements of a result; of a vector's segments, of all.
   std::size_t count() const { return shape == ReduceShape::columns ? rows : cols; }

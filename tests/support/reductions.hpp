@@ -297,8 +297,9 @@ inline smem::ReduceProblem problem_of(const ReduceCase& c) {
   problem.bounds = c.bound;
   // As the call finds it: the work-groups of columns depend on it.
   const smem::Matrix in(nullptr, c.in, c.rows, c.cols, c.layout.extent);
-  problem.packed = c.shape == smem::ReduceShape::rows && (in.rows == 1 || in.pitch == in.cols) &&
-                   (in.batch == 1 || in.batch_stride == in.rows * in.cols);
+  if (c.shape == smem::ReduceShape::rows && (in.rows == 1 || in.pitch == in.cols) &&
+      (in.batch == 1 || in.batch_stride == in.rows * in.cols))
+    problem.packed_alignment = elements_of(in) > in.offset ? std::min<std::size_t>(16, alignment_of(in)) : 16;
   if (c.shape == smem::ReduceShape::columns && elements_of(in) > in.offset)
     problem.alignment = std::min<std::size_t>(16, alignment_of(in));
   return problem;
