@@ -1,12 +1,13 @@
 // Reduce along the columns of matrices: one result a column.
 //
-// A work-group has ACROSS * PACK neighbouring columns and loads whole packs of each row, so that loads are coalesced. Its
-// GROUP / ACROSS rows of work-items share the matrix's rows: each work-item accumulates PACK columns in registers; then the
+// A work-group has ACROSS * PACK neighbouring columns, each work-item PACK of them: neighbours, which it loads as a pack, or where packs would
+// not be aligned every ACROSS-th one (INTERLEAVED), so that loads are coalesced. Its GROUP / ACROSS rows of work-items share the matrix's rows: each work-item accumulates PACK columns in registers; then the
 // accumulators of the same columns are combined in local memory. If that is too few work-groups, `parts` of them share the
 // columns: part p has rows p * DOWN, (p + parts) * DOWN, ... and the DOWN - 1 rows after each, and a second launch combines the
 // partial results. Operations that do not commute (KEEP_ORDER): row d of work-items of part p has chunk p * DOWN + d of the
 // matrix's rows, and the chunks are combined in their order.
-// LANES = PACK: a work-item has an accumulator for each of its columns.
+// LANES = PACK: a work-item has an accumulator for each of its columns. Sums of small integers are numbers of 32 bits before they are combined
+// (NARROW_SUMS), if a work-item has few enough rows.
 //
 // Launch: one dimension, GROUP work-items a group; group g computes jobs g, g + groups, ... Local memory: GROUP * PACK
 // accumulators.
@@ -22,10 +23,66 @@
 #ifndef UNROLL
 #define UNROLL 4  // loads of packs in flight of a work-item
 #endif
+#ifndef INTERLEAVED
+#define INTERLEAVED 0  // 1: a work-item's columns are ACROSS apart
+#endif
+#ifndef NARROW_SUMS
+#define NARROW_SUMS 0  // 1: sums of a work-item fit VALUE
+#endif
+#define APART (INTERLEAVED ? ACROSS : 1)                         // columns of a work-item
+#define FIRST_COLUMN(i) (INTERLEAVED ? (i) : (i) * PACK)         // of work-item i of a row of them
+#define PLACE(c) [INTERLEAVED ? (c) / ACROSS : (c) % PACK][INTERLEAVED ? (c) % ACROSS : (c) / PACK]  // of column c in local memory
 #define DOWN (GROUP / ACROSS)
 // The last step of the tree. Of two rows of work-items the tree has a step in which nothing is combined: PoCL 5.0 crashes on the barriers of
 // loops within which there is none that has barriers.
 #define LAST_STEP (DOWN == 2 && ACROSS > 1 ? ACROSS / 2 : ACROSS)
+
+// Loads the elements of a row in a work-item's columns from `from` on, which are number `place` of the elements of their results.
+static inline void load_columns(term_pack* p, global const ELEMENT* from, row_source columns, ulong place) {
+#if INTERLEAVED
+#pragma unroll
+  for (uint k = 0; k < PACK; ++k) p->first.each[k] = (packed_value)load_value(from, k * ACROSS);
+#else
+  p->first.all = load_pack(from, 0);
+#endif
+#if OPERATION == OP_DOT
+  const VALUE same = load_value(columns.other, place);
+#pragma unroll
+  for (uint k = 0; k < PACK; ++k) p->other.each[k] = (packed_value)same;
+#else
+  (void)columns, (void)place;
+#endif
+}
+
+#if NARROW_SUMS
+typedef struct { VALUE sum[PACK]; } column_set;
+static inline void begin_columns(column_set* set) {
+#pragma unroll
+  for (uint k = 0; k < PACK; ++k) set->sum[k] = 0;
+}
+static inline void add_columns(column_set* set, const term_pack* p, ulong row) {
+  (void)row;
+#pragma unroll
+  for (uint k = 0; k < PACK; ++k) set->sum[k] += (VALUE)p->first.each[k];
+}
+static inline void add_column(column_set* set, uint k, term t, ulong row) {
+  (void)row;
+  set->sum[k] += t;
+}
+static inline accumulator get_column(const column_set* set, uint k) { return (accumulator)set->sum[k]; }
+#else
+typedef lane_set column_set;
+static inline void begin_columns(column_set* set) {
+#pragma unroll
+  for (uint k = 0; k < PACK; ++k) put_lane(set, k, identity());
+}
+static inline void add_columns(column_set* set, const term_pack* p, ulong row) {
+#pragma unroll
+  for (uint k = 0; k < PACK; ++k) put_lane(set, k, accumulate(get_lane(set, k), term_of(p, k), row));
+}
+static inline void add_column(column_set* set, uint k, term t, ulong row) { put_lane(set, k, accumulate(get_lane(set, k), t, row)); }
+static inline accumulator get_column(const column_set* set, uint k) { return get_lane(set, k); }
+#endif
 
 // Stores what part `part` of `parts` makes of a column.
 static inline void store_column(global RESULT* out, global accumulator* partials, ulong part, ulong parts, ulong results, ulong result,
@@ -55,13 +112,12 @@ void reduce_columns(REDUCE_ARGUMENTS) {
 #endif
     const uint tile = (uint)job % tiles, place = (uint)job / tiles;
     const ulong part = place % (uint)parts, matrix = place / (uint)parts;
-    const ulong col = (ulong)tile * (ACROSS * PACK) + item % ACROSS * PACK;
+    const ulong col = (ulong)tile * (ACROSS * PACK) + FIRST_COLUMN(item % ACROSS);
     const row_source columns = find_columns(in, in_offset, stride, other, other_offset, rows, matrix, col);
 
     // Registers: rows row, row + step, ... of PACK columns.
-    lane_set mine;
-#pragma unroll
-    for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, identity());
+    column_set mine;
+    begin_columns(&mine);
 #if KEEP_ORDER
     const ulong step = 1, share = (rows + parts * DOWN - 1) / (parts * DOWN);
     ulong row = min((part * DOWN + item / ACROSS) * share, rows);
@@ -70,29 +126,26 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     const ulong step = parts * DOWN, end = rows;
     ulong row = part * DOWN + item / ACROSS;
 #endif
-    if (col + PACK <= cols) {
+    const ulong stride = step * pitch;
+    global const ELEMENT* from = columns.first + row * pitch;
+    if (col + (PACK - 1) * APART < cols) {
       for (; row + (UNROLL - 1) * step < end; row += UNROLL * step) {
         term_pack p[UNROLL];
 #pragma unroll
-        for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], columns, (row + u * step) * pitch, row + u * step);
+        for (uint u = 0; u < UNROLL; ++u, from += stride) load_columns(&p[u], from, columns, row + u * step);
 #pragma unroll
-        for (uint u = 0; u < UNROLL; ++u)
-#pragma unroll
-          for (uint k = 0; k < PACK; ++k)
-            put_lane(&mine, k, accumulate(get_lane(&mine, k), term_of(&p[u], k), row + u * step));
+        for (uint u = 0; u < UNROLL; ++u) add_columns(&mine, &p[u], row + u * step);
       }
-      for (; row < end; row += step) {
+      for (; row < end; row += step, from += stride) {
         term_pack p;
-        load_terms(&p, columns, row * pitch, row);
-#pragma unroll
-        for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, accumulate(get_lane(&mine, k), term_of(&p, k), row));
+        load_columns(&p, from, columns, row);
+        add_columns(&mine, &p, row);
       }
     } else {  // the last columns of the matrix
       for (; row < end; row += step) {
 #pragma unroll
         for (uint k = 0; k < PACK; ++k)
-          if (col + k < cols)
-            put_lane(&mine, k, accumulate(get_lane(&mine, k), load_term(columns, row * pitch + k, row), row));
+          if (col + k * APART < cols) add_column(&mine, k, load_term(columns, row * pitch + k * APART, row), row);
       }
     }
 
@@ -100,24 +153,26 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     // One row of work-items has the results.
 #pragma unroll
     for (uint k = 0; k < PACK; ++k)
-      if (col + k < cols) store_column(out + out_offset, partials, part, parts, results, matrix * cols + col + k, get_lane(&mine, k), rows);
+      if (col + k * APART < cols)
+        store_column(out + out_offset, partials, part, parts, results, matrix * cols + col + k * APART, get_column(&mine, k), rows);
 #else
     // Local memory: a tree over the rows of work-items.
 #pragma unroll
-    for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_lane(&mine, k);
+    for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_column(&mine, k);
 #if KEEP_ORDER
     // Combines neighbours and compacts the results, so that the order is kept.
+    accumulator left_and_right[PACK];
     const uint right = item + item / ACROSS * ACROSS + ACROSS;
     for (uint left = GROUP / 2; left >= LAST_STEP; left /= 2) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (item < left && left >= ACROSS) {
 #pragma unroll
-        for (uint k = 0; k < PACK; ++k) put_lane(&mine, k, combine(scratch[k][right - ACROSS], scratch[k][right]));
+        for (uint k = 0; k < PACK; ++k) left_and_right[k] = combine(scratch[k][right - ACROSS], scratch[k][right]);
       }
       barrier(CLK_LOCAL_MEM_FENCE);  // before scratch is overwritten
       if (item < left && left >= ACROSS) {
 #pragma unroll
-        for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_lane(&mine, k);
+        for (uint k = 0; k < PACK; ++k) scratch[k][item] = left_and_right[k];
       }
     }
 #else
@@ -134,7 +189,7 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     // Neighbouring work-items write neighbouring columns.
     const ulong first = (ulong)tile * (ACROSS * PACK);
     for (uint c = item; c < ACROSS * PACK && first + c < cols; c += GROUP) {
-      store_column(out + out_offset, partials, part, parts, results, matrix * cols + first + c, scratch[c % PACK][c / PACK], rows);
+      store_column(out + out_offset, partials, part, parts, results, matrix * cols + first + c, scratch PLACE(c), rows);
     }
 #endif
   }

@@ -31,6 +31,9 @@ DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
 #ifndef STEP
 #define STEP 1  // neighbours that a work-item takes at once: rows begin at multiples of so many elements
 #endif
+#ifndef NARROW_SUMS
+#define NARROW_SUMS 0  // 1: sums of a row fit VALUE
+#endif
 #ifndef OTHERS
 #define OTHERS 1024  // room for the elements of the vector, of a product
 #endif
@@ -56,6 +59,16 @@ typedef JOIN(ELEMENT, STEP) raw_step;
 #else
 #define WORDS_OF_STEP 0
 #endif
+
+#if STEP == 1
+typedef VALUE value_vector;
+#else
+typedef JOIN(VALUE, STEP) value_vector;
+#endif
+typedef union {
+  value_vector all;
+  VALUE each[STEP];
+} value_step;
 
 // The numbers of STEP elements.
 static inline void load_step(VALUE* v, local const raw_element* from) {
@@ -104,7 +117,7 @@ void reduce_rows(global const ELEMENT* restrict in, ulong in_offset, global cons
   const uint count = (uint)min(rows - first, (ulong)piece), shift = (uint)(begin % PACK);
   read_rows(tile, (global const raw_element*)in + (begin - shift), shift + count * cols, item);
 #if OPERATION == OP_DOT
-  local VALUE factors[OTHERS];
+  local VALUE factors[OTHERS] __attribute__((aligned(16)));
   for (uint i = item; i < cols; i += GROUP) factors[i] = load_value(other, other_offset + i);
 #else
   (void)other, (void)other_offset;
@@ -114,22 +127,34 @@ void reduce_rows(global const ELEMENT* restrict in, ulong in_offset, global cons
     // A team without a row reaches the barriers too.
     const uint number = turn + item / TEAM;
     accumulator mine = identity();
+#if NARROW_SUMS
+    VALUE sum = 0;
+#endif
     if (number < count) {
       local const raw_element* row = (local const raw_element*)tile + shift + number * cols;
 #pragma unroll 4
       for (uint i = item % TEAM * STEP; i < cols; i += TEAM * STEP) {
         VALUE v[STEP];
         load_step(v, row + i);
+#if OPERATION == OP_DOT
+        value_step x;
+        x.all = *(local const value_vector*)(factors + i);
+#endif
 #pragma unroll
         for (uint k = 0; k < STEP; ++k) {
 #if OPERATION == OP_DOT
-          const term t = {(ACC)v[k], (ACC)factors[i + k]};
-#else
-          const term t = v[k];
-#endif
+          const term t = {(ACC)v[k], (ACC)x.each[k]};
           mine = accumulate(mine, t, i + k);
+#elif NARROW_SUMS
+          sum += v[k];
+#else
+          mine = accumulate(mine, v[k], i + k);
+#endif
         }
       }
+#if NARROW_SUMS
+      mine = (accumulator)sum;
+#endif
     }
 #if TEAM > 1
     team_reduce(&mine, scratch, item, TEAM);

@@ -45,13 +45,19 @@ std::size_t plan::reduction::packs_of(const ReducePolicy& policy, const ReducePr
   return many ? policy.packs_of_many : policy.packs;
 }
 
+bool plan::reduction::fits_narrow_sums(const ReduceProblem& problem, std::size_t elements) {
+  const ReduceOp op = problem.reduction.op;
+  return (op == ReduceOp::sum || op == ReduceOp::mean) && !is_float(problem.in) && size_of(problem.in) <= 2 &&
+         elements < std::size_t{1} << (31 - 8 * size_of(problem.in));
+}
+
 namespace {
 
 using namespace plan::reduction;
 
 constexpr std::size_t kMostCounted = kSharedCounters / 4;  // results whose last group combines the parts
 
-/// Neighbouring columns of a work-item. On a GPU a pack's loads are under way together, aligned or not.
+/// Columns of a work-item. On a GPU they are loaded together, aligned or not.
 std::size_t pack_of_columns(const Device& device, const ReduceProblem& problem) {
   const ReducePolicy& policy = reduce_policy(device);
   const std::size_t aligned = pack_of(policy, problem);
@@ -280,7 +286,8 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
                         .items = pack * unroll,
                         .local_bytes = across < group ? group * pack * accumulator_bytes(problem) : 0});
   define(plan, {{"GROUP", group}, {"ACROSS", across}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", pack}});
-  if (pack > pack_of(policy, problem)) define(plan, "LOOSE_PACKS", 1);
+  if (pack > pack_of(policy, problem)) define(plan, "INTERLEAVED", 1);
+  if (fits_narrow_sums(problem, each)) define(plan, "NARROW_SUMS", 1);
   share_results(device, problem, parts, plan);
   plan.reason = "neighbouring work-items reduce neighbouring columns, and combine in local memory";
   return plan;

@@ -47,6 +47,7 @@ struct ReducePolicy {
   /// Of "short_rows": bytes of rows that it is chosen for, at most; what a row takes beside its elements, and
   /// a step of a team's tree, as many as so many elements.
   std::size_t tiled_row_bytes = 8192;
+  std::size_t tiled_factor_bytes = 2048;  ///< the same of products, whose groups load the vector too
   std::size_t row_steps = 4;
   std::size_t tree_steps = 2;
   std::size_t packs_of_parts = 4;   ///< that each work-item of a part reads at least

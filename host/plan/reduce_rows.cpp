@@ -42,13 +42,16 @@ Attempt short_rows(const Device& device, const ReduceProblem& problem, const Pla
   if (problem.packed_alignment == 0 || problem.cols == 0) return "its rows have gaps, or no elements";
   constexpr std::size_t kPackBytes = 16;
   if (problem.alignment < kPackBytes) return "the buffer is not aligned to 16 bytes";
-  if (problem.reduction.op == ReduceOp::dot && problem.batch != 1) return "reads one vector";
+  if (problem.reduction.op == ReduceOp::dot && problem.batch > 1) return "reads one vector";
   const ReducePolicy& policy = reduce_policy(device);
   const std::size_t unroll = policy.packs, pack = kPackBytes / size_of(problem.in);
-  const std::size_t aligned = std::min(problem.packed_alignment / size_of(problem.in), pack);
+  // Numbers of a vector's run have 16 bytes at most, so that neighbours access all banks.
+  const bool is_dot = problem.reduction.op == ReduceOp::dot;
+  const std::size_t most = is_dot ? kPackBytes / size_of(value_type(problem.in)) : pack;
+  const std::size_t aligned = std::min(problem.packed_alignment / size_of(problem.in), most);
   const std::size_t step = std::min(at_least_1(aligned), std::size_t{1} << std::countr_zero(problem.cols));
   // The other factor, of whose sizes few have programs of their own.
-  const std::size_t others = problem.reduction.op == ReduceOp::dot ? std::bit_ceil(problem.cols) : 0;
+  const std::size_t others = is_dot ? std::bit_ceil(problem.cols) : 0;
   const std::size_t other_bytes = others * size_of(value_type(problem.in));
   const std::size_t group = group_for(device, group_wanted(fixed, policy.group),
                                       unroll * kPackBytes + accumulator_bytes(problem), other_bytes);
@@ -78,6 +81,7 @@ Attempt short_rows(const Device& device, const ReduceProblem& problem, const Pla
                 {"LANES", 1},
                 {"STEP", step}});
   if (others != 0) define(plan, "OTHERS", others);
+  if (fits_narrow_sums(problem, problem.cols)) define(plan, "NARROW_SUMS", 1);
   if (shuffles) define(plan, "TEAM_REDUCTION", 2);
   plan.reason = formatted("{} whole row{} in a tile, {} work-item{} of each", tile.rows,
                           tile.rows == 1 ? "" : "s", tile.team, tile.team == 1 ? "" : "s");
@@ -85,8 +89,10 @@ Attempt short_rows(const Device& device, const ReduceProblem& problem, const Pla
 }
 
 bool prefers_short_rows(const Device& device, const ReduceProblem& problem) {
+  const ReducePolicy& policy = reduce_policy(device);
   return problem.shape == ReduceShape::rows && !device.local_is_cache &&
-         problem.cols * size_of(problem.in) <= reduce_policy(device).tiled_row_bytes;
+         problem.cols * size_of(problem.in) <=
+             (problem.reduction.op == ReduceOp::dot ? policy.tiled_factor_bytes : policy.tiled_row_bytes);
 }
 
 }  // namespace smem::plan::reduction

@@ -24,6 +24,9 @@ std::size_t pack_of(const ReducePolicy& policy, const ReduceProblem& problem);
 /// Packs that a work-item reads at once.
 std::size_t packs_of(const ReducePolicy& policy, const ReduceProblem& problem);
 
+/// Whether sums of so many integers of 8 or 16 bits fit 31 bits and a sign.
+bool fits_narrow_sums(const ReduceProblem& problem, std::size_t elements);
+
 inline constexpr const char* kOtherOrder =
     "does not keep the order of elements, and the operation does not commute";
 
