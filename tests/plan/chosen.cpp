@@ -35,6 +35,16 @@ TEST_CASE("plans of the H200: mirror images are made in vectors, by groups of 12
   CHECK(smem::plan_flip(h200, problem).variant == "items");
 }
 
+TEST_CASE("plans of GPUs: mirror images of bytes move packs, and short rows through local memory") {
+  smem::FlipProblem problem{.element_bytes = 1, .rows = 2133, .cols = 30000};
+  CHECK(smem::plan_flip(h200, problem).variant == "packs");
+  CHECK(smem::plan_flip(h200, problem).kernel_file == "flip/packs.cl");
+  CHECK(smem::plan_flip(test::target("gfx90a"), problem).variant == "packs");
+  problem.cols = 33;
+  CHECK(smem::plan_flip(h200, problem).kernel_file == "flip/runs.cl");
+  CHECK(smem::plan_flip(smem::clamp(h200, "local=0"), problem).kernel_file == "flip/packs.cl");
+}
+
 TEST_CASE("plans of the H200: each selection has work-groups of its own size") {
   const std::pair<smem::SelectOp, std::size_t> groups[] = {{smem::SelectOp::copy_if, 512},
                                                            {smem::SelectOp::copy_flagged, 1024},
