@@ -255,9 +255,11 @@ void transpose_strips(global const element* RESTRICT in, ulong in_offset, long i
       for (uint k = 0; k < WORD_ELEMENTS; ++k) value |= shifted(cells[padded_element(at + k * thin)], k);
       *(global word*)(out + run + (uint)first) = value;
     } else {
-#pragma unroll 1
-      for (int row = max(first, 0); row < min(first + WORD_ELEMENTS, (int)here); ++row)
-        out[run + (uint)row] = cells[padded_element((uint)row * thin + col + before)];
+#pragma unroll
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) {
+        const uint row = (uint)(first + (int)k);  // before the run a large number
+        if (row < here) out[run + row] = cells[padded_element(row * thin + col + before)];
+      }
     }
 #else
     (void)before;
