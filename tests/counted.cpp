@@ -49,6 +49,7 @@ void count_transposes(const smem::Context& context) {
 void count_flips(const smem::Context& context) {
   constexpr std::size_t kRows = 33, kCols = 70;
   for (const std::string_view variant : smem::flip_variants()) {
+    if (variant == "packs") continue;  // reads most packs twice
     const smem::Array<float> in(context, smem::Count{kRows * kCols}),
         out(context, smem::Count{kRows * kCols});
     const smem::Plan plan =

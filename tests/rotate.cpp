@@ -45,6 +45,24 @@ TEST_CASE("rotate: by 180 degrees with every variant") { everything(Operation::r
 TEST_CASE("flip: horizontal with every variant") { everything(Operation::flip_horizontal); }
 TEST_CASE("flip: vertical with every variant") { everything(Operation::flip_vertical); }
 
+TEST_CASE("flip: packs of rows of any length and alignment") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  for (const Operation operation :
+       {Operation::flip_horizontal, Operation::flip_vertical, Operation::rotate_180}) {
+    for (const std::size_t element_bytes : {1, 2, 4, 8}) {
+      for (const std::size_t row_bytes :
+           {1, 3, 7, 15, 16, 17, 33, 62, 63, 64, 65, 80, 100, 303, 5001, 9000}) {
+        if (row_bytes < element_bytes) continue;
+        const std::size_t cols = row_bytes / element_bytes;
+        for (const std::size_t rows : {std::size_t{1}, std::size_t{2}, 20000 / row_bytes + 1})
+          test::run_layouts(sweep, {operation, "packs", element_bytes, rows, cols, {}, {}});
+      }
+    }
+  }
+  CHECK(sweep.ran() > 0);
+}
+
 TEST_CASE("rotate: clockwise is what a person sees") {
   const smem::Context context;
   const smem::Array<int> in(context, {1, 2, 3,  //

@@ -78,6 +78,32 @@ TEST_CASE("small: transpose in place with 4-byte elements") { small(Operation::i
 TEST_CASE("small: rotate by 90 degrees") { small(Operation::rotate_90, 4); }
 TEST_CASE("small: rotate by 180 degrees") { small(Operation::rotate_180, 4); }
 TEST_CASE("small: flip vertical with 1-byte elements") { small(Operation::flip_vertical, 1); }
+TEST_CASE("small: transpose short sides of bytes") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  for (const auto& [rows, cols] : {test::Shape{131, 33}, {131, 4}, {5, 131}, {7, 5}}) {
+    test::Case one{Operation::transpose, "strips", 1, rows, cols, test::packed(2), test::packed(2)};
+    one.in.extent.offset = 3;
+    sweep.run(one);
+  }
+  CHECK(sweep.ran() > 0);
+}
+TEST_CASE("small: flip packs and short rows of bytes") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  test::Case one{Operation::flip_horizontal, "packs", 1, 40, 7, {}, {}};
+  one.in = test::strided(40, 7, 2);
+  one.out = test::packed(2);
+  sweep.run(one);
+  one.in = {{3}, 0};
+  one.out = test::packed();
+  one.out.tail = 5;  // writes beyond the end are found
+  sweep.run(one);
+  one.cols = 101;  // packs beside the first and last one are outside of the buffer
+  one.in = one.out = test::packed();
+  sweep.run(one);
+  CHECK(sweep.ran() > 0);
+}
 
 TEST_CASE("small: gemm") {
   const smem::Context context;

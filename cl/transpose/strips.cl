@@ -33,6 +33,9 @@
 #ifndef UNROLL
 #define UNROLL 8  // words in flight of a work-item
 #endif
+#ifndef PADDED
+#define PADDED 1  // 0: TALL, of so many columns that neighbouring rows lie in different banks anyway
+#endif
 #ifndef IN_PLACE
 #define IN_PLACE 0  // 1: in and out are the same square matrices; WHOLE only
 #endif
@@ -61,15 +64,17 @@ static inline uint strip_of(uint thin) {
   return strip < MULTIPLE ? MULTIPLE : strip;
 }
 
+#if SHAPE != TALL
 // Words of a run of `count` elements that begins with element `phase` of its first word.
 static inline uint words_of(uint count, uint phase) { return (count + phase + WORD_ELEMENTS - 1) / WORD_ELEMENTS; }
+#endif
 
 // The place in local memory of word w of one contiguous run: a word of padding after 32 spreads rows over the banks.
-static inline uint padded(uint w) { return w + w / 32; }
+static inline uint padded(uint w) { return PADDED ? w + w / 32 : w; }
 
-#if WORD_ELEMENTS > 1 && SHAPE == TALL
+#if WORD_ELEMENTS > 1 && SHAPE != WIDE
 // The place of element `at` of such a run, in elements.
-static inline uint padded_element(uint at) { return at + at / (32 * WORD_ELEMENTS) * WORD_ELEMENTS; }
+static inline uint padded_element(uint at) { return PADDED ? at + at / (32 * WORD_ELEMENTS) * WORD_ELEMENTS : at; }
 #endif
 
 #if WORD_ELEMENTS > 1 && SHAPE != WHOLE
@@ -88,6 +93,7 @@ static inline element element_of(local const word* tile, uint word_at, uint part
 }
 #endif
 
+#if SHAPE == WIDE
 // Loads word w of the run of `count` elements from in[begin] on. Elements outside of the run are not read.
 static inline word load_word(global const element* in, ulong begin, uint phase, uint w, uint count) {
 #if WORD_ELEMENTS > 1
@@ -102,7 +108,9 @@ static inline word load_word(global const element* in, ulong begin, uint phase, 
   return in[begin + w];
 #endif
 }
+#endif
 
+#if SHAPE != TALL
 // Stores the elements of word w of such a run.
 static inline void store_word(global element* out, ulong begin, uint phase, uint w, uint count, word value) {
 #if WORD_ELEMENTS > 1
@@ -118,21 +126,60 @@ static inline void store_word(global element* out, ulong begin, uint phase, uint
   out[begin + w] = value;
 #endif
 }
+#endif
 
+#if SHAPE != TALL || WORD_ELEMENTS > 1
 static inline uint phase_of(ulong begin) { return (uint)begin % WORD_ELEMENTS; }
+#endif
 
-// Loads a contiguous run into local memory. `words`: of the run.
+#if WORD_ELEMENTS > 1 && SHAPE != WIDE
+// Small elements are loaded in pieces: words, or packs of 16 bytes where nothing lies between them in local memory.
+#if PADDED
+typedef word piece;
+#define AHEAD UNROLL
+#else
+typedef uint4 piece;
+#define AHEAD (UNROLL / 2)
+#endif
+#define PIECE (sizeof(piece) / ELEMENT_BYTES)  // elements
+
+// How many elements lie before element `begin` in its piece, which is also their place in local memory.
+static inline uint before_run(global const element* in, ulong begin) { return (uint)((size_t)(in + begin) / ELEMENT_BYTES % PIECE); }
+
+// Loads a contiguous run into local memory. Elements outside of the run are not read.
 static inline void load_run(local word* tile, global const element* in, ulong begin, uint count) {
-  const uint phase = phase_of(begin), words = words_of(count, phase);
-  for (uint first = get_local_id(0); first < words; first += GROUP * UNROLL) {
+  const uint before = before_run(in, begin), first = before > 0, end = (before + count) / PIECE;  // pieces that lie in the run
+  global const piece* pieces = (global const piece*)(in + begin - before);
+  for (uint p = first + get_local_id(0); p < end; p += GROUP * AHEAD) {
+    piece v[AHEAD];
+#pragma unroll
+    for (uint u = 0; u < AHEAD; ++u) v[u] = pieces[min(p + u * GROUP, end - 1)];
+#pragma unroll
+    for (uint u = 0; u < AHEAD; ++u)
+      if (p + u * GROUP < end) ((local piece*)tile)[padded(p + u * GROUP)] = v[u];
+  }
+  // The elements beside these pieces: of the first one, if the run begins inside of it, and of the last one.
+  local element* cells = (local element*)tile;
+  const uint head = first != 0 ? min((uint)PIECE - before, count) : 0, tail = max(end * (uint)PIECE, before + head) - before;
+  for (uint i = get_local_id(0); i < head; i += GROUP) cells[padded_element(before + i)] = in[begin + i];
+  for (uint i = tail + get_local_id(0); i < count; i += GROUP) cells[padded_element(before + i)] = in[begin + i];
+}
+#elif SHAPE != WIDE
+static inline uint before_run(global const element* in, ulong begin) {
+  (void)in, (void)begin;
+  return 0;
+}
+static inline void load_run(local word* tile, global const element* in, ulong begin, uint count) {
+  for (uint first = get_local_id(0); first < count; first += GROUP * UNROLL) {
     word w[UNROLL];
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) w[u] = load_word(in, begin, phase, min(first + u * GROUP, words - 1), count);
+    for (uint u = 0; u < UNROLL; ++u) w[u] = in[begin + min(first + u * GROUP, count - 1)];
 #pragma unroll
     for (uint u = 0; u < UNROLL; ++u)
-      if (first + u * GROUP < words) tile[padded(first + u * GROUP)] = w[u];
+      if (first + u * GROUP < count) tile[padded(first + u * GROUP)] = w[u];
   }
 }
+#endif
 
 #if SHAPE == WIDE
 // Loads `runs` runs of `count` elements, `pitch` elements apart; run r is at word r * stride of local memory. `slots`: at least
@@ -161,7 +208,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void transpose_strips(global const element* RESTRICT in, ulong in_offset, long in_pitch, ulong in_stride,
                       global element* RESTRICT out, ulong out_offset, long out_pitch, ulong out_stride,
                       ulong rows, ulong cols, ulong batch) {
-  local word tile[LOCAL_WORDS];
+  local word tile[LOCAL_WORDS] __attribute__((aligned(16)));
   const uint item = get_local_id(0);
 #if SHAPE == WHOLE
   (void)in_pitch, (void)out_pitch, (void)in_stride, (void)out_stride;
@@ -194,32 +241,30 @@ void transpose_strips(global const element* RESTRICT in, ulong in_offset, long i
   barrier(CLK_LOCAL_MEM_FENCE | (IN_PLACE ? CLK_GLOBAL_MEM_FENCE : 0));
 
 #if SHAPE == TALL
-  const uint in_phase = phase_of(from), all = thin * slots.by;
+  const uint before = before_run(in, from), all = thin * slots.by;
   for (uint n = item; n < all; n += GROUP) {
     const uint col = divided(n, slots), w = n - col * slots.by;
     const ulong run = to + (ulong)((long)col * out_pitch);
-    const uint phase = phase_of(run);
-    if (w >= words_of(here, phase)) continue;
 #if WORD_ELEMENTS > 1
-    const int first = (int)(w * WORD_ELEMENTS) - (int)phase;  // row
-    word value = 0;
+    local const element* cells = (local const element*)tile;
+    const int first = (int)(w * WORD_ELEMENTS) - (int)phase_of(run);  // row
     if (first >= 0 && first + WORD_ELEMENTS <= (int)here) {
-      const uint at = (uint)first * thin + col + in_phase;
+      const uint at = (uint)first * thin + col + before;
+      word value = 0;
 #pragma unroll
-      for (uint k = 0; k < WORD_ELEMENTS; ++k) value |= shifted(((local const element*)tile)[padded_element(at + k * thin)], k);
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) value |= shifted(cells[padded_element(at + k * thin)], k);
+      *(global word*)(out + run + (uint)first) = value;
     } else {
-#pragma unroll 1
+#pragma unroll
       for (uint k = 0; k < WORD_ELEMENTS; ++k) {
-        // Of elements outside of the run any are taken.
-        const uint row = clamp(first + (int)k, 0, (int)here - 1);
-        value |= shifted(((local const element*)tile)[padded_element(row * thin + col + in_phase)], k);
+        const uint row = (uint)(first + (int)k);  // before the run a large number
+        if (row < here) out[run + row] = cells[padded_element(row * thin + col + before)];
       }
     }
 #else
-    (void)in_phase;
-    const word value = tile[padded(w * thin + col)];
+    (void)before;
+    if (w < here) out[run + w] = tile[padded(w * thin + col)];
 #endif
-    store_word(out, run, phase, w, here, value);
   }
 #else
   const uint phase = phase_of(to), words = words_of(count, phase);
@@ -228,7 +273,7 @@ void transpose_strips(global const element* RESTRICT in, ulong in_offset, long i
   const uint first_phase = phase_of(from), step = (uint)in_pitch % WORD_ELEMENTS;
 #else
   const divisor whole = divisor_of(size), across = divisor_of(height);
-  const uint in_phase = phase_of(from);
+  const uint before = before_run(in, from);
 #endif
   for (uint w = item; w < words; w += GROUP) {
     word value = 0;
@@ -258,7 +303,7 @@ void transpose_strips(global const element* RESTRICT in, ulong in_offset, long i
 #else
       const uint matrix_first = divided(e, whole) * size, rest = e - matrix_first;
       const uint col = divided(rest, across), row = rest - col * height;
-      const uint at = matrix_first + row * width + col + in_phase;
+      const uint at = matrix_first + row * width + col + before;
       const element one = element_of(tile, padded(at / WORD_ELEMENTS), at % WORD_ELEMENTS);
 #endif
 #if WORD_ELEMENTS > 1

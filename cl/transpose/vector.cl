@@ -9,6 +9,7 @@
 //
 // Launch: GROUP work-items a group. A group has one tile of TILE_R x TILE_C elements; in place, a pair of tiles.
 // Local memory: TILE_C rows of TILE_STRIDE vectors, twice that in place.
+#include "common/attributes.clh"
 #include "common/word.clh"
 
 #ifndef VECTOR_WORDS
@@ -64,6 +65,60 @@ typedef union {
   word w[VECTOR_WORDS];
 } vector_words;
 
+// Transposes a block, whose vectors are of BLOCK rows, and stores it to the tile. Word j of each row belongs to the same WORD_ELEMENTS
+// columns.
+INLINED void store_block(local vector* tile, const vector_words rows[BLOCK], uint across, uint down) {
+#pragma unroll
+  for (uint j = 0; j < VECTOR_WORDS; ++j) {
+    vector_words columns[WORD_ELEMENTS];
+#pragma unroll
+    for (uint i = 0; i < VECTOR_WORDS; ++i) {
+      word w[WORD_ELEMENTS];
+#pragma unroll
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) w[k] = rows[i * WORD_ELEMENTS + k].w[j];
+      transpose_words(w);
+#pragma unroll
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) columns[k].w[i] = w[k];
+    }
+#pragma unroll
+    for (uint k = 0; k < WORD_ELEMENTS; ++k)
+      tile[TILE_AT((j * WORD_ELEMENTS + k) * BLOCKS_ACROSS + across, down)] = columns[k].v;
+  }
+}
+
+// A tile at the edge, in the same layout: of small elements whole blocks, then the elements beside and below them one by one.
+static inline void read_edge(local vector* tile, global const element* in, long pitch, uint height, uint width) {
+  local element* cells = (local element*)tile;
+  const uint item = get_local_id(0);
+#if WORD_ELEMENTS > 1
+  const uint whole_down = height / BLOCK, whole_across = width / BLOCK;
+#pragma unroll 1
+  for (uint n = item; n < BLOCKS_DOWN * BLOCKS_ACROSS; n += GROUP) {
+    const uint across = n % BLOCKS_ACROSS, down = n / BLOCKS_ACROSS;
+    if (across >= whole_across || down >= whole_down) continue;
+    vector_words rows[BLOCK];
+#pragma unroll
+    for (uint k = 0; k < BLOCK; ++k)
+      rows[k].v = *(global const vector*)(in + (long)(down * BLOCK + k) * pitch + across * BLOCK);
+    store_block(tile, rows, across, down);
+  }
+  const uint beside = width % BLOCK != 0 ? height * BLOCK : 0, below = height % BLOCK * TILE_C;
+#pragma unroll 1
+  for (uint i = item; i < beside + below; i += GROUP) {
+    const bool is_beside = i < beside;
+    const uint r = is_beside ? i / BLOCK : whole_down * BLOCK + (i - beside) / TILE_C;
+    const uint c = is_beside ? whole_across * BLOCK + i % BLOCK : (i - beside) % TILE_C;
+    if (c < (is_beside ? width : whole_across * BLOCK))
+      cells[TILE_AT(LOCAL_ROW(c), r / BLOCK) * BLOCK + r % BLOCK] = in[(long)r * pitch + c];
+  }
+#else
+  for (uint i = item; i < TILE_R * TILE_C; i += GROUP) {
+    const uint c = i % TILE_C, r = i / TILE_C;
+    if (r < height && c < width) cells[TILE_AT(LOCAL_ROW(c), r / BLOCK) * BLOCK + r % BLOCK] = in[(long)r * pitch + c];
+  }
+#endif
+}
+
 // Loads a tile, whose first element is `in`, and stores it transposed in local memory.
 static inline void read_tile(local vector* tile, global const element* in, long pitch, ulong height, ulong width) {
   const uint item = get_local_id(0);
@@ -77,34 +132,36 @@ static inline void read_tile(local vector* tile, global const element* in, long 
       for (uint k = 0; k < BLOCK; ++k)
         rows[n][k].v = *(global const vector*)(in + (long)(down * BLOCK + k) * pitch + across * BLOCK);
     }
-    // Word j of each row belongs to the same WORD_ELEMENTS columns.
 #pragma unroll
-    for (uint n = 0; n < BLOCKS_EACH; ++n) {
-      const uint across = (item + n * GROUP) % BLOCKS_ACROSS, down = (item + n * GROUP) / BLOCKS_ACROSS;
-#pragma unroll
-      for (uint j = 0; j < VECTOR_WORDS; ++j) {
-        vector_words columns[WORD_ELEMENTS];
-#pragma unroll
-        for (uint i = 0; i < VECTOR_WORDS; ++i) {
-          word w[WORD_ELEMENTS];
-#pragma unroll
-          for (uint k = 0; k < WORD_ELEMENTS; ++k) w[k] = rows[n][i * WORD_ELEMENTS + k].w[j];
-          transpose_words(w);
-#pragma unroll
-          for (uint k = 0; k < WORD_ELEMENTS; ++k) columns[k].w[i] = w[k];
-        }
-#pragma unroll
-        for (uint k = 0; k < WORD_ELEMENTS; ++k)
-          tile[TILE_AT((j * WORD_ELEMENTS + k) * BLOCKS_ACROSS + across, down)] = columns[k].v;
-      }
-    }
-  } else {  // a tile at the edge: element by element, in the same layout
-    local element* cells = (local element*)tile;
-    for (uint i = item; i < TILE_R * TILE_C; i += GROUP) {
-      const uint c = i % TILE_C, r = i / TILE_C;
-      if (r < height && c < width) cells[TILE_AT(LOCAL_ROW(c), r / BLOCK) * BLOCK + r % BLOCK] = in[(long)r * pitch + c];
-    }
+    for (uint n = 0; n < BLOCKS_EACH; ++n)
+      store_block(tile, rows[n], (item + n * GROUP) % BLOCKS_ACROSS, (item + n * GROUP) / BLOCKS_ACROSS);
+  } else {
+    read_edge(tile, in, pitch, (uint)min(height, (ulong)TILE_R), (uint)min(width, (ulong)TILE_C));
   }
+}
+
+// Writes a tile at the edge: of small elements whole vectors, then the elements behind them one by one.
+static inline void write_edge(local const vector* tile, global element* out, long pitch, uint height, uint width) {
+  local const element* cells = (local const element*)tile;
+  const uint item = get_local_id(0);
+#if WORD_ELEMENTS > 1
+  const uint whole_down = height / BLOCK;
+#pragma unroll 1
+  for (uint n = item; n < width * BLOCKS_DOWN; n += GROUP) {
+    const uint down = n % BLOCKS_DOWN, c = n / BLOCKS_DOWN;
+    if (down < whole_down) *(global vector*)(out + (long)c * pitch + down * BLOCK) = tile[TILE_AT(LOCAL_ROW(c), down)];
+  }
+#pragma unroll 1
+  for (uint i = item; i < (height % BLOCK != 0 ? width * BLOCK : 0); i += GROUP) {
+    const uint r = whole_down * BLOCK + i % BLOCK, c = i / BLOCK;
+    if (r < height) out[(long)c * pitch + r] = cells[TILE_AT(LOCAL_ROW(c), whole_down) * BLOCK + i % BLOCK];
+  }
+#else
+  for (uint i = item; i < TILE_R * TILE_C; i += GROUP) {
+    const uint r = i % TILE_R, c = i / TILE_R;
+    if (r < height && c < width) out[(long)c * pitch + r] = cells[TILE_AT(LOCAL_ROW(c), r / BLOCK) * BLOCK + r % BLOCK];
+  }
+#endif
 }
 
 // Writes a transposed tile to the output, whose first element there is `out`. `height` and `width`: of the input's tile.
@@ -117,11 +174,7 @@ static inline void write_tile(local const vector* tile, global element* out, lon
       *(global vector*)(out + (long)c * pitch + down * BLOCK) = tile[TILE_AT(LOCAL_ROW(c), down)];
     }
   } else {
-    local const element* cells = (local const element*)tile;
-    for (uint i = item; i < TILE_R * TILE_C; i += GROUP) {
-      const uint r = i % TILE_R, c = i / TILE_R;
-      if (r < height && c < width) out[(long)c * pitch + r] = cells[TILE_AT(LOCAL_ROW(c), r / BLOCK) * BLOCK + r % BLOCK];
-    }
+    write_edge(tile, out, pitch, (uint)min(height, (ulong)TILE_R), (uint)min(width, (ulong)TILE_C));
   }
 }
 

@@ -11,7 +11,7 @@
 namespace smem::ops {
 
 /// A number by which kernels divide numbers n below 2^31: n / value is n * inverse >> shift, in 64 bits. See
-/// divided() in cl/attention/operation.clh.
+/// divided() in cl/common/divisor.clh.
 struct Divisor {
   cl_uint value, inverse, shift;
 

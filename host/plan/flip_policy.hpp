@@ -16,6 +16,15 @@ struct FlipPolicy {
   std::size_t vector_bytes = 16;  ///< of a run that a work-item of "vector" reverses; two elements at least
   /// Elements of so many bytes get "vector", smaller ones too: larger ones are vectors by themselves.
   std::size_t most_element_bytes = 8;
+  Evidence of_packs = {.what = "no measurement: what compilers keep in registers"};
+  /// Elements of so many bytes get "packs", smaller ones too; 0: none.
+  std::size_t most_packed_bytes = 2;
+  std::size_t pack_group = 128;       ///< work-items of "packs"
+  std::size_t packs = 3;              ///< of 16 bytes that a work-item has under way
+  std::size_t runs_below_bytes = 64;  ///< rows of fewer bytes go through local memory
+  std::size_t run_group = 256;        ///< work-items that share the rows there
+  std::size_t chunk_bytes = 16384;    ///< of their rows: a multiple of 16
+  std::size_t ahead = 4;              ///< loads of 16 bytes under way to local memory
 };
 
 // group: H200, 16384 x 16384 floats, both ways: groups of 128 0.513 ms, 256 0.522, 512 0.546, 64 0.643.
@@ -30,11 +39,19 @@ inline constexpr FlipPolicy kFlipPolicies[] = {
                   .share = "0.98 of copy; single elements 0.47"},
      .group = 128},
     {.when = {.family = "nvidia"}, .evidence = {.what = "no measurement: a Hopper's sizes"}, .group = 128},
+    {.when = {.family = "intel"},
+     .evidence = {.what = "no measurement: packs that its compiler keeps in registers"},
+     .packs = 2},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: runs that its compiler turns into vectors"},
-     .most_element_bytes = 16},
+     .most_element_bytes = 16,
+     .most_packed_bytes = 0},
     {.evidence = {.what = "no measurement for this family: runs of 16 bytes"}},
 };
+
+/// Numbers of rows, and of the packs of a matrix, that the kernels of "packs" divide: those of a whole
+/// work-group behind them are below 2^31.
+inline constexpr std::size_t kMostPacksOrRows = 0x7fff0000;
 
 inline const FlipPolicy& flip_policy(const Device& device) { return row_for(kFlipPolicies, device); }
 

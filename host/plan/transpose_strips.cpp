@@ -13,18 +13,28 @@ namespace {
 enum class Strip { tall, wide, whole };
 
 constexpr std::size_t kMultiple = 64;  // elements that divide a strip
+constexpr std::size_t kSideStep = 32;  // short sides of as many elements share a program
 
 /// Elements of a strip along the long side.
 std::size_t strip_of(std::size_t chunk, std::size_t thin) {
   return std::max(chunk / at_least_1(thin) / kMultiple * kMultiple, kMultiple);
 }
 
-/// Words of local memory that a chunk takes with its padding, whatever the number of its short rows.
-std::size_t local_words(Strip strip, std::size_t chunk, std::size_t word, std::size_t most_thin) {
-  const std::size_t words = divide_up(chunk, word) + 2;
+/// Words of local memory that a chunk takes with its padding. `thin`: short rows of "wide".
+std::size_t local_words(Strip strip, std::size_t chunk, std::size_t word, std::size_t thin) {
+  constexpr std::size_t kPackWords = 4;  // in which a run begins anywhere
+  const std::size_t words = divide_up(chunk, word) + 2 + kPackWords;
   if (strip != Strip::wide) return words + words / 32 + 1;
   constexpr std::size_t kBanks = 32;
-  return words + most_thin * (1 + kBanks);  // a word for the alignment, and the padding, of each row
+  return words +
+         round_up(thin, kSideStep) * (1 + kBanks);  // a word for the alignment, and the padding, of each row
+}
+
+/// Whether runs are padded in local memory. Work-items read words of rows that are `cols` words apart: of an
+/// odd number in different banks. Of twice that two share one, which costs less than padding's arithmetic
+/// for each small element.
+bool is_padded(Strip strip, std::size_t cols, std::size_t element) {
+  return strip != Strip::tall || cols % (element < kWordBytes ? 4 : 2) == 0;
 }
 
 }  // namespace
@@ -48,7 +58,7 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
   const std::size_t whole_chunk = std::max(chunk, fixed.tile_cols != 0 ? size : round_up(size, kSteps));
   const auto bytes_of = [&](Strip strip, std::size_t elements) {
     constexpr std::size_t kLine = 64;  // some compilers round local arrays up
-    return round_up(local_words(strip, elements, word, most_thin) * word_bytes, kLine);
+    return round_up(local_words(strip, elements, word, problem.rows) * word_bytes, kLine);
   };
   constexpr std::size_t kMostElements = 65535;  // that the kernel's short divisions take
   const bool has_whole = problem.in_packed && problem.out_packed && size <= kMostElements &&
@@ -65,7 +75,7 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
   } else {
     const std::size_t thin = strip == Strip::tall ? problem.cols : problem.rows;
     chunk = std::max(chunk, thin * kMultiple);
-    while (chunk > most_thin * kMultiple && bytes_of(strip, chunk) > device.local_bytes)
+    while (chunk > round_up(thin, kSideStep) * kMultiple && bytes_of(strip, chunk) > device.local_bytes)
       chunk /= 2;
     if (bytes_of(strip, chunk) > device.local_bytes) return no_tile_fits(device);
   }
@@ -91,7 +101,8 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
                 {"CHUNK", chunk},
                 {"LOCAL_WORDS", plan.local_bytes / word_bytes},
                 {"MULTIPLE", kMultiple},
-                {"UNROLL", policy.strips.unroll}});
+                {"UNROLL", policy.strips.unroll},
+                {"PADDED", is_padded(strip, problem.cols, element)}});
   plan.reason = strip == Strip::whole
                     ? "whole matrices, which follow each other: one run in, one run out"
                     : formatted("{} short {}: a group reads and writes runs, and permutes in local memory",

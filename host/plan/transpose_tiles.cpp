@@ -154,6 +154,16 @@ Tile turned_tile(std::size_t rows, std::size_t cols, std::size_t block, std::siz
           {{"input columns", true, 1, input_columns}, {"output rows", false, 1, output_rows}}};
 }
 
+/// A side of a tile, at least a quarter of `most`: the longest one that covers `extent` with little more
+/// than shorter ones do.
+std::size_t fitted_side(std::size_t extent, std::size_t most) {
+  const std::size_t least = round_up(extent, most / 4);
+  std::size_t side = most;
+  while (side > most / 4 && round_up(extent, side) > least + least / 4)
+    side /= 2;
+  return side;
+}
+
 }  // namespace
 
 Attempt vector_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
@@ -172,6 +182,9 @@ Attempt vector_tile(const Device& device, const TransposeProblem& problem, const
   if (problem.rows <= rows && problem.cols <= cols) {
     rows = std::max(block, std::bit_ceil(problem.rows) / policy.quarters);
     cols = std::max(block, std::bit_ceil(problem.cols));
+  } else if (element <= policy.fitted_bytes && !problem.in_place) {
+    rows = fitted_side(problem.rows, rows);
+    cols = fitted_side(problem.cols, cols);
   }
   rows = std::max(block, std::min(rows, std::bit_ceil(problem.rows)));
   cols = std::max(block, std::min(cols, std::bit_ceil(problem.cols)));

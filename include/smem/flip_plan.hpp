@@ -31,8 +31,8 @@ struct FlipProblem {
 };
 
 /// The plan that flip() and rotate() by 180 degrees would use on `device`. Variants: "items", one element at
-/// a time, and "vector", several at once. Overrides: `variant` and `work_items`, a power of two. \throws
-/// Error as plan_transpose() does.
+/// a time, "vector", several at once, and "packs", which writes aligned packs of 16 bytes. Overrides:
+/// `variant` and `work_items`, a power of two. \throws Error as plan_transpose() does.
 SMEM_API Plan plan_flip(const Device& device, const FlipProblem& problem,
                         const PlanOverrides& overrides = {});
 /// The names of the variants, the simplest first.

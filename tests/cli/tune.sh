@@ -59,7 +59,7 @@ expect "$text" 'dropped: vector.*: (crashed: SIG|failed)'
 
 # Where nothing could be measured, the row says so.
 code=0
-echo "#error broken" >>"$folder/cl/flip.cl"
+for file in "$folder"/cl/flip/*.cl; do echo "#error broken" >>"$file"; done
 text=$(SMEM_KERNEL_DIR="$folder/cl" "$smem" tune flip --small --case vertical --minutes 0.05 2>&1) || code=$?
 [ "$code" = 1 ] || fail "exit code $code where no plan runs: $text"
 expect "$text" '^flip .* not measured +not measured( |$)'

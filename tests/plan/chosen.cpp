@@ -35,6 +35,32 @@ TEST_CASE("plans of the H200: mirror images are made in vectors, by groups of 12
   CHECK(smem::plan_flip(h200, problem).variant == "items");
 }
 
+TEST_CASE("plans of the H200: transposes of bytes fit edges") {
+  smem::TransposeProblem problem;
+  problem.element_bytes = 1;
+  problem.rows = 1939393, problem.cols = 33;
+  problem.in_alignment = problem.out_alignment = 1;
+  problem.in_packed = problem.out_packed = true;
+  CHECK(smem::plan_transpose(h200, problem).variant == "strips");
+  problem.rows = 320, problem.cols = 200000;
+  problem.in_alignment = problem.out_alignment = 64;
+  CHECK(smem::plan_transpose(h200, problem).variant == "vector");
+  CHECK(smem::plan_transpose(h200, problem).tile_rows == 128);
+  CHECK(smem::plan_transpose(h200, problem).tile_cols == 256);
+  problem.rows = problem.cols = 16384;
+  CHECK(smem::plan_transpose(h200, problem).tile_rows == 256);
+}
+
+TEST_CASE("plans of GPUs: mirror images of bytes move packs, and short rows through local memory") {
+  smem::FlipProblem problem{.element_bytes = 1, .rows = 2133, .cols = 30000};
+  CHECK(smem::plan_flip(h200, problem).variant == "packs");
+  CHECK(smem::plan_flip(h200, problem).kernel_file == "flip/packs.cl");
+  CHECK(smem::plan_flip(test::target("gfx90a"), problem).variant == "packs");
+  problem.cols = 33;
+  CHECK(smem::plan_flip(h200, problem).kernel_file == "flip/runs.cl");
+  CHECK(smem::plan_flip(smem::clamp(h200, "local=0"), problem).kernel_file == "flip/packs.cl");
+}
+
 TEST_CASE("plans of the H200: each selection has work-groups of its own size") {
   const std::pair<smem::SelectOp, std::size_t> groups[] = {{smem::SelectOp::copy_if, 512},
                                                            {smem::SelectOp::copy_flagged, 1024},

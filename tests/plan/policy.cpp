@@ -87,7 +87,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   using namespace smem::plan;
   check_table("transpose", kTransposePolicies, &TransposePolicy::evidence, &TransposePolicy::of_threads,
               &TransposePolicy::of_narrow);
-  check_table("flip", kFlipPolicies, &FlipPolicy::evidence);
+  check_table("flip", kFlipPolicies, &FlipPolicy::evidence, &FlipPolicy::of_packs);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::short_vectors, &ReducePolicy::others);
   check_table("look back", kLookBackPolicies, &LookBackPolicy::evidence);
