@@ -39,6 +39,7 @@ Case read_norm(const Words& words) {
   const double epsilon = words.real("epsilon");
   const std::size_t rows = detail::size_product(p.rows, p.batch);
   p.row_alignment = packed_alignment(rows, detail::size_product(p.cols, size_of(p.in)), 16);
+  p.packed = true;
   Case made = case_of(formatted("{} of {}{} x {} {}{}", name_of(p.op), batch_text(p.batch), p.rows, p.cols,
                                 name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
                       p, plan_norm);
@@ -68,6 +69,7 @@ Operation norm_operation() {
                 {"online", "one group a row: the first pass finds mean and variance, the second writes"},
                 {"split", "several groups share a row and merge their moments"},
                 {"tiled", "a row in local memory, read once"},
+                {"short_rows", "several short rows in local memory, loaded and written as one run"},
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
                 {"ahead", "a row is copied to local memory asynchronously, and counted as it arrives"},
@@ -114,7 +116,11 @@ Operation norm_operation() {
                    {"16x1048576", {""}},
                    {"1000000x128 --weight --bias", {""}},
                    {"4096x50257 --weight --bias", {""}},
-                   {"8192x1000 half --weight --bias", {""}}},
+                   {"8192x1000 half --weight --bias", {""}},
+                   {"640000x100 half --weight --bias", {"short_rows"}},
+                   {"640000x100 bfloat16 --op rms_norm --weight --weights float32", {"short_rows"}},
+                   {"640000x33 --weight --bias", {"short_rows"}},
+                   {"640000x33 double", {"short_rows"}}},
   };
 }
 

@@ -41,6 +41,7 @@ Case read_softmax(const Words& words) {
   const std::size_t rows = detail::size_product(p.rows, p.batch);
   const std::size_t elements = detail::size_product(rows, p.cols);
   p.row_alignment = packed_alignment(rows, detail::size_product(p.cols, size_of(p.in)), 16);
+  p.packed = true;
   Case made = case_of(formatted("{} of {}{} x {} {}{}", name_of(p.op), batch_text(p.batch), p.rows, p.cols,
                                 name_of(p.in), p.out == p.in ? "" : formatted(" to {}", name_of(p.out))),
                       p, plan_softmax);
@@ -78,6 +79,7 @@ Operation softmax_operation() {
                 {"online", "one group a row: the first pass finds maximum and sum, the second writes"},
                 {"split", "several groups share a row and merge their statistics"},
                 {"tiled", "a row in local memory, read once"},
+                {"short_rows", "several short rows in local memory, loaded and written as one run"},
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
                 {"ahead", "a row is copied to local memory asynchronously, and counted as it arrives"},
@@ -109,7 +111,11 @@ Operation softmax_operation() {
                    {"16x1048576", {""}},
                    {"1000000x128", {""}},
                    {"4096x50257", {""}},
-                   {"8192x1000 half", {""}}},
+                   {"8192x1000 half", {""}},
+                   {"640000x100 half", {"short_rows"}},
+                   {"640000x100 bfloat16 --op log_softmax", {"short_rows"}},
+                   {"640000x33", {"short_rows"}},
+                   {"640000x33 double --op logsumexp", {"short_rows"}}},
   };
 }
 

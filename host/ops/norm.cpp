@@ -184,6 +184,7 @@ void set_alignment(NormProblem& p, const NormOperands& o) {
   for (const NormOperand* operand : {&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum})
     if (operand->used()) p.alignment = std::min(p.alignment, operand->memory.alignment());
   p.row_alignment = p.alignment;
+  p.packed = ops::is_packed(o.in.view) && ops::is_packed(o.out.view);
   for (const NormOperand* operand : {&o.in, &o.weight, &o.bias, &o.residual, &o.out, &o.sum}) {
     if (!operand->used()) continue;
     const std::size_t bytes = ops::row_alignment(operand->view, operand->memory);
@@ -221,6 +222,8 @@ cl::Event launch(const Context& context, const NormCall& call, const NormOperand
       bind(number(parts), launching.scratch(0));
     } else if (variant == "cooperative") {
       bind(static_cast<cl_uint>(parts), launching.epoch(), launching.scratch(0));
+    } else if (variant == "short_rows") {
+      bind(static_cast<cl_uint>(launching.plan().number("piece")));
     } else {
       bind();
     }

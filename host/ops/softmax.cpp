@@ -87,6 +87,8 @@ cl::Event launch(const Context& context, const SoftmaxProblem& problem, const Co
       with(number(launch.plan().number("parts")), launch.scratch(0));
     } else if (variant == "cooperative") {
       with(static_cast<cl_uint>(launch.plan().number("parts")), launch.epoch(), launch.scratch(0));
+    } else if (variant == "short_rows") {
+      with(static_cast<cl_uint>(launch.plan().number("piece")));
     } else {
       with();
     }
@@ -111,6 +113,7 @@ void set_alignment(SoftmaxProblem& problem, const ConstMatrix& in, const ops::Me
                    const ops::Memory& out_memory) {
   problem.alignment = std::min<std::size_t>(16, std::min(in_memory.alignment(), out_memory.alignment()));
   problem.row_alignment = std::min(problem.alignment, ops::row_alignment(in, in_memory));
+  problem.packed = ops::is_packed(in);
 }
 
 cl::Event softmax_of(const Context& context, SoftmaxOp op, const ConstMatrix& in, const Matrix& out,
@@ -127,6 +130,7 @@ cl::Event softmax_of(const Context& context, SoftmaxOp op, const ConstMatrix& in
   if (!ops::is_in_place(in, in_memory, out, out_memory))
     ops::check_apart(operation, in, in_memory, out, out_memory);
   set_alignment(problem, in, in_memory, out_memory);
+  problem.packed = problem.packed && ops::is_packed(out);
   const std::size_t of_results = ops::row_alignment(out, out_memory);
   problem.row_alignment = std::min(problem.row_alignment, of_results * size_of(problem.in) / out.type.bytes);
   return launch(context, problem, in, out, masked, options);

@@ -32,6 +32,7 @@ RowWork work_of(const Device& device, const NormProblem& p) {
       .batch = p.batch,
       .alignment = p.alignment,
       .row_alignment = p.row_alignment,
+      .packed = p.packed,
       .defines = {{"OPERATION", static_cast<int>(p.op)},
                   {"HAS_WEIGHT", p.weight ? 1 : 0},
                   {"HAS_BIAS", p.bias ? 1 : 0},

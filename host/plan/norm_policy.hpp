@@ -31,6 +31,7 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .early_items = 64,
      .taken_registers = 108,
      .fewest_registers = 64,
+     .tiled_row_bytes = 2048,
      .ahead_packs = {2049, 4097, 4096},
      .ahead_loose_packs = 3073,
      .shares_long_rows = true,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/policy.hpp"
+#include "plan/row_tiles.hpp"
 
 #include <smem/device.hpp>
 
@@ -44,12 +45,11 @@ struct ReducePolicy {
   /// The same where an element has several accumulators, or another factor.
   std::size_t short_items_of_many = 8;
   std::size_t short_packs = 8;  ///< and packs of each, at most
-  /// Of "short_rows": bytes of rows that it is chosen for, at most; what a row takes beside its elements, and
-  /// a step of a team's tree, as many as so many elements.
+  // Of "short_rows": bytes of rows that it is chosen for, at most; of products, whose groups load the vector
+  // too; and what a row takes.
   std::size_t tiled_row_bytes = 8192;
-  std::size_t tiled_factor_bytes = 2048;  ///< the same of products, whose groups load the vector too
-  std::size_t row_steps = 4;
-  std::size_t tree_steps = 2;
+  std::size_t tiled_factor_bytes = 2048;
+  RowSteps row_steps{.row = 4, .tree = 2};
   std::size_t packs_of_parts = 4;   ///< that each work-item of a part reads at least
   std::size_t packs_of_teams = 2;   ///< of a row, for each work-item of those that share it
   std::size_t pack_of_columns = 4;  ///< neighbouring columns of a work-item, at most

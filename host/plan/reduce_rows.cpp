@@ -3,76 +3,47 @@
 
 #include "formatted.hpp"
 #include "plan/reduce_types.hpp"
+#include "plan/row_tiles.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <limits>
 
 namespace smem::plan::reduction {
-
-namespace {
-
-/// Rows of a tile, and the work-items of each.
-struct RowTile {
-  std::size_t team = 1, rows = 0;
-};
-
-/// Of teams up to `most`, that with which a row takes the fewest steps: its elements, and the tree's.
-RowTile tile_of(const ReducePolicy& policy, std::size_t group, std::size_t most, std::size_t fit,
-                std::size_t cols, std::size_t step) {
-  RowTile best;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t team = 1; team <= most; team *= 2) {
-    const std::size_t teams = group / team;
-    const std::size_t rows = fit >= teams ? fit / teams * teams : fit;
-    const std::size_t tree = static_cast<std::size_t>(std::countr_zero(team)) * policy.tree_steps;
-    const double steps = static_cast<double>(divide_up(rows, teams) * (divide_up(cols, team * step) * step +
-                                                                       tree + policy.row_steps)) /
-                         static_cast<double>(rows);
-    if (steps < least) least = steps, best = {team, rows};
-  }
-  return best;
-}
-
-}  // namespace
 
 Attempt short_rows(const Device& device, const ReduceProblem& problem, const PlanOverrides& fixed) {
   if (problem.shape != ReduceShape::rows) return "does not do this shape";
   if (!problem.reduction.commutes) return kOtherOrder;
   if (problem.packed_alignment == 0 || problem.cols == 0) return "its rows have gaps, or no elements";
-  constexpr std::size_t kPackBytes = 16;
-  if (problem.alignment < kPackBytes) return "the buffer is not aligned to 16 bytes";
+  if (problem.alignment < kTilePackBytes) return "the buffer is not aligned to 16 bytes";
   if (problem.reduction.op == ReduceOp::dot && problem.batch > 1) return "reads one vector";
   const ReducePolicy& policy = reduce_policy(device);
-  const std::size_t unroll = policy.packs, pack = kPackBytes / size_of(problem.in);
+  const std::size_t unroll = policy.packs, pack = kTilePackBytes / size_of(problem.in);
   // Numbers of a vector's run have 16 bytes at most, so that neighbours access all banks.
   const bool is_dot = problem.reduction.op == ReduceOp::dot;
-  const std::size_t most = is_dot ? kPackBytes / size_of(value_type(problem.in)) : pack;
-  const std::size_t aligned = std::min(problem.packed_alignment / size_of(problem.in), most);
-  const std::size_t step = std::min(at_least_1(aligned), std::size_t{1} << std::countr_zero(problem.cols));
+  const std::size_t most = is_dot ? kTilePackBytes / size_of(value_type(problem.in)) : pack;
+  const std::size_t step = row_step(problem.cols, size_of(problem.in), problem.packed_alignment, most);
   // The other factor, of whose sizes few have programs of their own.
   const std::size_t others = is_dot ? std::bit_ceil(problem.cols) : 0;
   const std::size_t other_bytes = others * size_of(value_type(problem.in));
   const std::size_t group = group_for(device, group_wanted(fixed, policy.group),
-                                      unroll * kPackBytes + accumulator_bytes(problem), other_bytes);
+                                      unroll * kTilePackBytes + accumulator_bytes(problem), other_bytes);
   if (group == 0) return no_tile_fits(device);
   // The first row may begin at any step of a pack.
   const std::size_t fit = (group * unroll * pack - (pack - step)) / problem.cols;
   if (fit == 0) return "a row has more elements than a tile";
   const bool shuffles = uses_shuffles(device, group);
   const RowTile tile =
-      tile_of(policy, group, shuffles ? device.sub_group_width : group, fit, problem.cols, step);
+      row_tile(policy.row_steps, group, shuffles ? device.sub_group_width : group, fit, problem.cols, step);
   Plan plan = base_plan(problem, "short_rows", "reduce/rows.cl", "reduce_rows");
   const std::size_t groups = divide_up(problem.results(), tile.rows);
   if (groups > kMaxTiles) return "has more rows than groups of a launch";
   set_groups(plan, group, groups);
-  set_group_tile(
-      plan, {.rows = tile.rows,
-             .cols = problem.cols,
-             .vector_width = pack,
-             .items = pack * unroll,
-             .local_bytes = group * (unroll * kPackBytes + (tile.team > 1 ? accumulator_bytes(problem) : 0)) +
-                            other_bytes});
+  set_group_tile(plan, {.rows = tile.rows,
+                        .cols = problem.cols,
+                        .vector_width = pack,
+                        .items = pack * unroll,
+                        .local_bytes = group * (unroll * kTilePackBytes +
+                                                (tile.team > 1 ? accumulator_bytes(problem) : 0)) +
+                                       other_bytes});
   plan.numbers = {{"parts", 1}, {"piece", tile.rows}};
   define(plan, {{"GROUP", group},
                 {"TEAM", tile.team},

@@ -46,6 +46,9 @@ inline bool copies_async(const Device& device, const RowWork& w, std::size_t pac
   return is_nvidia_gpu(device) && compute_capability(device) >= 80 && pack * size_of(w.in) == 16;
 }
 
+/// Whole rows in a tile.
+Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted);
+
 /// Rows that groups share, which publish statistics to each other.
 Attempt cooperative_rows(const Device& device, const RowWork& w, const PlanOverrides& fixed);
 

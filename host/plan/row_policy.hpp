@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/policy.hpp"
+#include "plan/row_tiles.hpp"
 
 #include <array>
 #include <cstddef>
@@ -28,6 +29,11 @@ struct RowPolicy {
   // unit has two groups with a number between them, that is the limit. 0: none.
   std::size_t taken_registers = 0;
   std::size_t fewest_registers = 0;
+  // Of "short_rows": chosen for rows of at most so many bytes that are not whole packs; work-items of a
+  // group, and what a row takes.
+  std::size_t tiled_row_bytes = 0;
+  std::size_t tile_group = 256;
+  RowSteps tile_steps{.row = 16, .tree = 4};
   /// Of "ahead": chosen for rows of at least so many packs, of elements of 2, 4 and 8 bytes; 0: never.
   std::array<std::size_t, 3> ahead_packs{};
   std::size_t ahead_loose_packs = 0;  ///< the same of rows that begin anywhere, if fewer; 0: as many

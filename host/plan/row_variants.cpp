@@ -295,7 +295,8 @@ Attempt cpu(const Device& device, const RowWork& w) {
 }  // namespace
 
 std::vector<std::string_view> plan::row_variants() {
-  return {"naive", "online", "split", "tiled", "registers", "shuffle", "ahead", "cooperative", "cpu"};
+  return {"naive",     "online",  "split", "tiled",       "short_rows",
+          "registers", "shuffle", "ahead", "cooperative", "cpu"};
 }
 
 plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
@@ -303,6 +304,7 @@ plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, con
   const std::size_t wanted = fixed.work_items;
   if (variant == "naive") return naive(device, w, wanted);
   if (variant == "tiled") return tiled(device, w, wanted);
+  if (variant == "short_rows") return short_rows(device, w, wanted);
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
   if (variant == "ahead") return ahead(device, w, wanted);
@@ -330,6 +332,8 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
       return {"ahead", "cooperative", "shuffle", "registers", "tiled", "online", "naive"};
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   }
+  if (w.cols * size_of(w.in) <= policy.tiled_row_bytes && !has_whole_packs(device, w, pack))
+    return {"short_rows", "shuffle", "registers", "tiled", "online", "naive"};
   // Longer rows than registers hold.
   if (ahead_packs != 0 && copies_async(device, w, pack))
     return {"shuffle", "registers", "ahead", "tiled", "online", "naive"};
@@ -337,6 +341,8 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
 }
 
 std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant, const Plan& chosen) {
+  if (chosen.variant == "short_rows") return "loads of unaligned rows are narrow, or of single elements";
+  if (variant == "short_rows") return "rows are aligned, or long enough for their own work-items";
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "cooperative") return "groups wait for each other; measured slower, or not at all";

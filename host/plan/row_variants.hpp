@@ -1,6 +1,6 @@
 /// The variants of operations along rows: where a row is kept between the two times that its elements are
-/// needed. Their kernels are alike: <family>/naive.cl, online.cl, tiled.cl, registers.cl, ahead.cl,
-/// cooperative.cl and cpu.cl.
+/// needed. Their kernels are alike: <family>/naive.cl, online.cl, tiled.cl, short_rows.cl, registers.cl,
+/// ahead.cl, cooperative.cl and cpu.cl.
 #pragma once
 
 #include "plan/row_policy.hpp"
@@ -26,6 +26,7 @@ struct RowWork {
   Scalar in, out;
   std::size_t rows, cols, batch;
   std::size_t alignment, row_alignment;  ///< of all buffers, and of every row of the input: in bytes
+  bool packed;                           ///< whether rows follow each other, of the input and of results
   std::vector<Define> defines;           ///< of the operation, for all kernels
   std::size_t tree_values = 1;           ///< that a work-item combines with others' in "tiled", "registers"
   std::size_t part_values = 2;           ///< of the statistics of a part of a row

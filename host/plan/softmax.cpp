@@ -30,6 +30,7 @@ RowWork work_of(const Device& device, const SoftmaxProblem& p) {
           .batch = p.batch,
           .alignment = p.alignment,
           .row_alignment = p.row_alignment,
+          .packed = p.packed,
           .defines = {{"OPERATION", static_cast<int>(p.op)}},
           .cpu_keeps_values = p.op == SoftmaxOp::softmax,
           .naive_readings = one_a_row ? 2U : 3U,

@@ -13,6 +13,7 @@ inline constexpr RowPolicy kSoftmaxPolicies[] = {
      .evidence = kLongRows,
      .kept_group = 64,
      .kept_bytes = 128,
+     .tiled_row_bytes = 2048,
      .ahead_packs = {2561, 4097, 2048},
      .ahead_loose_packs = 3073,
      .ahead_halves = 8,

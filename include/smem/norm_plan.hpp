@@ -36,6 +36,8 @@ struct NormProblem {
   std::size_t alignment = 16;
   /// The same of every row of the input, and of as many elements of every other row and of weight and bias.
   std::size_t row_alignment = 16;
+  /// Whether the rows of the input, and of the results, follow each other without gaps, in all matrices.
+  bool packed = false;
 
   /// The operation's name in `smem tune`.
   std::string_view name() const { return "norm"; }
@@ -45,7 +47,8 @@ struct NormProblem {
     return list(choice("op", op), choice("in", in), choice("out", out), choice("weights", weights),
                 choice("weight", weight), choice("bias", bias), choice("residual", residual),
                 choice("sum", sum), extent("rows", rows), extent("cols", cols), extent("batch", batch),
-                aligned("alignment", alignment), aligned("row_alignment", row_alignment));
+                aligned("alignment", alignment), aligned("row_alignment", row_alignment),
+                choice("packed", packed));
   }
 };
 

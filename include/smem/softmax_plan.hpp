@@ -31,6 +31,8 @@ struct SoftmaxProblem {
   std::size_t alignment = 16;
   /// The same of every row of the input, and of as many elements of every row of the results.
   std::size_t row_alignment = 16;
+  /// Whether the rows of the input, and of the results, follow each other without gaps, in all matrices.
+  bool packed = false;
 
   /// The operation's name in `smem tune`.
   std::string_view name() const { return "softmax"; }
@@ -39,7 +41,7 @@ struct SoftmaxProblem {
     using namespace smem::fields;
     return list(choice("op", op), choice("in", in), choice("out", out), extent("rows", rows),
                 extent("cols", cols), extent("batch", batch), aligned("alignment", alignment),
-                aligned("row_alignment", row_alignment));
+                aligned("row_alignment", row_alignment), choice("packed", packed));
   }
 };
 

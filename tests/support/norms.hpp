@@ -27,6 +27,7 @@ struct NormCase {
   bool weight = false, bias = false, residual = false, sum = false, statistics = false;
   std::size_t rows = 9, cols = 1, batch = 1;
   bool columns = false, gaps = false;
+  bool offsets = false;  ///< without gaps, views begin in the middle of their buffers
   NormInPlace in_place = NormInPlace::none;
   double epsilon = 1e-5;
   std::string variant = {};
@@ -45,8 +46,11 @@ struct NormCase {
         "work-items",
         name_of(op), columns ? "columns of" : "rows of", batch, rows, cols, name_of(in), name_of(out),
         weight ? ", weight" : "", bias ? ", bias" : "", residual ? ", residual" : "", sum ? ", sum" : "",
-        statistics ? ", statistics" : "", gaps ? ", gaps" : "", static_cast<int>(in_place), epsilon, variant,
-        work_items);
+        statistics ? ", statistics" : "",
+        gaps      ? ", gaps"
+        : offsets ? ", offsets"
+                  : "",
+        static_cast<int>(in_place), epsilon, variant, work_items);
   }
 };
 
@@ -79,7 +83,7 @@ inline double element_of(const NormCase& c, std::size_t row, std::size_t i, Rand
 
 /// A view's place in its buffer.
 inline smem::Extent extent_of(const NormCase& c, std::size_t offset, std::size_t gap) {
-  if (!c.gaps) return {.batch = c.batch};
+  if (!c.gaps) return {.offset = c.offsets ? offset : 0, .batch = c.batch};
   return {.offset = offset,
           .pitch = c.across() + gap,
           .batch = c.batch,

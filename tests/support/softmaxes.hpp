@@ -23,6 +23,7 @@ struct SoftmaxCase {
   smem::Scalar in = smem::Scalar::float32, out = smem::Scalar::float32;
   std::size_t rows = 11, cols = 1, batch = 1;
   bool gaps = false, in_place = false;
+  bool offsets = false;  ///< without gaps, views begin in the middle of their buffers
   smem::MaskedRows masked = smem::MaskedRows::nan;
   std::string variant = {};
   std::size_t work_items = 0;  ///< fixed, where it is not 0
@@ -38,7 +39,10 @@ struct SoftmaxCase {
   std::string text() const {
     return fmt::format("{} of {} {} of {} x {}, {} to {}{}{}{}, variant \"{}\", {} work-items", name_of(op),
                        columns ? "columns of" : "rows of", batch, rows, cols, name_of(in), name_of(out),
-                       gaps ? ", gaps" : "", in_place ? ", in place" : "",
+                       gaps      ? ", gaps"
+                       : offsets ? ", offsets"
+                                 : "",
+                       in_place ? ", in place" : "",
                        masked == smem::MaskedRows::zero ? ", masked rows are 0" : "", variant, work_items);
   }
 };
@@ -75,7 +79,7 @@ inline double element_of(const SoftmaxCase& c, std::size_t row, std::size_t i, R
 
 /// A view's place in its buffer.
 inline smem::Extent extent_of(const SoftmaxCase& c, std::size_t offset, std::size_t gap) {
-  if (!c.gaps) return {.batch = c.batch};
+  if (!c.gaps) return {.offset = c.offsets ? offset : 0, .batch = c.batch};
   return {.offset = offset,
           .pitch = c.across() + gap,
           .batch = c.batch,

@@ -1,0 +1,114 @@
+// layer_norm and rms_norm of short rows that follow each other without gaps, in local memory: common/row_tile.clh. A team of TEAM work-items
+// has a row; results take the places of elements.
+//
+// Launch: one dimension, GROUP work-items a group, a group for each `piece` rows. Local memory: GROUP * UNROLL packs of 16 bytes, and GROUP
+// moments where teams combine there.
+#include "norm/operation.clh"
+
+#ifndef GROUP
+#define GROUP 256  // work-items: a power of two
+#endif
+#ifndef TEAM
+#define TEAM 4  // work-items of a row: a power of two
+#endif
+#ifndef UNROLL
+#define UNROLL 4  // packs in flight of a work-item
+#endif
+#ifndef SHUFFLES
+#define SHUFFLES 0  // 1: a team, of at most a warp, combines by NVIDIA's shuffles; 0: in local memory
+#endif
+#define TILE_RESULTS
+#include "common/row_tile.clh"
+
+static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
+#if SHUFFLES
+#include "nvidia/shuffle.clh"
+DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
+// One after the other: compilers keep pairs of doubles that are shuffled in memory.
+GROUP_FUNCTION void team_add(moments* value, local moments* scratch, uint item, uint team) {
+  VALUE x = value->x, y = value->y;
+  team_sum(&x, (local VALUE*)scratch, item, team);
+  team_sum(&y, (local VALUE*)scratch, item, team);
+  *value = (moments)(x, y);
+}
+#else
+DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
+DEFINE_TEAM_REDUCE(team_add, moments, add_moments)
+#endif
+
+#if HAS_WEIGHT || HAS_BIAS
+static inline VALUE load_weight(global const WEIGHT* w, ulong i) {
+#if WEIGHT_IS_ELEMENT
+  return load_value(w, i);
+#else
+  return w[i];
+#endif
+}
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void norm_short_rows(NORM_ARGUMENTS, uint piece) {
+  USE_NORM_ARGUMENTS;
+  local uint4 tile[TILE_PACKS];
+#if SHUFFLES || TEAM == 1
+  local moments scratch[1];
+#else
+  local moments scratch[GROUP];
+#endif
+  const uint item = get_local_id(0), lane = item % TEAM;
+  const ulong first = get_group_id(0) * (ulong)piece, begin = in_offset + first * cols;
+  const uint here = (uint)min(rows * batch - first, (ulong)piece), shift = (uint)(begin % PACK);
+  read_rows(tile, (global const tile_element*)in + (begin - shift), shift + here * cols, item);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint turn = 0; turn < here; turn += GROUP / TEAM) {
+    // A team without a row reaches the barriers too.
+    const uint number = turn + item / TEAM, count = number < here ? cols : 0;
+    local tile_element* row = (local tile_element*)tile + shift + (number < here ? number : 0) * cols;
+    moments mine = 0;
+    VALUE mean = 0, left = 0;
+#if OPERATION == OP_LAYER
+#pragma unroll 2
+    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
+      value_step v;
+      load_step(&v, row + i);
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) mean += v.each[k];
+    }
+    if (TEAM > 1) team_sum(&mean, (local VALUE*)scratch, item, TEAM);
+    mean /= (VALUE)cols;
+#endif
+#pragma unroll 2
+    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
+      value_step v;
+      load_step(&v, row + i);
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) {
+        const VALUE apart = v.each[k] - mean;
+        mine += (moments)(OPERATION == OP_LAYER ? apart : 0, apart * apart);
+      }
+    }
+    if (TEAM > 1) team_add(&mine, scratch, item, TEAM);
+    left = mine.x / (VALUE)cols;  // of the mean's rounding
+    const VALUE factor = factor_of(mine.y - left * mine.x, cols, epsilon);
+    if (lane == 0 && count != 0 && flags & STORES_MEAN) means[means_offset + first + number] = mean + left;
+    if (lane == 0 && count != 0 && flags & STORES_FACTOR) factors[factors_offset + first + number] = factor;
+#pragma unroll 2
+    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
+      value_step v;
+      load_step(&v, row + i);
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) {
+        v.each[k] = (v.each[k] - mean - left) * factor;
+#if HAS_WEIGHT
+        v.each[k] *= load_weight(weight, weight_offset + i + k);
+#endif
+#if HAS_BIAS
+        v.each[k] += load_weight(bias, bias_offset + i + k);
+#endif
+      }
+      store_step(row + i, &v);
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  write_rows(tile, (global tile_element*)out, out_offset + first * cols, shift, here * cols, item);
+}
