@@ -75,7 +75,7 @@ void norm_ahead(NORM_ARGUMENTS) {
     copy_row(kept, in + from, shift, cols, item);
     statistics mine = 0;
 #if OPERATION == OP_LAYER
-    if (cols > 0) mine.w = load_value(in + from, 0);
+    mine.w = middle_of_row(in + from, cols);
 #endif
     ROLLED
     for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {

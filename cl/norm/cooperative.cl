@@ -36,7 +36,7 @@ INLINED statistics merge_packs(statistics before, packed_vector* v, int i, int c
 COLD_FUNCTION statistics count_part(local const raw_pack* kept, int is_kept, global const ELEMENT* row, int shift, int cols, int item) {
   statistics mine = 0;
 #if OPERATION == OP_LAYER
-  if (cols > 0) mine.w = load_value(row, 0);
+  mine.w = middle_of_row(row, cols);
 #endif
   ROLLED
   for (int first = item; first < CHUNKS * CHUNK; first += CHUNK) {

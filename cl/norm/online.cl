@@ -39,9 +39,9 @@ void norm_online(NORM_ARGUMENTS, ulong parts, global statistics* partials) {
     for (ulong p = item; p < parts; p += GROUP) mine = merge(mine, partials[r * parts + p]);
 #else
 #if OPERATION == OP_LAYER
-    if (cols > 0) mine.w = load_value(in + from, 0);
+    mine.w = middle_of_row(in + from, cols);
 #if HAS_RESIDUAL
-    if (cols > 0) mine.w += load_value(residual + other, 0);
+    mine.w += middle_of_row(residual + other, cols);
 #endif
 #endif
     for (int first = begin + item; first < end; first += UNROLL * GROUP) {

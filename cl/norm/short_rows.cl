@@ -37,11 +37,15 @@ DEFINE_TEAM_REDUCE(team_add, moments, add_moments)
 #endif
 
 #if HAS_WEIGHT || HAS_BIAS
-static inline VALUE load_weight(global const WEIGHT* w, ulong i) {
+// Of STEP elements, which are aligned as those of rows are.
+static inline void load_weights_of_step(value_step* v, global const WEIGHT* from) {
 #if WEIGHT_IS_ELEMENT
-  return load_value(w, i);
+  raw_step raw;
+  raw.all = *(global const tile_step*)from;
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) v->each[k] = number_of(&raw, k);
 #else
-  return w[i];
+  v->all = *(global const value_vector*)from;
 #endif
 }
 #endif
@@ -49,6 +53,7 @@ static inline VALUE load_weight(global const WEIGHT* w, ulong i) {
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_short_rows(NORM_ARGUMENTS, uint piece) {
   USE_NORM_ARGUMENTS;
+  (void)in_stride;  // rows have no gaps
   local uint4 tile[TILE_PACKS];
 #if SHUFFLES || TEAM == 1
   local moments scratch[1];
@@ -67,7 +72,6 @@ void norm_short_rows(NORM_ARGUMENTS, uint piece) {
     moments mine = 0;
     VALUE mean = 0, left = 0;
 #if OPERATION == OP_LAYER
-#pragma unroll 2
     for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
       value_step v;
       load_step(&v, row + i);
@@ -77,7 +81,6 @@ void norm_short_rows(NORM_ARGUMENTS, uint piece) {
     if (TEAM > 1) team_sum(&mean, (local VALUE*)scratch, item, TEAM);
     mean /= (VALUE)cols;
 #endif
-#pragma unroll 2
     for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
       value_step v;
       load_step(&v, row + i);
@@ -92,18 +95,25 @@ void norm_short_rows(NORM_ARGUMENTS, uint piece) {
     const VALUE factor = factor_of(mine.y - left * mine.x, cols, epsilon);
     if (lane == 0 && count != 0 && flags & STORES_MEAN) means[means_offset + first + number] = mean + left;
     if (lane == 0 && count != 0 && flags & STORES_FACTOR) factors[factors_offset + first + number] = factor;
-#pragma unroll 2
     for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
       value_step v;
       load_step(&v, row + i);
+#if HAS_WEIGHT
+      value_step weights;
+      load_weights_of_step(&weights, weight + weight_offset + i);
+#endif
+#if HAS_BIAS
+      value_step biases;
+      load_weights_of_step(&biases, bias + bias_offset + i);
+#endif
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {
         v.each[k] = (v.each[k] - mean - left) * factor;
 #if HAS_WEIGHT
-        v.each[k] *= load_weight(weight, weight_offset + i + k);
+        v.each[k] *= weights.each[k];
 #endif
 #if HAS_BIAS
-        v.each[k] += load_weight(bias, bias_offset + i + k);
+        v.each[k] += biases.each[k];
 #endif
       }
       store_step(row + i, &v);

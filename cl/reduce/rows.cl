@@ -64,7 +64,6 @@ void reduce_rows(global const ELEMENT* restrict in, ulong in_offset, global cons
 #endif
     if (number < count) {
       local const tile_element* row = (local const tile_element*)tile + shift + number * cols;
-#pragma unroll 4
       for (uint i = item % TEAM * STEP; i < cols; i += TEAM * STEP) {
         value_step v;
         load_step(&v, row + i);

@@ -41,6 +41,7 @@ static inline VALUE value_exp(VALUE v) { return exp(v); }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void softmax_short_rows(SOFTMAX_ARGUMENTS, uint piece) {
+  (void)in_pitch, (void)in_stride, (void)out_pitch, (void)out_stride;  // rows have no gaps
   local uint4 tile[TILE_PACKS];
 #if SHUFFLES || TEAM == 1
   local VALUE scratch[1];
@@ -57,7 +58,6 @@ void softmax_short_rows(SOFTMAX_ARGUMENTS, uint piece) {
     const uint number = turn + item / TEAM, count = number < here ? cols : 0;
     local tile_element* row = (local tile_element*)tile + shift + (number < here ? number : 0) * cols;
     VALUE largest = LEAST, sum = 0;
-#pragma unroll 2
     for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
       value_step v;
       load_step(&v, row + i);
@@ -66,7 +66,6 @@ void softmax_short_rows(SOFTMAX_ARGUMENTS, uint piece) {
     }
     if (TEAM > 1) team_max(&largest, scratch, item, TEAM);
     const VALUE moved = shift_of(largest);
-#pragma unroll 2
     for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
       value_step v;
       load_step(&v, row + i);
@@ -78,7 +77,6 @@ void softmax_short_rows(SOFTMAX_ARGUMENTS, uint piece) {
 #if OPERATION == OP_LOGSUMEXP
     if (lane == 0 && count != 0) store_result(out + row_place(first + number, rows, batch, out_offset, out_pitch, out_stride), 0, finish);
 #else
-#pragma unroll 2
     for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
       value_step v;
       load_step(&v, row + i);

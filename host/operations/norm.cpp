@@ -119,8 +119,8 @@ Operation norm_operation() {
                    {"8192x1000 half --weight --bias", {""}},
                    {"640000x100 half --weight --bias", {"short_rows"}},
                    {"640000x100 bfloat16 --op rms_norm --weight --weights float32", {"short_rows"}},
-                   {"640000x33 --weight --bias", {"short_rows"}},
-                   {"640000x33 double", {"short_rows"}}},
+                   {"640000x100 --weight --bias", {"short_rows"}},
+                   {"640000x100 double", {"short_rows"}}},
   };
 }
 

@@ -114,8 +114,8 @@ Operation softmax_operation() {
                    {"8192x1000 half", {""}},
                    {"640000x100 half", {"short_rows"}},
                    {"640000x100 bfloat16 --op log_softmax", {"short_rows"}},
-                   {"640000x33", {"short_rows"}},
-                   {"640000x33 double --op logsumexp", {"short_rows"}}},
+                   {"640000x100", {"short_rows"}},
+                   {"640000x100 double --op logsumexp", {"short_rows"}}},
   };
 }
 

@@ -29,9 +29,10 @@ struct RowPolicy {
   // unit has two groups with a number between them, that is the limit. 0: none.
   std::size_t taken_registers = 0;
   std::size_t fewest_registers = 0;
-  // Of "short_rows": chosen for rows of at most so many bytes that are not whole packs; work-items of a
-  // group, and what a row takes.
+  // Of "short_rows": chosen for rows of at most so many bytes, that are not whole packs and that are; the
+  // work-items of a group, and what a row takes.
   std::size_t tiled_row_bytes = 0;
+  std::size_t tiled_whole_bytes = 0;
   std::size_t tile_group = 256;
   RowSteps tile_steps{.row = 16, .tree = 4};
   /// Of "ahead": chosen for rows of at least so many packs, of elements of 2, 4 and 8 bytes; 0: never.

@@ -332,7 +332,9 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
       return {"ahead", "cooperative", "shuffle", "registers", "tiled", "online", "naive"};
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   }
-  if (w.cols * size_of(w.in) <= policy.tiled_row_bytes && !has_whole_packs(device, w, pack))
+  const std::size_t most =
+      has_whole_packs(device, w, pack) ? policy.tiled_whole_bytes : policy.tiled_row_bytes;
+  if (w.cols * size_of(w.in) <= most)
     return {"short_rows", "shuffle", "registers", "tiled", "online", "naive"};
   // Longer rows than registers hold.
   if (ahead_packs != 0 && copies_async(device, w, pack))
