@@ -166,6 +166,12 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
 }
 #endif
 
+#if COLUMNS
+#include "reduce/column_blocks.clh"
+#else
+#define ROWS_OF_BLOCK 0
+#endif
+
 #if FOLDS
 #if OPERATION == OP_DOT
 // The other factors of `fold` rows from r on, each `width` times. In whole vectors, of which the next row overwrites what is too much.
@@ -200,6 +206,12 @@ __attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_sour
   uint after[STRIP];  // rows after the first one
   for (uint k = 0; k < wide; ++k) after[k] = k / width;
   ulong r = begin;
+#if ROWS_OF_BLOCK && IS_PLACE && HAS_SHORT_ELEMENTS  // all others are as fast below
+  const ulong turns = (end - begin) / fold;
+  columns.first += begin * width;
+  reduce_blocks(lanes, columns, wide, 0, turns, wide, begin, fold, after);
+  r += turns * fold;
+#endif
   for (; r + fold <= end; r += fold) {
 #if OPERATION == OP_DOT
     VALUE factors[STRIP + 16];
@@ -260,6 +272,11 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
   ulong r = begin;
 #if FOLDS
   if (pitch == width) r = reduce_folded(lanes, columns, begin, end, width);
+#endif
+#if ROWS_OF_BLOCK
+  const uint none = 0;
+  reduce_blocks(lanes, columns, pitch, r, end, width, 0, 1, &none);
+  r = end;
 #endif
 #if ELEMENT_HALF
 #if COLUMNS && ONE_NUMBER
