@@ -175,6 +175,17 @@ TEST_CASE("matvec: other types") {
   if (smem::Context().device().fp64) check_shapes<double, double>(kFewShapes);
 }
 
+// By threads of CPUs, several rows share a strip of a thread, and some rows are left.
+TEST_CASE("matvec: few columns") {
+  const std::vector<Shape> shapes{{5003, 1, 1, 1}, {5003, 2, 1, 3}, {3001, 3},         {2051, 4, 2, 1},
+                                  {1503, 7},       {703, 15},       {515, 16, 3, 2},   {300, 33},
+                                  {103, 128},      {100, 129},      {2051, 2, 1, 0, 1}};
+  check_shapes<float, float>(shapes);
+  check_shapes<smem::half, float>(shapes);
+  check_shapes<std::int8_t, std::int32_t>(shapes);
+  if (smem::Context().device().fp64) check_shapes<double, double>(shapes);
+}
+
 TEST_CASE("random: products of matrices and vectors") {
   test::Random random(47);
   const std::size_t cases = test::random_cases(40);

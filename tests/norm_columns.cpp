@@ -135,6 +135,35 @@ TEST_CASE("norm_columns: types, in place, and columns longer than a cache or tha
   CHECK(smem::plan_norm_columns(context.device(), shared, fixed).number("parts") > 1);
 }
 
+// Threads of CPUs read blocks of rows, and blocks of columns of about the same width.
+TEST_CASE("norm_columns: around blocks of rows and columns") {
+  const smem::Context context;
+  NormSweep sweep(context);
+  std::size_t turn = 0;
+  constexpr std::pair<std::size_t, std::size_t> kSizes[] = {{1, 530},  {31, 533},  {32, 300},  {33, 257},
+                                                            {64, 270}, {65, 301},  {1057, 40}, {2049, 300},
+                                                            {4703, 9}, {5003, 259}};
+  for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64}) {
+    if (type == Scalar::float64 && !context.device().fp64) continue;
+    for (const auto& [length, columns] : kSizes) {
+      NormCase c;
+      c.columns = true;
+      c.in = c.out = c.weights = type;
+      c.op = static_cast<NormOp>(turn % 3 / 2);
+      c.rows = columns;
+      c.cols = length;
+      c.gaps = turn % 4 >= 2;
+      c.weight = c.bias = turn % 2 == 0;
+      c.residual = c.sum = !c.weight;
+      c.statistics = turn % 5 == 0;
+      if (c.sum) c.in_place = turn % 3 == 0 ? NormInPlace::both : NormInPlace::out_in;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
 TEST_CASE("norm_columns: narrow matrices") {
   const smem::Context context;
   NormSweep sweep(context);

@@ -196,6 +196,40 @@ TEST_CASE("reduce columns: sums of every size of type") {
   for (const Scalar type : kSums)
     every_matrix(ReduceShape::columns, ReduceOp::sum, type);
 }
+TEST_CASE("reduce columns: places and extremes, by threads of a CPU, with NaNs and ties") {
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::ReduceSweep sweep(context);
+  ReduceCase c;
+  c.shape = ReduceShape::columns;
+  c.variant = "cpu";
+  std::size_t asked = 0;
+  for (const Scalar type : {Scalar::int8, Scalar::uint8, Scalar::uint16, Scalar::int32, Scalar::int64,
+                            Scalar::half, Scalar::float32, Scalar::float64}) {
+    for (const ReduceOp op : {ReduceOp::minmax, ReduceOp::argmin, ReduceOp::argmax}) {
+      if (!test::fits(context.device(), op, type)) continue;
+      c.in = type;
+      c.reduction = op;
+      // Blocks of 256 rows of bytes, one and several a part; rows that share a strip; strips.
+      for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{1, 2},
+                                       {257, 133},
+                                       {5003, 2},
+                                       {5003, 20},
+                                       {40001, 7},
+                                       {1031, 300},
+                                       {260, 1030}}) {
+        c.rows = rows;
+        c.cols = cols;
+        c.nans = asked % 3;  // 1: nothing else; 2: half of them
+        c.layout = asked % 4 != 0 ? test::packed() : test::strided(rows, cols, 1);
+        c.out_offset = asked % 4;
+        sweep.run(c);
+        ++asked;
+      }
+    }
+  }
+  CHECK(sweep.ran() == asked);
+}
 TEST_CASE("reduce columns: operations on float32") {
   for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::columns, op, Scalar::float32);

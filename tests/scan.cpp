@@ -322,6 +322,35 @@ TEST_CASE("scan columns: few columns, one row after the other, every type") {
   }
 }
 
+// Vectors of a row whose last one overlaps the one before, strips of which the last is narrow, and turns of
+// several rows.
+TEST_CASE("scan columns: rows of vectors") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  constexpr std::pair<ReduceOp, Scalar> kOf[] = {{ReduceOp::sum, Scalar::float32},
+                                                 {ReduceOp::max, Scalar::half},
+                                                 {ReduceOp::sum, Scalar::uint8},
+                                                 {ReduceOp::min, Scalar::int64}};
+  for (const auto& [op, type] : kOf) {
+    ScanCase c = vector_case(op, type, "");
+    c.shape = ScanShape::columns;
+    std::size_t asked = 0;
+    for (const std::size_t cols : {16, 20, 33, 128, 129, 143, 257, 513, 530, 1025, 1040, 2063}) {
+      for (const std::size_t rows : {1, 3, 4, 303}) {
+        c.rows = rows;
+        c.cols = cols;
+        c.exclusive = (rows + cols) % 3 == 0;
+        c.from = {{.offset = rows % 4, .pitch = cols + cols % 3, .batch = 2}, 1};
+        c.to = {{.offset = cols % 19, .pitch = cols + rows % 2, .batch = 2}, 3};
+        c.in_place = cols % 4 != 1 && smem::size_of(c.in) == smem::size_of(test::problem_of(c).out);
+        sweep.run(c);
+        ++asked;
+      }
+    }
+    CHECK(sweep.ran() == asked);
+  }
+}
+
 TEST_CASE("scan columns: exclusive sums of half") {
   matrices(ScanShape::columns, ReduceOp::sum, Scalar::half, true);
 }

@@ -291,6 +291,32 @@ TEST_CASE("softmax_columns: types, in place, and columns longer than a cache or 
   CHECK(smem::plan_softmax_columns(context.device(), shared, fixed).number("parts") > 1);
 }
 
+// Threads of CPUs read blocks of rows, and blocks of columns of about the same width.
+TEST_CASE("softmax_columns: around blocks of rows and columns") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  std::size_t turn = 0;
+  constexpr std::pair<std::size_t, std::size_t> kSizes[] = {{1, 530},  {31, 533},  {32, 300},  {33, 257},
+                                                            {64, 270}, {65, 301},  {1057, 40}, {2049, 300},
+                                                            {4703, 9}, {5003, 259}};
+  for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64}) {
+    if (type == Scalar::float64 && !context.device().fp64) continue;
+    for (const auto& [length, columns] : kSizes) {
+      SoftmaxCase c;
+      c.columns = true;
+      c.in = c.out = type;
+      c.op = static_cast<SoftmaxOp>(turn % 7 % 3);
+      c.rows = columns;
+      c.cols = length;
+      c.gaps = turn % 4 >= 2;
+      c.in_place = turn % 3 == 0 && c.op != SoftmaxOp::logsumexp;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
 TEST_CASE("softmax_columns: narrow matrices") {
   const smem::Context context;
   SoftmaxSweep sweep(context);

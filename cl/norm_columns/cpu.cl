@@ -1,74 +1,67 @@
-// layer_norm and rms_norm of columns for a CPU: a work-group is one work-item, which is one thread, and computes blocks of WIDTH columns, in
-// vectors of LANES columns. It has TILE_ROWS rows of a block in its cache: columns that fit are read once; of longer ones, the statistics of
-// tiles are merged, and tiles read again for the results.
+// layer_norm and rms_norm of columns for a CPU: a work-group is one work-item, which is one thread, and computes blocks of at most WIDTH columns, in
+// vectors of LANES columns. It reads BLOCK_ROWS rows at a time, and merges their statistics while they are in its first cache. Columns of at most
+// TILE_ROWS rows remain in its second cache, as differences; of longer ones, rows are read again for the results.
 //
-// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks. Local memory: (TILE_ROWS + 4) * WIDTH values.
-#ifndef WIDTH
-#define WIDTH 64  // columns: a multiple of LANES
-#endif
-#ifndef TILE_ROWS
-#define TILE_ROWS 1024
-#endif
+// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks. Local memory: TILE_ROWS + 6 values a column.
 #ifndef LANES
 #define LANES 16
 #endif
-#define GROUP 1
-#include "norm_columns/columns.clh"
-
-typedef JOIN(VALUE, LANES) lanes;
-#define LANES_AT(p) (*(local lanes*)(p))
-DEFINE_LOAD_RUN(load_run, local, VALUE)
-DEFINE_STORE_RUN(store_run, local)
-
-// Loads `high` rows of `wide` columns of x, and fills up their last vectors with zeros. `more`: a row of a residual.
-INLINED void load_tile(local VALUE* kept, global const ELEMENT* from, ulong pitch, global const ELEMENT* other, ulong other_pitch, local VALUE* more,
-                       uint high, uint wide) {
-  (void)other, (void)other_pitch, (void)more;
-  const uint end = (wide + LANES - 1) / LANES * LANES;
-  for (uint r = 0; r < high; ++r) {
-    local VALUE* row = kept + r * WIDTH;
-    load_run(row, from, r * pitch, wide);
-#if HAS_RESIDUAL
-    load_run(more, other, r * other_pitch, wide);
-    for (uint k = 0; k < wide; ++k) row[k] += more[k];
+#ifndef PACK
+#define PACK LANES
 #endif
-    for (uint k = wide; k < end; ++k) row[k] = 0;
+#define GROUP 1
+#define ONE_A_COLUMN 0
+#include "norm_columns/columns.clh"
+#include "common/row_vectors.clh"
+typedef packed_vector lanes;
+#include "common/column_vectors.clh"
+
+// Loads `high` rows of `wide` columns of x. `more`: a row of a residual.
+INLINED void load_rows_of_x(local VALUE* kept, global const ELEMENT* from, ulong pitch, global const ELEMENT* other, ulong other_pitch,
+                            local VALUE* more, uint high, uint wide) {
+  (void)other, (void)other_pitch, (void)more;
+  for (uint r = 0; r < high; ++r) {
+    load_row(kept + r * WIDTH, from + r * pitch, wide);
+#if HAS_RESIDUAL
+    load_row(more, other + r * other_pitch, wide);
+    for (uint k = 0; k < wide; k += LANES) LANES_AT(kept + r * WIDTH + k) += LANES_AT(more + k);
+#endif
   }
 }
 
-// The sum over the rows [0, high) of a tile of LANES columns, of `term`, an expression of row r. In blocks of 32 rows: else what one huge term
-// takes from all others by rounding would add up.
-#define SUM_ROWS(sum, high, term)                                 \
-  for (uint block = 0; block < (high); block += 32) {             \
-    lanes part = 0;                                               \
-    for (uint r = block; r < min(block + 32, (high)); ++r) part += term; \
-    sum += part;                                                  \
-  }
+// Rows whose statistics are merged with those of all rows before: else what one huge term takes from all others by rounding would add up.
+#define SOME_ROWS (32 * BLOCK_ROWS)
+// Merges the statistics of `more` rows with those of `rows` rows.
+INLINED void merge_columns(local VALUE* mean, local VALUE* squares, uint rows, lanes more_mean, lanes more_squares, uint more) {
+  const VALUE share = (VALUE)more / (VALUE)(rows + more);
+  const lanes apart = more_mean - LANES_AT(mean);
+  LANES_AT(squares) += more_squares + apart * (VALUE)rows * (apart * share);
+  LANES_AT(mean) += apart * share;
+}
 
-static inline lanes subtract(local VALUE* row, lanes number) { return LANES_AT(row) -= number; }
-static inline lanes squared(lanes v) { return v * v; }
-
-// Merges a tile of LANES columns with their statistics so far, of `before` rows: the mean of the first tile, that of the differences from
-// it, and the squares of the differences from both. Differences from the first mean remain in the tile.
-INLINED void count_tile(local VALUE* tile, local VALUE* base, local VALUE* mean, local VALUE* squares, uint before, uint high) {
+// Merges `high` rows of LANES columns with their statistics so far, of `before` rows. are_first: `base` becomes the mean of these rows. Differences
+// from it remain, whose mean and squares are merged. `next`: the rows that follow, in memory.
+INLINED void count_block(local VALUE* rows, local VALUE* base, local VALUE* mean, local VALUE* squares, uint before, uint high, bool are_first,
+                         global const ELEMENT* next, ulong pitch) {
   lanes here = 0, more = 0;
 #if OPERATION == OP_LAYER
-  if (before == 0) {
-    lanes sum = 0;
-    SUM_ROWS(sum, high, LANES_AT(tile + r * WIDTH))
-    LANES_AT(base) = sum / (VALUE)high;
+  if (are_first) {
+    for (uint r = 0; r < high; ++r) here += LANES_AT(rows + r * WIDTH);
+    LANES_AT(base) = here / (VALUE)high;
+    here = 0;
   }
-  const lanes first_mean = LANES_AT(base);
-  SUM_ROWS(here, high, subtract(tile + r * WIDTH, first_mean))
+  const lanes number = LANES_AT(base);
+  for (uint r = 0; r < high; ++r) here += LANES_AT(rows + r * WIDTH) -= number;
   here /= (VALUE)high;
 #else
-  (void)base;
+  (void)base, (void)are_first;
 #endif
-  SUM_ROWS(more, high, squared(LANES_AT(tile + r * WIDTH) - here))
-  const lanes apart = here - LANES_AT(mean);
-  const VALUE part_of_all = (VALUE)high / (VALUE)(before + high);
-  LANES_AT(squares) += more + apart * (VALUE)before * (apart * part_of_all);
-  LANES_AT(mean) += apart * part_of_all;
+  for (uint r = 0; r < high; ++r) {
+    prefetch_ahead(next + r * pitch);
+    const lanes d = LANES_AT(rows + r * WIDTH) - here;
+    more += d * d;
+  }
+  merge_columns(mean, squares, before, here, more, high);
 }
 
 // What a row's elements are multiplied by and what is added, as vectors have it.
@@ -80,6 +73,19 @@ static inline VALUE weight_of(global const WEIGHT* w, ulong i) {
 #endif
 }
 
+#define KEPT(k) LANES_AT(row + (k))
+#define DIFFERENCE(k) (OPERATION == OP_RMS ? KEPT(k) : fits ? KEPT(k) - LANES_AT(mean + (k)) : KEPT(k) - LANES_AT(base + (k)) - LANES_AT(mean + (k)))
+#define RESULT_OF(k) (prefetch_ahead(after + (k)), DIFFERENCE(k) * LANES_AT(squares + (k)) WEIGHED)
+#if HAS_WEIGHT && HAS_BIAS
+#define WEIGHED *factor + summand
+#elif HAS_WEIGHT
+#define WEIGHED *factor
+#elif HAS_BIAS
+#define WEIGHED +summand
+#else
+#define WEIGHED
+#endif
+
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void norm_columns_cpu(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
@@ -87,56 +93,67 @@ void norm_columns_cpu(NORM_ARGUMENTS) {
   local VALUE base[WIDTH] __attribute__((aligned(64)));
   local VALUE mean[WIDTH] __attribute__((aligned(64)));
   local VALUE squares[WIDTH] __attribute__((aligned(64)));  // then the factors
+  local VALUE some_mean[WIDTH] __attribute__((aligned(64)));
+  local VALUE some_squares[WIDTH] __attribute__((aligned(64)));
   local VALUE more[WIDTH] __attribute__((aligned(64)));
   const ulong all = BLOCKS * batch, share = (all + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong begin = min(get_group_id(0) * share, all), end = min(begin + share, all);
-  const uint count = rows;
+  const uint count = rows, width = width_of_blocks(cols);
+  const bool fits = count <= TILE_ROWS;
   for (ulong job = begin; job < end; ++job) {
-    const ulong matrix = job / BLOCKS, col = (job - matrix * BLOCKS) * WIDTH;
-    const uint wide = (uint)min((ulong)WIDTH, cols - col);
+    const ulong matrix = job / BLOCKS, col = min((job - matrix * BLOCKS) * width, cols);
+    const uint wide = (uint)min((ulong)width, cols - col), beside = col + width < cols ? width : 0;
     const column_place at = PLACE_OF_COLUMN(matrix, col);
-    for (uint k = 0; k < WIDTH; ++k) base[k] = mean[k] = squares[k] = 0;
-    const int again = count > TILE_ROWS;
-    for (uint first = 0; first < count; first += TILE_ROWS) {
-      const uint high = min((uint)TILE_ROWS, count - first);
-      load_tile(kept, in + at.from + first * in_pitch, in_pitch, residual + at.other + first * residual_pitch, residual_pitch, more, high, wide);
+    for (uint k = 0; k < wide; k += LANES) LANES_AT(base + k) = LANES_AT(mean + k) = LANES_AT(squares + k) = (lanes)0;
+    for (uint first = 0; first < count; first += BLOCK_ROWS) {
+      const uint high = min((uint)BLOCK_ROWS, count - first), of_some = first % SOME_ROWS;
+      local VALUE* block = kept + (fits ? first * WIDTH : 0);
+      global const ELEMENT* next = in + at.from + first * in_pitch + place_ahead(count - first, in_pitch, beside);
+      load_rows_of_x(block, in + at.from + first * in_pitch, in_pitch, residual + at.other + first * residual_pitch, residual_pitch, more, high, wide);
 #if HAS_SUM
-      if (!again)
-        for (uint r = 0; r < high; ++r) store_run(sums, at.sum_to + r * sums_pitch, kept + r * WIDTH, wide);
+      for (uint r = 0; r < high && fits; ++r) {
+        local VALUE* row = block + r * WIDTH;
+        STORE_ROW(sums + at.sum_to + (first + r) * sums_pitch, row, wide, KEPT);
+      }
 #endif
-      for (uint k = 0; k < wide; k += LANES) count_tile(kept + k, base + k, mean + k, squares + k, first, high);
+      for (uint k = 0; k < wide; k += LANES) {
+        if (count <= SOME_ROWS) {
+          count_block(block + k, base + k, mean + k, squares + k, first, high, first == 0, next + k, in_pitch);
+          continue;
+        }
+        if (of_some == 0) LANES_AT(some_mean + k) = LANES_AT(some_squares + k) = (lanes)0;
+        count_block(block + k, base + k, some_mean + k, some_squares + k, of_some, high, first == 0, next + k, in_pitch);
+        if (of_some + BLOCK_ROWS == SOME_ROWS || first + high == count)
+          merge_columns(mean + k, squares + k, first - of_some, LANES_AT(some_mean + k), LANES_AT(some_squares + k), of_some + high);
+      }
     }
-    for (uint k = 0; k < wide; ++k) {
-      const VALUE factor = factor_of(squares[k], rows, epsilon);
+    for (uint k = 0; k < wide; k += LANES) {
+      const lanes variance = LANES_AT(squares + k) / (VALUE)rows;
+      LANES_AT(squares + k) = isfinite(variance) ? rsqrt(variance + epsilon) : (lanes)NAN;  // as factor_of()
+    }
+    for (uint k = 0; k < wide && flags & (STORES_MEAN | STORES_FACTOR); ++k) {
       if (flags & STORES_MEAN) means[means_offset + matrix * cols + col + k] = count > 0 ? base[k] + mean[k] : (VALUE)NAN;
-      if (flags & STORES_FACTOR) factors[factors_offset + matrix * cols + col + k] = factor;
-      squares[k] = factor;
+      if (flags & STORES_FACTOR) factors[factors_offset + matrix * cols + col + k] = squares[k];
     }
-    for (uint first = 0; first < count; first += TILE_ROWS) {
-      const uint high = min((uint)TILE_ROWS, count - first);
-      if (again)
-        load_tile(kept, in + at.from + first * in_pitch, in_pitch, residual + at.other + first * residual_pitch, residual_pitch, more, high, wide);
+    for (uint first = 0; first < count; first += BLOCK_ROWS) {
+      const uint high = min((uint)BLOCK_ROWS, count - first);
+      local VALUE* block = kept + (fits ? first * WIDTH : 0);
+      if (!fits)
+        load_rows_of_x(block, in + at.from + first * in_pitch, in_pitch, residual + at.other + first * residual_pitch, residual_pitch, more, high, wide);
       for (uint r = 0; r < high; ++r) {
-        local VALUE* row = kept + r * WIDTH;
+        local VALUE* row = block + r * WIDTH;
+        global RESULT* to_row = out + at.to + (first + r) * out_pitch;
+        global const RESULT* after = to_row + place_ahead(count - first, out_pitch, beside);
 #if HAS_SUM
-        if (again) store_run(sums, at.sum_to + (first + r) * sums_pitch, row, wide);
+        if (!fits) STORE_ROW(sums + at.sum_to + (first + r) * sums_pitch, row, wide, KEPT);
 #endif
-        for (uint k = 0; k < wide; k += LANES) {
-          lanes v = LANES_AT(row + k);
-#if OPERATION == OP_LAYER
-          if (again) v -= LANES_AT(base + k);
-          v -= LANES_AT(mean + k);
-#endif
-          v *= LANES_AT(squares + k);
 #if HAS_WEIGHT
-          v *= weight_of(weight, weight_offset + first + r);
+        const VALUE factor = weight_of(weight, weight_offset + first + r);
 #endif
 #if HAS_BIAS
-          v += weight_of(bias, bias_offset + first + r);
+        const VALUE summand = weight_of(bias, bias_offset + first + r);
 #endif
-          LANES_AT(row + k) = v;
-        }
-        store_run(out, at.to + (first + r) * out_pitch, row, wide);
+        STORE_ROW(to_row, row, wide, RESULT_OF);
       }
     }
   }

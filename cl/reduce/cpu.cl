@@ -166,7 +166,39 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
 }
 #endif
 
+#if COLUMNS
+#include "reduce/column_blocks.clh"
+#else
+#define ROWS_OF_BLOCK 0
+#endif
+
 #if FOLDS
+#if OPERATION == OP_DOT
+// The other factors of `fold` rows from r on, each `width` times. In whole vectors, of which the next row overwrites what is too much.
+static inline void repeat_factors(VALUE factors[STRIP + 16], row_source columns, ulong r, uint fold, uint width) {
+  VALUE of_rows[STRIP];
+#if ELEMENT_HALF
+  load_run(of_rows, columns.other, r, fold);
+#else
+  for (uint j = 0; j < fold; ++j) of_rows[j] = load_value(columns.other, r + j);
+#endif
+  VALUE* to = factors;
+  if (width <= 4) {
+    for (uint j = 0; j < fold; ++j, to += width)
+#pragma unroll
+      for (uint c = 0; c < 4; ++c) to[c] = of_rows[j];
+  } else {
+    for (uint j = 0; j < fold; ++j, to += width)
+      for (uint k = 0; k < width; k += 16)
+#pragma unroll
+        for (uint c = 0; c < 16; ++c) to[k + c] = of_rows[j];
+  }
+}
+#define FOLDED_TERM(x) ((term){(ACC)(x), (ACC)factors[k]})
+#else
+#define FOLDED_TERM(x) ((term)(x))
+#endif
+
 // Accumulates rows from `begin` on, which lie one after the other: as many at once as the strip has room for, as one long row. Each lane then
 // has every so many-th row of its column. Returns the first row that is left.
 __attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_source columns, ulong begin, ulong end, uint width) {
@@ -174,14 +206,24 @@ __attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_sour
   uint after[STRIP];  // rows after the first one
   for (uint k = 0; k < wide; ++k) after[k] = k / width;
   ulong r = begin;
+#if ROWS_OF_BLOCK && IS_PLACE && HAS_SHORT_ELEMENTS  // all others are as fast below
+  const ulong turns = (end - begin) / fold;
+  columns.first += begin * width;
+  reduce_blocks(lanes, columns, wide, 0, turns, wide, begin, fold, after);
+  r += turns * fold;
+#endif
   for (; r + fold <= end; r += fold) {
+#if OPERATION == OP_DOT
+    VALUE factors[STRIP + 16];
+    repeat_factors(factors, columns, r, fold, width);
+#endif
 #if ELEMENT_HALF
     VALUE x[STRIP];
     load_run(x, columns.first, r * width, wide);
-    for (uint k = 0; k < wide; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), x[k], r + after[k]));
+    for (uint k = 0; k < wide; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), FOLDED_TERM(x[k]), r + after[k]));
 #else
     for (uint k = 0; k < wide; ++k)
-      put_lane(lanes, k, accumulate(get_lane(lanes, k), load_term(columns, r * width + k, r), r + after[k]));
+      put_lane(lanes, k, accumulate(get_lane(lanes, k), FOLDED_TERM(load_value(columns.first, r * width + k)), r + after[k]));
 #endif
   }
   for (uint f = 1; f < fold; ++f)
@@ -230,6 +272,11 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
   ulong r = begin;
 #if FOLDS
   if (pitch == width) r = reduce_folded(lanes, columns, begin, end, width);
+#endif
+#if ROWS_OF_BLOCK
+  const uint none = 0;
+  reduce_blocks(lanes, columns, pitch, r, end, width, 0, 1, &none);
+  r = end;
 #endif
 #if ELEMENT_HALF
 #if COLUMNS && ONE_NUMBER

@@ -38,7 +38,6 @@ void reduce_finish(global const accumulator* restrict partials, ulong results, u
     if (result < results) {
       const ulong lane = item % TEAM, share = KEEP_ORDER ? (parts + TEAM - 1) / TEAM : parts;
       const ulong end = KEEP_ORDER ? min((lane + 1) * share, parts) : parts;
-#pragma unroll 4
       for (ulong p = KEEP_ORDER ? lane * share : lane; p < end; p += KEEP_ORDER ? 1 : TEAM)
         mine = combine(mine, partials[result * result_step + p * part_step]);
     }

@@ -1,77 +1,83 @@
-// Softmax of columns for a CPU: a work-group is one work-item, which is one thread, and computes blocks of WIDTH columns, in vectors of LANES
-// columns. It has TILE_ROWS rows of a block in its cache: columns that fit are read once; of longer ones, the statistics of tiles are
-// merged, and tiles read again for the results.
+// Softmax of columns for a CPU: a work-group is one work-item, which is one thread, and computes blocks of at most WIDTH columns, in vectors of
+// LANES columns. It reads BLOCK_ROWS rows at a time, and counts them while they are in its first cache. Columns of at most TILE_ROWS rows remain
+// in its second cache, of softmax as exponentials; of longer ones, rows are read again for the results.
 //
-// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks. Local memory: (TILE_ROWS + 3) * WIDTH values.
-#include "softmax/operation.clh"
-
-#ifndef WIDTH
-#define WIDTH 64  // columns: a multiple of LANES
-#endif
-#ifndef TILE_ROWS
-#define TILE_ROWS 1024
-#endif
+// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks. Local memory: TILE_ROWS + 3 values a column, and one for
+// each block of rows.
 #ifndef LANES
 #define LANES 16
 #endif
-#define GROUP 1
-#include "common/columns.clh"
-
-typedef JOIN(VALUE, LANES) lanes;
-#include "common/vector_exp.clh"
-DEFINE_LOAD_RUN(load_run, local, VALUE)
-#if OPERATION != OP_LOGSUMEXP
-DEFINE_STORE_RUN(store_run, local)
+#ifndef PACK
+#define PACK LANES
 #endif
+#include "softmax/operation.clh"
+#define GROUP 1
+#define ONE_A_COLUMN (OPERATION == OP_LOGSUMEXP)
+#include "common/row_vectors.clh"
+typedef packed_vector lanes;
+#include "common/columns.clh"
+#include "common/column_vectors.clh"
+#include "common/vector_exp.clh"
 
-// Loads `high` rows of `wide` columns, and fills up their last vectors with zeros.
-INLINED void load_tile(local VALUE* kept, global const ELEMENT* from, ulong pitch, uint high, uint wide) {
-  const uint end = (wide + LANES - 1) / LANES * LANES;
-  for (uint r = 0; r < high; ++r) {
-    load_run(kept + r * WIDTH, from, r * pitch, wide);
-    for (uint k = wide; k < end; ++k) kept[r * WIDTH + k] = 0;
-  }
-}
-
-// Merges a tile of LANES columns with their statistics so far. Exponentials (softmax) or elements less the shift remain in the tile.
-INLINED void count_tile(local VALUE* tile, local VALUE* most, local VALUE* sums, uint high) {
-  const lanes before = *(local lanes*)most;
-  lanes largest = before;
-  for (uint r = 0; r < high; ++r) {
-    const lanes v = *(local lanes*)(tile + r * WIDTH);
-    largest = v > largest ? v : largest;
-  }
+// Merges `high` rows of LANES columns with their statistics so far; none, if they are the first. Exponentials remain of softmax; `shifts`: what was
+// subtracted. `next`: the rows that follow, in memory.
+INLINED void count_block(local VALUE* rows, local VALUE* most, local VALUE* sums, local VALUE* shifts, uint high, bool are_first,
+                         global const ELEMENT* next, ulong pitch) {
+  const lanes before = are_first ? (lanes)LEAST : LANES_AT(most);
+  lanes largest = before, sum = 0;
+  for (uint r = 0; r < high; ++r) largest = MOST_OF(largest, LANES_AT(rows + r * WIDTH));
   const lanes shift = isinf(largest) ? (lanes)0 : largest;
-  lanes sum = *(local lanes*)sums * vector_exp(before - shift);
+  if (!are_first) sum = LANES_AT(sums) * vector_exp(before - shift);
   for (uint r = 0; r < high; ++r) {
-    local lanes* v = (local lanes*)(tile + r * WIDTH);
-    const lanes less = *v - shift, e = vector_exp(less);
+    prefetch_ahead(next + r * pitch);
+    const lanes e = vector_exp(LANES_AT(rows + r * WIDTH) - shift);
     sum += e;
-    *v = OPERATION == OP_SOFTMAX ? e : less;
+    if (OPERATION == OP_SOFTMAX) LANES_AT(rows + r * WIDTH) = e;
   }
-  *(local lanes*)most = largest;
-  *(local lanes*)sums = sum;
+  LANES_AT(most) = largest;
+  LANES_AT(sums) = sum;
+  LANES_AT(shifts) = shift;
 }
+
+#if OPERATION != OP_LOGSUMEXP
+// What the exponentials of a block are multiplied by, in place of their shifts. A shift is at most that of all rows, unless infinity is the largest
+// element so far: then exponentials are 0, or the results are NaNs.
+INLINED void make_factors(local VALUE* shifts, const local VALUE* most, const local VALUE* finish, uint wide) {
+  for (uint k = 0; k < wide; k += LANES) {
+    const lanes less = LANES_AT(shifts + k) - *(const local lanes*)(most + k);
+    LANES_AT(shifts + k) = vector_exp(less > 0 ? (lanes)0 : less) * *(const local lanes*)(finish + k);
+  }
+}
+
+#define LOG_RESULT(k) (LANES_AT(row + (k)) - LANES_AT(most + (k)) - LANES_AT(finish + (k)))
+#define KEPT_RESULT(k) (prefetch_ahead(after + (k)), LANES_AT(row + (k)) * LANES_AT(factors + (k)))
+#define NEW_RESULT(k) (vector_exp(LANES_AT(row + (k)) - LANES_AT(most + (k))) * LANES_AT(finish + (k)))
+#endif
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void softmax_columns_cpu(COLUMN_ARGUMENTS, uint masked) {
   local VALUE kept[TILE_ROWS * WIDTH] __attribute__((aligned(64)));
+  local VALUE shifts[BLOCKS_OF_TILE * WIDTH] __attribute__((aligned(64)));
   local VALUE most[WIDTH] __attribute__((aligned(64)));
   local VALUE sums[WIDTH] __attribute__((aligned(64)));
   local VALUE finish[WIDTH] __attribute__((aligned(64)));
   const ulong all = BLOCKS * batch, share = (all + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong begin = min(get_group_id(0) * share, all), end = min(begin + share, all);
-  const uint count = rows;
+  const uint count = rows, width = width_of_blocks(cols);
+  const bool fits = count <= TILE_ROWS;
   for (ulong job = begin; job < end; ++job) {
-    const ulong matrix = job / BLOCKS, col = (job - matrix * BLOCKS) * WIDTH;
-    const uint wide = (uint)min((ulong)WIDTH, cols - col);
+    const ulong matrix = job / BLOCKS, col = min((job - matrix * BLOCKS) * width, cols);
+    const uint wide = (uint)min((ulong)width, cols - col), beside = col + width < cols ? width : 0;
     global const ELEMENT* from = in + in_offset + matrix * in_stride + col;
     global RESULT* to = out + out_offset + matrix * out_stride + col;
-    for (uint k = 0; k < WIDTH; ++k) most[k] = LEAST, sums[k] = 0;
-    for (uint first = 0; first < count; first += TILE_ROWS) {
-      const uint high = min((uint)TILE_ROWS, count - first);
-      load_tile(kept, from + first * in_pitch, in_pitch, high, wide);
-      for (uint k = 0; k < wide; k += LANES) count_tile(kept + k, most + k, sums + k, high);
+    for (uint k = 0; k < wide; ++k) most[k] = LEAST, sums[k] = 0;
+    for (uint first = 0; first < count; first += BLOCK_ROWS) {
+      const uint high = min((uint)BLOCK_ROWS, count - first);
+      local VALUE* block = kept + (fits ? first * WIDTH : 0);
+      local VALUE* shift = shifts + (fits ? first / BLOCK_ROWS * WIDTH : 0);
+      global const ELEMENT* next = from + first * in_pitch + place_ahead(count - first, in_pitch, beside);
+      load_rows(block, from + first * in_pitch, in_pitch, high, wide);
+      for (uint k = 0; k < wide; k += LANES) count_block(block + k, most + k, sums + k, shift + k, high, first == 0, next + k, in_pitch);
     }
     for (uint k = 0; k < wide; ++k) {
       most[k] = shift_of(most[k]);
@@ -81,22 +87,26 @@ void softmax_columns_cpu(COLUMN_ARGUMENTS, uint masked) {
     (void)out_pitch;
     for (uint k = 0; k < wide; ++k) store_result(to, k, finish[k]);
 #else
-    for (uint first = 0; first < count; first += TILE_ROWS) {
-      const uint high = min((uint)TILE_ROWS, count - first);
-      const int again = count > TILE_ROWS;
-      if (again) load_tile(kept, from + first * in_pitch, in_pitch, high, wide);
+    for (uint first = 0; first < count; first += BLOCK_ROWS) {
+      const uint high = min((uint)BLOCK_ROWS, count - first);
+      local VALUE* block = kept + (fits ? first * WIDTH : 0);
+      local VALUE* factors = count <= BLOCK_ROWS ? finish : shifts + (fits ? first / BLOCK_ROWS * WIDTH : 0);
+      if (!fits) load_rows(block, from + first * in_pitch, in_pitch, high, wide);
+      if (fits && count > BLOCK_ROWS) make_factors(factors, most, finish, wide);
       for (uint r = 0; r < high; ++r) {
-        local VALUE* row = kept + r * WIDTH;
-        for (uint k = 0; k < wide; k += LANES) {
-          local lanes* v = (local lanes*)(row + k);
-          const lanes last = *(local lanes*)(finish + k);
-          if (again) {
-            const lanes less = *v - *(local lanes*)(most + k);
-            *v = OPERATION == OP_SOFTMAX ? vector_exp(less) : less;
-          }
-          *v = OPERATION == OP_SOFTMAX ? *v * last : *v - last;
+        local VALUE* row = block + r * WIDTH;
+        global RESULT* to_row = to + (first + r) * out_pitch;
+        global const RESULT* after = to_row + place_ahead(count - first, out_pitch, beside);
+#if OPERATION == OP_LOG_SOFTMAX
+        STORE_ROW(to_row, row, wide, LOG_RESULT);
+        (void)after, (void)factors;
+#else
+        if (fits) {
+          STORE_ROW(to_row, row, wide, KEPT_RESULT);
+        } else {
+          STORE_ROW(to_row, row, wide, NEW_RESULT);
         }
-        store_run(to, (first + r) * out_pitch, row, wide);
+#endif
       }
     }
 #endif

@@ -26,6 +26,7 @@ struct ColumnPolicy {
   std::size_t most_parts = 1024;  ///< of a block
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t tile_bytes = 576 * 1024;
+  std::size_t block_rows = 32;     ///< of a tile, which are in its first cache
   std::size_t lanes_bytes = 64;    ///< of a vector
   std::size_t most_lanes = 16;     ///< vectors of a row of a tile
   std::size_t least_lanes = 2;     ///< the same of long columns
@@ -58,6 +59,10 @@ struct ColumnPolicy {
 // 30000 x 133 1.8 and 3.5, floats 2.1 and 4.2; 15000 x 250 1.8 and 2.2, 16000 x 256 floats 2.2 and 3.1.
 // norm_columns: 2000000 x 2 halves 0.97 and 23, floats 1.4 and 12.9, 200000 x 20 0.97 and 3.9, floats 1.4 and
 // 4.8, 30000 x 133 1.3 and 2.5.
+// block_rows: there too, ms with blocks of rows, which are counted in the first cache while the next one is
+// fetched, and with whole tiles: softmax_columns of 1000 x 4000 floats 1.0 and 2.1, halves 0.79 and 1.6, 5000
+// x 800 floats 2.0 and 3.4; norm_columns of 1000 x 4000 floats 0.86 and 2.0, halves 0.54 and 1.07, 5000 x 800
+// floats 1.4 and 2.8, halves 0.88 and 2.0.
 inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: columns in the second cache of a thread, rows of up to 1 KiB"}},

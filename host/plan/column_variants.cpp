@@ -204,25 +204,42 @@ Attempt cpu(const Device& device, const ColumnWork& w) {
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
   const std::size_t most = std::min(policy.tile_bytes, local_room(device)) / (lanes * bytes);
-  if (most <= w.column_values) return no_tile_fits(device);
-  // As wide as columns that fit may be.
-  const std::size_t wide = std::min(policy.most_lanes, std::bit_ceil(at_least_1(divide_up(w.cols, lanes))));
-  std::size_t vectors = std::min(wide, std::bit_floor(most / (w.column_values + 1)));
-  while (vectors > policy.least_lanes && most / vectors < w.rows + w.column_values)
+  if (most <= w.column_values + w.block_values) return no_tile_fits(device);
+  // As wide as columns that fit may be; of others, as leaves groups enough.
+  const std::size_t wide = std::min({policy.most_lanes, std::bit_ceil(at_least_1(divide_up(w.cols, lanes))),
+                                     std::bit_floor(most / (w.column_values + w.block_values + 1))});
+  const auto rows_of = [&](std::size_t vectors) {
+    const std::size_t room = most / vectors - std::min(most / vectors, w.column_values);
+    return room - w.block_values * divide_up(room, policy.block_rows + w.block_values);
+  };
+  std::size_t vectors = wide;
+  while (vectors > policy.least_lanes && rows_of(vectors) < w.rows)
     vectors /= 2;
-  const std::size_t room = most / vectors - w.column_values;
-  const std::size_t rows = std::min(std::bit_ceil(at_least_1(w.rows)), room), width = vectors * lanes;
-  const bool twice = w.rows > rows && w.element_written != 0;
+  const bool fits = w.element_written != 0 && rows_of(vectors) >= w.rows;
+  if (!fits) {
+    vectors = wide;
+    while (vectors > policy.least_lanes && blocks_of(w, vectors * lanes) < 2 * device.compute_units)
+      vectors /= 2;
+  }
+  const std::size_t rows =
+      std::min(rows_of(vectors), fits ? std::bit_ceil(at_least_1(w.rows)) : policy.block_rows);
+  const std::size_t block = std::min(rows, policy.block_rows), width = vectors * lanes;
+  const bool twice = !fits && w.element_written != 0;
   Plan plan = base_plan(w, "cpu", "cpu", twice ? 2 : 1);
   set_groups(plan, 1, blocks_of(w, width), policy.groups_a_unit * device.compute_units);
   set_group_tile(plan, {.rows = rows,
                         .cols = width,
                         .vector_width = lanes,
                         .items = at_least_1(std::min(w.rows, rows) * width),
-                        .local_bytes = (rows + w.column_values) * width * bytes});
-  define(plan, {{"WIDTH", width}, {"TILE_ROWS", rows}, {"LANES", lanes}});
-  plan.reason = twice ? "a thread merges tiles of columns in its cache, and reads them again"
-                      : formatted("a thread has {} columns in its cache", width);
+                        .local_bytes = (rows + w.block_values * divide_up(rows, block) + w.column_values) *
+                                       width * bytes});
+  std::erase_if(plan.defines, [](const auto& d) { return d.first == "PACK"; });
+  define(plan,
+         {{"PACK", lanes}, {"LANES", lanes}, {"WIDTH", width}, {"TILE_ROWS", rows}, {"BLOCK_ROWS", block}});
+  if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
+  plan.reason = twice  ? "a thread merges blocks of rows in its cache, and reads them again"
+                : fits ? formatted("a thread has {} columns in its cache", width)
+                       : "a thread merges blocks of rows in its cache";
   return plan;
 }
 

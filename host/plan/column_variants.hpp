@@ -26,6 +26,7 @@ struct ColumnWork {
   std::size_t tree_values = 1;       ///< that a work-item combines with others' in "tiled"
   std::size_t part_values = 2;       ///< of the statistics of a part of a column
   std::size_t column_values = 3;     ///< that "cpu" keeps of a column besides
+  std::size_t block_values = 0;      ///< and of each block of its rows
   std::size_t narrow_tiles = 1;      ///< of "cpu" for narrow matrices (common/narrow_columns.clh)
   std::size_t narrow_values = 2;     ///< that it keeps of a place, and
   std::size_t narrow_columns = 2;    ///< of a column

@@ -37,7 +37,7 @@ ColumnWork work_of(const NormColumnsProblem& p) {
                       {"WEIGHT_IS_ELEMENT", weights == p.in ? 1 : 0}},
           .tree_values = 2,
           .part_values = 4,
-          .column_values = 4,
+          .column_values = 6,
           .narrow_tiles = p.residual ? std::size_t{2} : std::size_t{1},
           .narrow_values = 3,
           .narrow_columns = 4,

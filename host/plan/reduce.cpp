@@ -326,6 +326,13 @@ bool has_short_rows(const ReduceThreads& threads, const ReduceProblem& problem) 
   return problem.shape == ReduceShape::rows && problem.cols <= threads.short_row;
 }
 
+/// Whether a strip holds several rows of columns.
+bool folds_rows(const ReduceThreads& threads, const ReduceProblem& problem) {
+  const bool repeats = problem.reduction.op == ReduceOp::dot && problem.in != Scalar::half;
+  return problem.cols != 0 && problem.reduction.commutes &&
+         problem.cols <= (repeats ? threads.most_folded_dot : threads.most_folded);
+}
+
 /// One work-item a group. CPUs only: a GPU would run one work-item in 32.
 Attempt cpu(const Device& device, const ReduceProblem& problem) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
@@ -345,10 +352,7 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   plan.tile_cols = plan.items_per_work_item = lanes;
   define(plan, {{"PACK", 1}, {"LANES", lanes}});
   if (by_columns) define(plan, "COLUMNS", 1);
-  if (by_columns && problem.cols != 0 && problem.cols <= threads.most_folded && problem.reduction.commutes &&
-      problem.reduction.op != ReduceOp::dot) {
-    define(plan, "FOLDS", 1);
-  }
+  if (by_columns && folds_rows(threads, problem)) define(plan, "FOLDS", 1);
   if (is_short) {
     define(plan, "SHORT_ROWS", 1);
   } else if (const std::size_t narrow = narrow_sum(problem); narrow != 0 && !by_columns) {

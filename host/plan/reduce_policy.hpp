@@ -21,6 +21,7 @@ struct ReduceThreads {
   std::size_t strip_rows = 64;           ///< of a part of columns, at least
   std::size_t groups_a_unit = 32;        ///< that a launch has at most
   std::size_t most_folded = 128;         ///< columns of which a strip holds several rows, at most
+  std::size_t most_folded_dot = 15;      ///< the same where rows have another factor, except of halves
   std::size_t short_row = 4096;          ///< elements of a row that one set of 16 accumulates, at most
 };
 
@@ -80,6 +81,10 @@ struct ReducePolicy {
 // most_folded: there too, beside other work, ms with several rows in a strip and with one: sums of 2000000 x
 // 2 floats 0.50 and 3.7, of halves 0.32 and 4.4, argmin 0.8 and 14; of 200000 x 20 floats 0.43 and 0.49; of
 // 30000 x 133 0.48 and 0.46.
+//
+// most_folded_dot: there too, vecmat: 2000000 x 2 halves 0.56 and 3.4, floats 0.67 and 3.0, doubles 1.2 and
+// 2.9, 250000 x 16 floats 0.51 and 0.53, 166666 x 24 0.48 and 0.41; halves 200000 x 20 0.31 and 0.84, 121212
+// x 33 0.31 and 0.50, 33333 x 120 0.25 and 0.28.
 //
 // across, column_loads: unaligned columns, ms on an H200, and on an H100 with 32 columns a group, four loads
 // and no packs: minmax of 3 x 21333333 bytes 0.10 and 1.15, argmin of 7 x 9142857 floats 0.09 and 0.61, of

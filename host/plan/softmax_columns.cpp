@@ -30,6 +30,7 @@ ColumnWork work_of(const SoftmaxColumnsProblem& p) {
           .cols = p.cols,
           .batch = p.batch,
           .defines = {{"OPERATION", static_cast<int>(p.op)}},
+          .block_values = 1,
           .naive_readings = one_a_column ? 2.0 : 3.0,
           .element_written = one_a_column ? 0 : result,
           .column_written = one_a_column ? result : 0,
