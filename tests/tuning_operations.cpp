@@ -61,6 +61,7 @@ TEST_CASE("tuning: every operation on arrays uses its entry") {
   matvec.reduction = smem::ReduceOp::dot;
   matvec.shape = smem::ReduceShape::rows;
   matvec.rows = 49, matvec.cols = 100;
+  matvec.packed_alignment = 16;
   entries.add(matvec, {.variant = "several", .work_items = 16});
   smem::ScanProblem scan;
   scan.cols = kCount;
