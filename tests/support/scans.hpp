@@ -80,7 +80,8 @@ inline smem::ScanProblem problem_of(const ScanCase& c) {
   const auto packed = [&](const smem::Extent& extent, smem::Scalar type) -> std::size_t {
     const std::size_t pitch = extent.pitch == 0 ? c.cols : extent.pitch,
                       stride = extent.batch_stride == 0 ? c.rows * pitch : extent.batch_stride;
-    if (c.rows * extent.batch > 1 && pitch != c.cols) return 0;
+    if (c.rows * extent.batch * c.cols == 0) return 0;  // a call of nothing looks at no view
+    if (c.rows > 1 && pitch != c.cols) return 0;
     if (extent.batch > 1 && stride != c.rows * c.cols) return 0;
     return std::size_t{1} << std::countr_zero(16 | extent.offset * smem::size_of(type));
   };
