@@ -110,6 +110,7 @@ TEST_CASE("norm: every type, of weights too") {
   for (const Types& types :
        {Types{Scalar::half, Scalar::half, Scalar::half}, Types{Scalar::half, Scalar::half, Scalar::float32},
         Types{Scalar::half, Scalar::float32, Scalar::float32},
+        Types{Scalar::half, Scalar::float32, Scalar::half},
         Types{Scalar::bfloat16, Scalar::bfloat16, Scalar::bfloat16},
         Types{Scalar::bfloat16, Scalar::float32, Scalar::float32},
         Types{Scalar::float64, Scalar::float64, Scalar::float64}}) {
@@ -284,11 +285,28 @@ TEST_CASE("clamped: norms on smaller devices") {
         c.columns = columns;
         c.variant = variant;
         c.cols = 1000;
-        c.gaps = c.weight = c.bias = c.statistics = true;
+        c.weight = c.bias = c.statistics = true;
+        c.gaps = variant != "short_rows";
         sweep.run(c);
         CHECK((sweep.ran() == 1 || !variant.empty()));
       }
     }
+  }
+}
+
+TEST_CASE("clamped: short rows of norms by groups of fewer work-items than a pack has elements") {
+  const test::Variable clamp("SMEM_CLAMP", "work_group=4");
+  const smem::Context context;
+  NormSweep sweep(context);
+  for (const bool offsets : {false, true}) {
+    NormCase c;
+    c.variant = "short_rows";
+    c.in = c.out = c.weights = Scalar::half;
+    c.rows = 23;
+    c.cols = 5;
+    c.offsets = offsets;
+    sweep.run(c);
+    CHECK(sweep.ran() == 1);
   }
 }
 

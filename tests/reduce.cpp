@@ -1,6 +1,7 @@
 // Reductions: every variant, operation and type against plain loops.
 #include <smem/smem.hpp>
 
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/large_buffer.hpp"
 #include "support/reduce_sweep.hpp"
@@ -191,6 +192,21 @@ TEST_CASE("reduce: places where no element is better than another, in rows and c
   check(std::numeric_limits<std::uint32_t>::min(), std::numeric_limits<std::uint32_t>::max());
   check(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   check(-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN());
+}
+TEST_CASE("clamped: reductions of short rows by groups of fewer work-items than a pack has elements") {
+  const test::Variable clamp("SMEM_CLAMP", "work_group=4");
+  const smem::Context context;
+  test::ReduceSweep sweep(context);
+  ReduceCase c;
+  c.shape = ReduceShape::rows;
+  c.reduction = ReduceOp::sum;
+  c.in = Scalar::uint8;
+  c.variant = "short_rows";
+  for (c.rows = 1; c.rows < 40; ++c.rows) {
+    c.cols = 1 + c.rows % 7;
+    sweep.run(c);
+    CHECK(sweep.ran() == 1);
+  }
 }
 TEST_CASE("reduce columns: sums of every size of type") {
   for (const Scalar type : kSums)

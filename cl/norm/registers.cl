@@ -56,9 +56,9 @@ DEFINE_TEAM_REDUCE(team_add, moments, add_moments)
 #endif
 
 #if EARLY_WEIGHTS
-#if WEIGHT_IS_ELEMENT && WORDS_OF_PACKS
-typedef uint4 weight_pack;
-#define WIDENED_WEIGHTS(raw) pack_of_words(raw)
+#if WEIGHT_IS_ELEMENT
+typedef raw_pack weight_pack;
+#define WIDENED_WEIGHTS(raw) widened(raw)
 #else
 typedef packed_vector weight_pack;
 #define WIDENED_WEIGHTS(raw) (raw)
@@ -77,8 +77,8 @@ void norm_registers(NORM_ARGUMENTS) {
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
     const uint item = hidden(get_local_id(0));  // so what is made of it takes no registers from row to row
     const int lane = LIMITS_REGISTERS ? item : item % TEAM;
-    // A team without a row reaches the barriers too.
-    // With LIMITS_REGISTERS all have one; elsewhere compilers would load the weights of all rows before the loop.
+    // A team without a row reaches the barriers too. With LIMITS_REGISTERS all have one; of others, NVIDIA's compiler would load the weights before
+    // the loop over the rows, and keep them in registers.
     const bool is_row = LIMITS_REGISTERS || base + item / TEAM < all;
     const ulong r = min(base + item / TEAM, all - 1);
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);

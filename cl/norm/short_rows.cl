@@ -5,15 +5,6 @@
 // moments where teams combine there.
 #include "norm/operation.clh"
 
-#ifndef GROUP
-#define GROUP 256  // work-items: a power of two
-#endif
-#ifndef TEAM
-#define TEAM 4  // work-items of a row: a power of two
-#endif
-#ifndef UNROLL
-#define UNROLL 4  // packs in flight of a work-item
-#endif
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: a team, of at most a warp, combines by NVIDIA's shuffles; 0: in local memory
 #endif

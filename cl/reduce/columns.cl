@@ -1,11 +1,11 @@
 // Reduce along the columns of matrices: one result a column.
 //
 // A work-group has ACROSS * PACK neighbouring columns, each work-item PACK of them: neighbours, which it loads as a pack, or where packs would
-// not be aligned every ACROSS-th one (INTERLEAVED), so that loads are coalesced. Its GROUP / ACROSS rows of work-items share the matrix's rows: each work-item accumulates PACK columns in registers; then the
-// accumulators of the same columns are combined in local memory. If that is too few work-groups, `parts` of them share the
-// columns: part p has rows p * DOWN, (p + parts) * DOWN, ... and the DOWN - 1 rows after each, and a second launch combines the
-// partial results. Operations that do not commute (KEEP_ORDER): row d of work-items of part p has chunk p * DOWN + d of the
-// matrix's rows, and the chunks are combined in their order.
+// not be aligned every ACROSS-th column (INTERLEAVED). Either way loads are coalesced. The GROUP / ACROSS rows of work-items of a group share
+// the matrix's rows: each work-item accumulates PACK columns in registers; then the accumulators of the same columns are combined in local
+// memory. If that is too few work-groups, `parts` of them share the columns: part p has rows p * DOWN, (p + parts) * DOWN, ... and the
+// DOWN - 1 rows after each, and a second launch combines the partial results. Operations that do not commute (KEEP_ORDER): row d of
+// work-items of part p has chunk p * DOWN + d of the matrix's rows, and the chunks are combined in their order.
 // LANES = PACK: a work-item has an accumulator for each of its columns. Sums of small integers are numbers of 32 bits before they are combined
 // (NARROW_SUMS), if a work-item has few enough rows.
 //
@@ -33,8 +33,8 @@
 #define FIRST_COLUMN(i) (INTERLEAVED ? (i) : (i) * PACK)         // of work-item i of a row of them
 #define PLACE(c) [INTERLEAVED ? (c) / ACROSS : (c) % PACK][INTERLEAVED ? (c) % ACROSS : (c) / PACK]  // of column c in local memory
 #define DOWN (GROUP / ACROSS)
-// The last step of the tree. Of two rows of work-items the tree has a step in which nothing is combined: PoCL 5.0 crashes on the barriers of
-// loops within which there is none that has barriers.
+// The last step of the tree. Where it has one step alone, compilers unroll its loop. PoCL 5.0 crashes on barriers of the loop over the jobs if no
+// loop within it has barriers, so that such a tree has a second step, which combines nothing.
 #define LAST_STEP (DOWN == 2 && ACROSS > 1 ? ACROSS / 2 : ACROSS)
 
 // Loads the elements of a row in a work-item's columns from `from` on, which are number `place` of the elements of their results.

@@ -8,16 +8,8 @@
 // accumulators, and OTHERS numbers.
 #include "reduce/input.clh"
 #include "common/work_group.clh"
+#include "common/row_tile.clh"
 
-#ifndef GROUP
-#define GROUP 256  // work-items: a power of two
-#endif
-#ifndef TEAM
-#define TEAM 4  // work-items of a row: a power of two
-#endif
-#ifndef UNROLL
-#define UNROLL 4  // packs in flight of a work-item
-#endif
 #ifndef TEAM_REDUCTION
 #define TEAM_REDUCTION 0  // 0: in local memory, 2: by NVIDIA's shuffles
 #endif
@@ -34,8 +26,6 @@ DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
 #ifndef OTHERS
 #define OTHERS 1024  // room for the elements of the vector, of a product
 #endif
-
-#include "common/row_tile.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_rows(global const ELEMENT* restrict in, ulong in_offset, global const ELEMENT* restrict other, ulong other_offset, ulong rows,

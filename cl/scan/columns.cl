@@ -134,12 +134,18 @@ void scan_columns(SCAN_ARGUMENTS) {
   const ulong across = (cols + GROUP * STRIP - 1) / (GROUP * STRIP);
   const ulong place = get_group_id(0) / across;
   const ulong matrix = place / parts, part = place - matrix * parts;
-  const ulong begin = ((get_group_id(0) - place * across) * GROUP + get_local_id(0)) * STRIP, next = begin + STRIP, rest = cols % STRIP;
+  const ulong begin = ((get_group_id(0) - place * across) * GROUP + get_local_id(0)) * STRIP;
   if (begin >= cols) return;
+#if IN_RUNS
   // A last strip that is narrower than a vector takes columns of the strip before.
-  const uint more = IN_RUNS && rest > 0 && rest < 16 && cols > STRIP ? 16 : 0;
+  const ulong next = begin + STRIP, rest = cols % STRIP;
+  const uint more = rest > 0 && rest < 16 && cols > STRIP ? 16 : 0;
   const ulong first = next > cols ? begin - more : begin;
   const uint width = (uint)(min(next + rest == cols ? next - more : next, cols) - first);
+#else
+  const ulong first = begin;
+  const uint width = (uint)min((ulong)STRIP, cols - first);
+#endif
   global const ELEMENT* column = in + in_offset + matrix * in_stride + first;
   global RESULT* results = out + out_offset + matrix * out_stride + first;
   global ACC* sums = (global ACC*)scratch + matrix * parts * cols + first;

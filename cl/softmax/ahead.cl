@@ -9,17 +9,8 @@
 #define GROUP 256  // work-items: a power of two
 #endif
 #include "common/row_ahead.clh"
-
-static inline VALUE larger_of(VALUE a, VALUE b) { return fmax(a, b); }
-static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
-#if COPY_ASYNC
-#include "nvidia/shuffle.clh"
-DEFINE_TEAM_SHUFFLE_ALL(team_max, VALUE, larger_of)
-DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
-#else
-DEFINE_TEAM_REDUCE(team_max, VALUE, larger_of)
-DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
-#endif
+#define SHUFFLES COPY_ASYNC
+#include "softmax/team.clh"
 
 // Merges packs of the row with its statistics so far.
 INLINED void count_packs(const packed_vector* v, VALUE* largest, VALUE* sum) {

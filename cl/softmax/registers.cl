@@ -19,17 +19,7 @@
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: a team combines by NVIDIA's shuffles; 0: in local memory
 #endif
-
-static inline VALUE larger_of(VALUE a, VALUE b) { return fmax(a, b); }
-static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
-#if SHUFFLES
-#include "nvidia/shuffle.clh"
-DEFINE_TEAM_SHUFFLE_ALL(team_max, VALUE, larger_of)
-DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
-#else
-DEFINE_TEAM_REDUCE(team_max, VALUE, larger_of)
-DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
-#endif
+#include "softmax/team.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void softmax_registers(SOFTMAX_ARGUMENTS) {

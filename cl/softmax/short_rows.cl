@@ -5,15 +5,6 @@
 // values where teams combine there.
 #include "softmax/operation.clh"
 
-#ifndef GROUP
-#define GROUP 256  // work-items: a power of two
-#endif
-#ifndef TEAM
-#define TEAM 4  // work-items of a row: a power of two
-#endif
-#ifndef UNROLL
-#define UNROLL 4  // packs in flight of a work-item
-#endif
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: a team, of at most a warp, combines by NVIDIA's shuffles; 0: in local memory
 #endif
@@ -21,23 +12,7 @@
 #define TILE_RESULTS
 #endif
 #include "common/row_tile.clh"
-
-static inline VALUE larger_of(VALUE a, VALUE b) { return fmax(a, b); }
-static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
-#if SHUFFLES
-#include "nvidia/shuffle.clh"
-DEFINE_TEAM_SHUFFLE_ALL(team_max, VALUE, larger_of)
-DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
-#else
-DEFINE_TEAM_REDUCE(team_max, VALUE, larger_of)
-DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
-#endif
-
-#if (RESULT_HALF || RESULT_BFLOAT16) && defined(__NV_CL_C_VERSION)
-static inline VALUE value_exp(VALUE v) { return fast_exp2(v * 1.44269504088896340736f); }
-#else
-static inline VALUE value_exp(VALUE v) { return exp(v); }
-#endif
+#include "softmax/team.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void softmax_short_rows(SOFTMAX_ARGUMENTS, uint piece) {

@@ -26,8 +26,8 @@ std::vector<std::string_view> preference(const Device& device, const FlipProblem
 }
 
 constexpr std::size_t kPackBytes = 16;
-constexpr std::size_t kLocalRest =
-    64;  // behind a chunk, for its unaligned begin: some compilers round local arrays up to so many bytes
+/// Behind a chunk, for its unaligned begin: some compilers round local arrays up to so many bytes.
+constexpr std::size_t kLocalRest = 64;
 
 /// What both kernels of "packs" have in common. `rows`: of a group.
 Plan packs_plan(const FlipProblem& problem, const char* file, const char* entry, std::size_t group,

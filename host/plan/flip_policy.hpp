@@ -29,6 +29,10 @@ struct FlipPolicy {
 
 // group: H200, 16384 x 16384 floats, both ways: groups of 128 0.513 ms, 256 0.522, 512 0.546, 64 0.643.
 //
+// most_packed_bytes, runs_below_bytes: an H200 flipped bytes by "packs" and "vector" at these shares of copy:
+// rows of 30000 0.97 and 0.14, 5000 0.86 and 0.14, 100 0.50 and 0.25, 33 0.79 and 0.20, 3 0.79 and 0.27;
+// halves, rows of 300 0.68, 7 0.94. Other sizes of "packs" were not measured.
+//
 // most_element_bytes: a GPU's first-level cache joins runs of 16 bytes, and more bytes are under way at once.
 // A CPU's compiler turns a run of a work-item's own elements into vectors, of any size.
 inline constexpr FlipPolicy kFlipPolicies[] = {
@@ -37,7 +41,11 @@ inline constexpr FlipPolicy kFlipPolicies[] = {
                   .driver = "580.159",
                   .what = "16384 x 16384 floats",
                   .share = "0.98 of copy; single elements 0.47"},
-     .group = 128},
+     .group = 128,
+     .of_packs = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "2133 x 30000 bytes",
+                  .share = "0.97 of copy; vectors 0.14"}},
     {.when = {.family = "nvidia"}, .evidence = {.what = "no measurement: a Hopper's sizes"}, .group = 128},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: packs that its compiler keeps in registers"},

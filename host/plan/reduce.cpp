@@ -444,6 +444,7 @@ std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, 
 const Evidence& evidence(const Device& device, const ReduceProblem& problem, const Plan& plan) {
   const ReducePolicy& policy = reduce_policy(device);
   if (plan.variant == "short") return policy.short_vectors;
+  if (plan.variant == "short_rows") return policy.short_rows;
   if (problem.shape == ReduceShape::segments || !problem.reduction.commutes) return policy.others;
   return problem.shape == ReduceShape::vector ? policy.vectors : policy.matrices;
 }

@@ -30,6 +30,7 @@ struct ReducePolicy {
   Evidence vectors = kFromFacts;   ///< reductions of whole vectors
   Evidence matrices = kFromFacts;  ///< of rows and columns
   Evidence short_vectors = {.what = "no measurement: few instructions for few elements"};  ///< of "short"
+  Evidence short_rows = {.what = "no measurement: whole packs of rows of any length and alignment"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::string_view variant = "several";  ///< of vectors; "several" does all other shapes
   std::size_t group = 256;               ///< work-items
@@ -86,6 +87,20 @@ struct ReducePolicy {
 // 2.9, 250000 x 16 floats 0.51 and 0.53, 166666 x 24 0.48 and 0.41; halves 200000 x 20 0.31 and 0.84, 121212
 // x 33 0.31 and 0.50, 33333 x 120 0.25 and 0.28.
 //
+// tiled_row_bytes: an H200 summed rows by "short_rows" and "several" at these shares of copy: bytes, rows of
+// 3 0.91 and 0.28, 300 0.80 and 0.28, 1000 0.68 and 0.48, 5000 0.81 and 0.38; floats, 3 0.99 and 0.41, 300
+// 0.93 and 0.44, 1000 0.95 and 0.63, 4000 (rows of 16000 bytes) 0.95 and 0.73; halves, 7 0.96 and 0.35, 1000
+// 0.93 and 0.58, 3001 0.73 and 0.46, 4000 0.96 and 0.57. A limit of 16000 bytes was not measured for other
+// types. tiled_factor_bytes: matvec of halves, 33 columns 0.88 and 0.14, 300 0.74 and 0.14, 1000 0.72 and
+// 0.33, 3000 0.32 and 0.43; floats, 500 0.75 and 0.64, 2000 0.59 and 0.64.
+//
+// row_steps: not measured; a row takes the arithmetic of its tile's place and of its result, and a level of
+// the tree a shuffle.
+//
+// column_bytes, finished_columns: part of a change after which an H200 made minmax of the columns of 2000000
+// x 32 bytes at 0.44 of copy instead of 0.23, sums of 200000 x 320 bytes at 0.29 instead of 0.21; not
+// measured apart. Sums of small integers in 32 bits and addresses by additions: 0.53 and 0.50.
+//
 // across, column_loads: unaligned columns, ms on an H200, and on an H100 with 32 columns a group, four loads
 // and no packs: minmax of 3 x 21333333 bytes 0.10 and 1.15, argmin of 7 x 9142857 floats 0.09 and 0.61, of
 // 33 x 1939393 0.081 and 0.22; on the H100 with more columns a group alone 0.26, 0.16 and 0.20.
@@ -103,6 +118,10 @@ inline constexpr ReducePolicy kReducePolicies[] = {
                        .driver = "580.159",
                        .what = "sum of 30000 floats, calls in a queue",
                        .share = "short 7.7 us, shuffle 10.4 us, CUB 8.2 to 10.8 us"},
+     .short_rows = {.device = "H200",
+                    .driver = "580.159",
+                    .what = "sums of the rows of 106666 x 300 floats, against copy",
+                    .share = "0.93"},
      .variant = "shuffle",
      .short_used = true},
     {.when = {.family = "nvidia"},

@@ -53,7 +53,11 @@ struct StripPolicy {
 //
 // tile_bytes: 256 was the best for every element size (8 bytes 0.968, 16 bytes 0.920); 128 cost 2 to 6 %.
 //
-// fitted_bytes: not measured. Tiles of large elements are small, and few of them lie at edges.
+// fitted_bytes: 320 x 200000 bytes on an H200 0.88 of copy, 0.24 with square tiles at edges element by
+// element. Not measured for elements of 4 bytes and more, whose tiles are small, so that few of them lie at
+// edges.
+//
+// most_thin: bytes of 1939393 x 33 on an H200 0.74 of copy by "strips", 0.13 by "skewed"; floats 0.77.
 //
 // tile_loop: a loop, even of one trip, lets NVIDIA's compiler arrange the reads better: 16384 x 16384 float
 // 0.967 with it, 0.962 without, in one run.
