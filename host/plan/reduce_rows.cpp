@@ -32,7 +32,7 @@ Attempt short_rows(const Device& device, const ReduceProblem& problem, const Pla
   if (fit == 0) return "a row has more elements than a tile";
   const bool shuffles = uses_shuffles(device, group);
   const RowTile tile =
-      row_tile(policy.row_steps, group, shuffles ? device.sub_group_width : group, fit, problem.cols, step);
+      row_tile(policy.row_steps, group, shuffles ? kTileWarp : group, fit, problem.cols, step);
   Plan plan = base_plan(problem, "short_rows", "reduce/rows.cl", "reduce_rows");
   const std::size_t groups = divide_up(problem.results(), tile.rows);
   if (groups > kMaxTiles) return "has more rows than groups of a launch";

@@ -21,8 +21,7 @@ Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t fit = (group * unroll * pack - (pack - step)) / w.cols;
   if (fit == 0) return "a row has more elements than a tile";
   const bool shuffles = uses_shuffles(device, group);
-  const RowTile tile =
-      row_tile(policy.tile_steps, group, shuffles ? device.sub_group_width : group, fit, w.cols, step);
+  const RowTile tile = row_tile(policy.tile_steps, group, shuffles ? kTileWarp : group, fit, w.cols, step);
   const std::size_t groups = divide_up(results_of(w), tile.rows);
   if (groups > kMaxTiles) return "has more rows than groups of a launch";
   Plan plan = base_plan(w, "short_rows", "short_rows", 1);

@@ -11,6 +11,7 @@
 namespace smem::plan {
 
 inline constexpr std::size_t kTilePackBytes = 16;
+inline constexpr std::size_t kTileWarp = 32;  // work-items that NVIDIA's shuffles combine
 
 /// What a row of a tile takes, in steps of an element.
 struct RowSteps {

@@ -229,3 +229,20 @@ TEST_CASE("scalars: names, sizes, and half in both directions") {
   CHECK(smem::half(65520.0F).bits == 0x7c00);
   CHECK(smem::half(-1e30F).bits == 0xfc00);
 }
+
+TEST_CASE("plan of reduce: teams of short rows are parts of groups, whatever sub-groups a device claims") {
+  smem::Device device = target("sm_90");
+  device.sub_group_width = 1024;
+  device.max_work_group = 64;
+  device.max_work_items = {64, 64, 64};
+  smem::ReduceProblem problem;
+  problem.shape = ReduceShape::rows;
+  problem.rows = 1000;
+  problem.cols = 1000;
+  problem.packed_alignment = 16;
+  const smem::Plan plan = smem::plan_reduce(device, problem, {.variant = "short_rows"});
+  CHECK(plan.work_items() == 64);
+  CHECK(plan.tile_rows >= 1);
+  const smem::SoftmaxProblem rows{.rows = 1000, .cols = 1000, .packed = true};
+  CHECK(smem::plan_softmax(device, rows, {.variant = "short_rows"}).tile_rows >= 1);
+}
