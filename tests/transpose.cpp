@@ -3,6 +3,7 @@
 #include <smem/view.hpp>
 
 #include "support/sweep.hpp"
+#include "support/targets.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,6 +5,7 @@
 // shuffles.
 //
 // Launch: one dimension, GROUP work-items a group; a grid-stride loop over the rows. Local memory: GROUP moments.
+#define CUTS_ROWS 1
 #include "norm/operation.clh"
 
 #ifndef GROUP
@@ -13,6 +14,10 @@
 #ifndef TEAM
 #define TEAM GROUP  // work-items of a row: a power of two
 #endif
+#if WORDS_OF_PACKS && PACK == 8 && (HAS_WEIGHT || HAS_BIAS || HAS_RESIDUAL)
+#define ROOM_BEHIND PACK  // load_inner_pack()
+#endif
+#include "common/row_ends.clh"
 #ifndef UNROLL
 #define UNROLL 4  // packs of a work-item
 #endif
@@ -84,15 +89,22 @@ void norm_registers(NORM_ARGUMENTS) {
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
     const int shift = WHOLE_PACKS ? 0 : from % PACK, count = is_row ? cols : 0;
+    const row_cut cut = cut_row(from, count);
     held_pack x[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
-      x[u] = load_held_x(in + from, residual + other, (u * TEAM + lane) * PACK - shift, count, ARE_ALIGNED(other, shift));
+      x[u] = load_held_x(in + from, residual + other, place_of_pack(&cut, u * TEAM + lane), count, ARE_ALIGNED(other, shift));
+    VALUE ends[ENDS + 1];  // one more: an array has an element
+    FOR_ENDS(e) ends[e] = load_end_of_row(in + from, residual + other, place_of_end(&cut, e * TEAM + lane), count);
 #if HAS_SUM
     const ulong sum_to = row_place(r, rows, batch, sums_offset, sums_pitch, sums_stride);
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
-      store_row_pack(sums + sum_to, (u * TEAM + lane) * PACK - shift, count, ARE_ALIGNED(sum_to, shift), values_of(x[u]));
+      store_row_pack(sums + sum_to, place_of_pack(&cut, u * TEAM + lane), count, ARE_ALIGNED(sum_to, shift), values_of(x[u]));
+    FOR_ENDS(e) {
+      const int i = place_of_end(&cut, e * TEAM + lane);
+      if (i < count) store_result(sums + sum_to, i, ends[e]);
+    }
 #endif
 #if EARLY_WEIGHTS
     weight_pack weights[UNROLL], biases[UNROLL];
@@ -108,21 +120,27 @@ void norm_registers(NORM_ARGUMENTS) {
 #if OPERATION == OP_LAYER
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) mean += pack_sum(values_of(x[u]));
+    FOR_ENDS(e) mean += ends[e];
     team_sum(&mean, (local VALUE*)scratch, item, TEAM);
     mean = mean_of_row(mean, cols);
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
-      const packed_vector apart = in_row(values_of(x[u]) - mean, (u * TEAM + lane) * PACK - shift, count);
+      const packed_vector apart = in_row(values_of(x[u]) - mean, place_of_pack(&cut, u * TEAM + lane), count);
       mine += (moments)(pack_sum(apart), pack_sum(apart * apart));
 #if !HOLDS_RAW
       x[u] = apart;
 #endif
+    }
+    FOR_ENDS(e) {
+      ends[e] = place_of_end(&cut, e * TEAM + lane) < count ? ends[e] - mean : 0;
+      mine += (moments)(ends[e], ends[e] * ends[e]);
     }
     team_add(&mine, scratch, item, TEAM);
     left = mean_of_row(mine.x, cols);  // of the mean's rounding
 #else
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) mine.y += pack_sum(values_of(x[u]) * values_of(x[u]));
+    FOR_ENDS(e) mine.y += ends[e] * ends[e];
     VALUE squares = mine.y;
     team_sum(&squares, (local VALUE*)scratch, item, TEAM);
     mine.y = squares;
@@ -133,7 +151,7 @@ void norm_registers(NORM_ARGUMENTS) {
     const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
-      const int i = (u * TEAM + lane) * PACK - shift;
+      const int i = place_of_pack(&cut, u * TEAM + lane);
       packed_vector results = (values_of(x[u]) - (HOLDS_RAW ? mean : 0) - left) * factor;
 #if EARLY_WEIGHTS
       if (HAS_WEIGHT) results *= WIDENED_WEIGHTS(weights[u]);
@@ -142,6 +160,10 @@ void norm_registers(NORM_ARGUMENTS) {
       results = weighted(results, weight, weight_offset, bias, bias_offset, i, count, shift, flags);
 #endif
       store_row_pack(out + to, i, count, ARE_ALIGNED(to, shift), results);
+    }
+    FOR_ENDS(e) {
+      const int i = place_of_end(&cut, e * TEAM + lane);
+      if (i < count) store_result(out + to, i, weighted_value((ends[e] - left) * factor, weight, weight_offset, bias, bias_offset, i));
     }
   }
 }

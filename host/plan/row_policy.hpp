@@ -88,10 +88,11 @@ struct RowPolicy {
 // work-item, 0.98 of copy with at most 64 registers, 0.81 without a limit (H200).
 //
 // tiled_row_bytes: an H200 made layer_norm with weight and bias by "short_rows" and "shuffle" at these shares
-// of copy: halves, rows of 3 0.43 and 0.09, 7 0.55 and 0.21, 33 0.69 and 0.28, 100 0.80 and 0.35, 300 0.78
-// and 0.31, 501 0.53 and 0.41, 3001 0.21 and 0.47; floats, 3 0.75 and 0.33, 33 0.86 and 0.64, 241 0.79 and
-// 0.85, 1001 0.56 and 0.89. Softmax: halves, 3 0.58 and 0.14, 33 0.83 and 0.26, 100 0.95 and 0.53, 300 0.91
-// and 0.75, 501 0.68 and 0.81; floats, 3 0.83 and 0.54, 33 0.86 and 0.75, 241 0.89 and 0.97.
+// of copy: halves, 401 0.54 and 0.65, 501 0.53 and 0.74; floats, 1001 0.56 and 0.96. Softmax: halves, 301
+// 0.67 and 0.94, 501 0.68 and 0.97. Before warps of "shuffle" had ends of rows one by one: layer_norm of
+// halves, rows of 3 0.43 and 0.09, 7 0.55 and 0.21, 33 0.69 and 0.28, 100 0.80 and 0.35, 300 0.78 and 0.31;
+// floats, 3 0.75 and 0.33, 33 0.86 and 0.64, 241 0.79 and 0.85. Softmax: halves, 3 0.58 and 0.14, 33 0.83 and
+// 0.26, 100 0.95 and 0.53, 300 0.91 and 0.75; floats, 3 0.83 and 0.54, 33 0.86 and 0.75, 241 0.89 and 0.97.
 // tiled_whole_bytes: softmax of rows of 16 halves 0.97 and 0.79, 4 floats 0.96 and 0.80; norms of 16 floats
 // 0.66 and 0.72, so never there.
 //

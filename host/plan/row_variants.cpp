@@ -98,7 +98,8 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   const bool shuffle = variant == "shuffle";
   if (shuffle && !is_nvidia_gpu(device)) return "needs NVIDIA's shuffle instructions";
   const RowPolicy& policy = w.policy;
-  const auto [pack, packs] = packs_of(w);
+  // Elements before and behind whole packs are beside them: see cl/common/row_ends.clh.
+  const std::size_t pack = packs_of(w).pack, packs = at_least_1(w.cols / pack);
   const std::size_t bytes = value_bytes(w), tree_bytes = w.tree_values * bytes;
   const std::size_t most =
       group_for(device, group_wanted({.work_items = wanted}, policy.most_group), tree_bytes);
