@@ -206,7 +206,7 @@ __attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_sour
   uint after[STRIP];  // rows after the first one
   for (uint k = 0; k < wide; ++k) after[k] = k / width;
   ulong r = begin;
-#if ROWS_OF_BLOCK && IS_PLACE && HAS_SHORT_ELEMENTS  // all others are as fast below
+#if ROWS_OF_BLOCK && (IS_PLACE || IS_NARROW_SUM) && HAS_SHORT_ELEMENTS  // all others are as fast below
   const ulong turns = (end - begin) / fold;
   columns.first += begin * width;
   reduce_blocks(lanes, columns, wide, 0, turns, wide, begin, fold, after);
