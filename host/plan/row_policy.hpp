@@ -63,6 +63,7 @@ struct RowPolicy {
   std::size_t lanes_bytes = 64;    ///< of a vector
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
   std::size_t short_cols = 64;     ///< elements of rows of which a thread has a vector's number at once
+  std::size_t kept_cols = 16;      ///< the same in registers, by a program for each number of elements
 };
 
 // A group for each row: a copy by groups that take chunks of 64 KB in turn (a grid-stride loop) makes 0.93 of
