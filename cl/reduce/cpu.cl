@@ -9,6 +9,7 @@
 #include "common/convert.clh"
 #include "common/hand_over.clh"
 #include "common/loose.clh"
+#include "common/read_ahead.clh"
 
 #ifndef ONE_LAUNCH
 #define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
@@ -77,6 +78,7 @@ static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong beg
     for (uint v = 0; v < NARROW_VECTORS; ++v) sums[v] = 0;
     const ulong turns = min((end - i) / (16 * NARROW_VECTORS), (ulong)NARROW_TURNS);
     for (ulong turn = 0; turn < turns; ++turn, i += 16 * NARROW_VECTORS) {
+      READ_ON(row.first + i, 16 * NARROW_VECTORS);
 #pragma unroll
       for (uint v = 0; v < NARROW_VECTORS; ++v) sums[v] += CONVERT(narrow_sums, LOAD_LOOSE(ELEMENT, 16, row.first + i + 16 * v));
     }
@@ -108,11 +110,13 @@ static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong beg
 static inline ACC best_of_block(row_source row, ulong begin) {
   ACC best[LANES];
   for (uint k = 0; k < LANES; ++k) best[k] = WORST;
-  for (ulong i = begin; i < begin + SEARCHED; i += LANES)
+  for (ulong i = begin; i < begin + SEARCHED; i += LANES) {
+    READ_ON(row.first + i, LANES);
     for (uint k = 0; k < LANES; ++k) {
       const ACC v = (ACC)load_term(row, i + k, i + k);
       best[k] = BETTER(v, best[k]) ? v : best[k];
     }
+  }
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) best[k] = BETTER(best[k + apart], best[k]) ? best[k + apart] : best[k];
   return best[0];
@@ -150,14 +154,19 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
   put_lane(&lanes, 0, search_blocks(row, begin, end, &i));
 #endif
 #if ELEMENT_HALF
-  for (; i + BLOCK <= end; i += BLOCK) accumulate_run(&lanes, row, i, i, 1, BLOCK);
+  for (; i + BLOCK <= end; i += BLOCK) {
+    READ_ON(row.first + i, BLOCK);
+    accumulate_run(&lanes, row, i, i, 1, BLOCK);
+  }
   if (i < end) accumulate_run(&lanes, row, i, i, 1, (uint)(end - i));
 #else
 #if NARROW
   i = accumulate_narrow(&lanes, row, begin, end);
 #endif
-  for (; i + LANES <= end; i += LANES)
+  for (; i + LANES <= end; i += LANES) {
+    READ_ON(row.first + i, LANES);
     for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k, i + k), i + k));
+  }
   for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i, i), i));
 #endif
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
