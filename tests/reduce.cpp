@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -139,6 +140,34 @@ TEST_CASE("reduce rows: 1 to 40 elements, by threads of a CPU, with NaNs and tie
     }
   }
   CHECK(sweep.ran() > 0);
+}
+
+TEST_CASE("reduce rows: 16 short rows at once, by threads of a CPU, with NaNs and ties") {
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::ReduceSweep sweep(context);
+  ReduceCase c;
+  c.shape = ReduceShape::rows;
+  c.variant = "cpu";
+  c.rows = 37 * 32 * context.device().compute_units + 4101;  // no multiple of 16 for a group
+  std::size_t turn = 0;
+  for (const Scalar type :
+       {Scalar::int8, Scalar::uint16, Scalar::int64, Scalar::half, Scalar::float32, Scalar::float64}) {
+    for (const ReduceOp op : {ReduceOp::minmax, ReduceOp::argmin, ReduceOp::argmax, ReduceOp::sum,
+                              ReduceOp::max, ReduceOp::mean}) {
+      if (!test::fits(context.device(), op, type)) continue;
+      c.in = type;
+      c.reduction = op;
+      constexpr std::size_t kCols[] = {3, 4, 16, 13, 2, 7, 8, 1};
+      c.cols = kCols[turn % std::size(kCols)];
+      c.nans = op == ReduceOp::sum || op == ReduceOp::mean ? 0 : turn % 3;
+      c.layout = turn % 7 != 6 ? test::packed() : test::strided(c.rows, c.cols, 1);
+      c.out_offset = turn % 4;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
 }
 
 TEST_CASE("reduce rows: places among zeros of both signs, infinities and NaNs") {

@@ -143,6 +143,12 @@ static inline accumulator search_blocks(row_source row, ulong begin, ulong end, 
 
 #if SHORT_ROWS
 #include "reduce/short_rows.clh"
+#ifndef COLS
+#define COLS 0  // columns of short rows, if a vector has the elements of 16 of them
+#endif
+#if COLS
+#include "reduce/kept_rows.clh"
+#endif
 #define reduce_run reduce_short_run
 #else
 // Accumulates elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each copy.
@@ -322,7 +328,12 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
   const ulong first_job = get_group_id(0) * share;
 #if SHORT_ROWS
   if (parts == 1) {
-    reduce_short_rows(in, other, bounds, out, &numbers, first_job, min(first_job + share, jobs));
+    ulong first = min(first_job, jobs);
+    const ulong last = min(first + share, jobs);
+#if COLS
+    if (cols == COLS && pitch == cols && (batch == 1 || stride == rows * cols)) first = reduce_kept_rows(in + in_offset, out + out_offset, first, last);
+#endif
+    reduce_short_rows(in, other, bounds, out, &numbers, first, last);
     return;
   }
 #endif

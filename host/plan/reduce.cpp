@@ -356,6 +356,9 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   if (by_columns && folds_rows(threads, problem)) define(plan, "FOLDS", 1);
   if (is_short) {
     define(plan, "SHORT_ROWS", 1);
+    if (problem.shape == ReduceShape::rows && problem.cols <= threads.kept_row &&
+        problem.results() >= threads.kept_rows && problem.reduction.op != ReduceOp::dot)
+      define(plan, "COLS", at_least_1(problem.cols));
   } else if (const std::size_t narrow = narrow_sum(problem); narrow != 0 && !by_columns) {
     define(plan, "NARROW", narrow);
   }

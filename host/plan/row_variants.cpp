@@ -260,7 +260,7 @@ Attempt split(const Device& device, const RowWork& w, std::size_t wanted) {
 
 /// Blocks of rows that are transposed, since a row fills no vector; nothing: local memory holds none.
 std::optional<Plan> cpu_short(const Device& device, const RowWork& w, std::size_t lanes) {
-  const bool kept = w.cols <= w.policy.kept_cols;
+  const bool kept = w.cols <= w.policy.kept_cols && results_of(w) >= w.policy.kept_rows;
   const std::size_t most = std::bit_ceil(w.cols), blocks = kept ? 1 : 3;
   if (w.cols == 0 || w.cols > w.policy.short_cols ||
       blocks * lanes * most * value_bytes(w) > local_room(device))
