@@ -13,6 +13,7 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -275,6 +276,30 @@ TEST_CASE("reduce columns: places and extremes, by threads of a CPU, with NaNs a
   }
   CHECK(sweep.ran() == asked);
 }
+TEST_CASE("reduce columns: sums of the greatest and least bytes and shorts, which fill narrow accumulators") {
+  const smem::Context context;
+  const auto check = [&]<class Element>(Element element) {
+    using Sum = std::conditional_t<std::is_signed_v<Element>, std::int32_t, std::uint32_t>;
+    // One part and many of them, of one and of several blocks; rows that share a strip.
+    for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{900, 17},
+                                     {900, 129},
+                                     {50000, 129},
+                                     {90000, 100},
+                                     {900, 1030}}) {
+      CAPTURE(rows);
+      CAPTURE(cols);
+      const smem::Array<Element> in(context, std::vector<Element>(rows * cols, element));
+      smem::Array<Sum> out(context, smem::Count{cols});
+      smem::reduce_columns(context, in.matrix(rows, cols), out.vector(), smem::ReduceOp::sum);
+      CHECK(out.to_host() == std::vector<Sum>(cols, static_cast<Sum>(element) * static_cast<Sum>(rows)));
+    }
+  };
+  check(std::uint8_t{255});
+  check(std::int8_t{-128});
+  check(std::uint16_t{65535});
+  check(std::int16_t{-32768});
+}
+
 TEST_CASE("reduce columns: operations on float32") {
   for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::columns, op, Scalar::float32);

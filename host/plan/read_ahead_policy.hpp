@@ -6,12 +6,11 @@
 #include <smem/device.hpp>
 
 #include <cstddef>
-#include <string_view>
 
 namespace smem::plan {
 
 struct ReadAheadPolicy {
-  std::string_view vendor = {};  ///< a part of the name of its maker
+  When when;
   Evidence evidence = kFromFacts;
   std::size_t bytes = 0;  ///< before they are needed; 0: nothing is prefetched
 };
@@ -21,7 +20,7 @@ struct ReadAheadPolicy {
 // and 1.02. Of 2, 4, 8, 16 and 32 KiB the middle three were within the noise. On AMD's cores it was not
 // measured.
 inline constexpr ReadAheadPolicy kReadAheadPolicies[] = {
-    {.vendor = "Intel",
+    {.when = {.family = "cpu", .vendor = "Intel"},
      .evidence = {.device = "Xeon",
                   .driver = "PoCL 3.1",
                   .what = "sum of 2^26 floats by two cores, of memcpy's rate",
@@ -31,9 +30,7 @@ inline constexpr ReadAheadPolicy kReadAheadPolicies[] = {
 };
 
 inline const ReadAheadPolicy& read_ahead_policy(const Device& device) {
-  for (const ReadAheadPolicy& policy : kReadAheadPolicies)
-    if (device.vendor_name.find(policy.vendor) != std::string::npos) return policy;
-  return kReadAheadPolicies[1];
+  return row_for(kReadAheadPolicies, device);
 }
 
 /// The prefetching of a launch of threads of a CPU: see cl/common/read_ahead.clh.
