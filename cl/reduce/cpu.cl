@@ -331,7 +331,8 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
     ulong first = min(first_job, jobs);
     const ulong last = min(first + share, jobs);
 #if COLS
-    if (cols == COLS && pitch == cols && (batch == 1 || stride == rows * cols)) first = reduce_kept_rows(in + in_offset, out + out_offset, first, last);
+    const bool is_packed = cols == COLS && pitch == cols && (batch == 1 || stride == rows * cols);
+    if (is_packed) first = reduce_kept_rows(in + in_offset, out + out_offset, first, last);
 #endif
     reduce_short_rows(in, other, bounds, out, &numbers, first, last);
     return;

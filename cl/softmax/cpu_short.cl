@@ -1,7 +1,8 @@
 // Softmax of short rows for a CPU: a work-group is one work-item, which is one thread, and computes blocks of LANES rows at once. The rows of
 // a block are transposed in registers or in its cache, so that element k of all rows is a vector; each row is read once.
 //
-// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks. Local memory: 3 * MOST_COLS * LANES values; with COLS a third.
+// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks. Local memory: 3 * MOST_COLS * LANES values; with COLS a
+// third.
 #ifndef LANES
 #define LANES 16
 #endif
