@@ -201,14 +201,15 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
       PLAIN_LOOP for (uint i = 0; i < filled; ++i) high[i] = low[i] = 0;
       PLAIN_LOOP for (uint r = 0; r < height + column_taps - 1; ++r) {
         const long read = (long)(top + r) - (long)column_origin;
+        uint away = 0;
 #if SUM_INTEGER  // on two cores of an Emerald Rapids Xeon 4096 x 4096 bytes by 101 x 101 take 8.5 ms instead of 11.6
         const long enters = place_within(read, (long)rows), leaves = place_within(read - (long)column_taps, (long)rows);
-        const bool moves = r >= column_taps && enters >= 0 && leaves >= 0;
-        if (moves) move_on(high, from + (ulong)enters * in_pitch, from + (ulong)leaves * in_pitch, first, filled, (long)width);
-#else
-        const bool moves = false;
+        if (r >= column_taps && enters >= 0 && leaves >= 0) {
+          move_on(high, from + (ulong)enters * in_pitch, from + (ulong)leaves * in_pitch, first, filled, (long)width);
+          away = 2;
+        }
 #endif
-        PLAIN_LOOP for (uint away = 0; away < 2 && !moves; ++away) {
+        PLAIN_LOOP for (; away < 2; ++away) {
           if (away && r < column_taps) break;
           const long source = place_within(read - (away ? (long)column_taps : 0), (long)rows);
           fill_line(line, from + (source < 0 ? 0 : (ulong)source * in_pitch), first, filled, (long)width, beyond, source >= 0);
