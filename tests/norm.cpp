@@ -143,12 +143,12 @@ TEST_CASE("norm: rows shorter than a CPU's vectors, of which it has several at o
   std::size_t turn = 0;
   for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::bfloat16, Scalar::float64}) {
     if (type == Scalar::float64 && !context.device().fp64) continue;
-    for (const std::size_t cols : {3, 16, 64}) {
+    for (const std::size_t cols : {1, 2, 3, 4, 8, 13, 16, 33, 64}) {
       NormCase c;
       c.in = c.out = type;
       c.weights = turn % 2 == 0 || type == Scalar::float64 ? type : Scalar::float32;
       c.op = static_cast<NormOp>(turn % 2);
-      c.rows = 111;
+      c.rows = turn % 5 == 1 ? 111 : 4111;  // of few rows blocks are in local memory
       c.cols = cols;
       c.batch = 1 + turn % 2;
       c.weight = turn % 3 != 2;

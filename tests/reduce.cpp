@@ -10,8 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -141,6 +143,34 @@ TEST_CASE("reduce rows: 1 to 40 elements, by threads of a CPU, with NaNs and tie
   CHECK(sweep.ran() > 0);
 }
 
+TEST_CASE("reduce rows: 16 short rows at once, by threads of a CPU, with NaNs and ties") {
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::ReduceSweep sweep(context);
+  ReduceCase c;
+  c.shape = ReduceShape::rows;
+  c.variant = "cpu";
+  c.rows = 37 * 32 * context.device().compute_units + 4101;  // no multiple of 16 for a group
+  std::size_t turn = 0;
+  for (const Scalar type :
+       {Scalar::int8, Scalar::uint16, Scalar::int64, Scalar::half, Scalar::float32, Scalar::float64}) {
+    for (const ReduceOp op : {ReduceOp::minmax, ReduceOp::argmin, ReduceOp::argmax, ReduceOp::sum,
+                              ReduceOp::max, ReduceOp::mean}) {
+      if (!test::fits(context.device(), op, type)) continue;
+      c.in = type;
+      c.reduction = op;
+      constexpr std::size_t kCols[] = {3, 4, 16, 13, 2, 7, 8, 1};
+      c.cols = kCols[turn % std::size(kCols)];
+      c.nans = op == ReduceOp::sum || op == ReduceOp::mean ? 0 : turn % 3;
+      c.layout = turn % 7 != 6 ? test::packed() : test::strided(c.rows, c.cols, 1);
+      c.out_offset = turn % 4;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
 TEST_CASE("reduce rows: places among zeros of both signs, infinities and NaNs") {
   const smem::Context context;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -246,6 +276,30 @@ TEST_CASE("reduce columns: places and extremes, by threads of a CPU, with NaNs a
   }
   CHECK(sweep.ran() == asked);
 }
+TEST_CASE("reduce columns: sums of the greatest and least bytes and shorts, which fill narrow accumulators") {
+  const smem::Context context;
+  const auto check = [&]<class Element>(Element element) {
+    using Sum = std::conditional_t<std::is_signed_v<Element>, std::int32_t, std::uint32_t>;
+    // One part and many of them, of one and of several blocks; rows that share a strip.
+    for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{900, 17},
+                                     {900, 129},
+                                     {50000, 129},
+                                     {90000, 100},
+                                     {900, 1030}}) {
+      CAPTURE(rows);
+      CAPTURE(cols);
+      const smem::Array<Element> in(context, std::vector<Element>(rows * cols, element));
+      smem::Array<Sum> out(context, smem::Count{cols});
+      smem::reduce_columns(context, in.matrix(rows, cols), out.vector(), smem::ReduceOp::sum);
+      CHECK(out.to_host() == std::vector<Sum>(cols, static_cast<Sum>(element) * static_cast<Sum>(rows)));
+    }
+  };
+  check(std::uint8_t{255});
+  check(std::int8_t{-128});
+  check(std::uint16_t{65535});
+  check(std::int16_t{-32768});
+}
+
 TEST_CASE("reduce columns: operations on float32") {
   for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::columns, op, Scalar::float32);

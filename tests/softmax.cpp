@@ -196,13 +196,13 @@ TEST_CASE("softmax: rows shorter than a CPU's vectors, of which it has several a
                                 {Scalar::bfloat16, Scalar::float32},
                                 {Scalar::float64, Scalar::float64}}) {
     if (in == Scalar::float64 && !context.device().fp64) continue;
-    for (const std::size_t cols : {3, 16, 64}) {
+    for (const std::size_t cols : {1, 2, 3, 4, 8, 13, 16, 33, 64}) {
       SoftmaxCase c;
       c.in = in;
       c.out = out;
       c.op = static_cast<SoftmaxOp>(turn / 2 % 3);
       c.masked = turn % 4 == 0 ? MaskedRows::zero : MaskedRows::nan;
-      c.rows = 111;
+      c.rows = turn % 5 == 1 ? 111 : 4111;  // of few rows blocks are in local memory
       c.cols = cols;
       c.batch = 1 + turn % 2;
       c.gaps = turn % 3 == 0;

@@ -71,6 +71,36 @@ __attribute__((noinline)) void add_line(local SUM* high, local SUM* low, local c
   }
 }
 
+#if SUM_INTEGER
+typedef JOIN(SUM, 16) many_sums;
+#ifdef POCL_DEVICE_ADDRESS_BITS  // PoCL splits vload and vstore
+typedef struct __attribute__((packed)) { many_sums v; } loose_sums;
+#define LOAD_SUMS(p) (((local const loose_sums*)(p))->v)
+#define STORE_SUMS(x, p) (((local loose_sums*)(p))->v = (x))
+#else
+#define LOAD_SUMS(p) vload16(0, p)
+#define STORE_SUMS(x, p) vstore16(x, 0, p)
+#endif
+#define MANY_ELEMENTS(p) CONVERT(many_sums, LOAD_LOOSE(ELEMENT, 16, p))
+
+// Moves the sums of columns from + i, i < count, on: adds the elements of one row, and subtracts those of another. What lies beyond is in both.
+__attribute__((noinline)) void move_on(local SUM* sums, global const ELEMENT* enters, global const ELEMENT* leaves, long from, long count,
+                                       long width) {
+  const long inside = clamp(0 - from, 0L, count), end = clamp(width - from, inside, count);
+  long i = 0;
+  PLAIN_LOOP for (; i < inside; ++i) {
+    const long place = element_within(from + i, width);
+    if (place >= 0) sums[i] += load_sum(enters, place) - load_sum(leaves, place);
+  }
+  PLAIN_LOOP for (; i + 16 <= end; i += 16)
+    STORE_SUMS(LOAD_SUMS(sums + i) + MANY_ELEMENTS(enters + from + i) - MANY_ELEMENTS(leaves + from + i), sums + i);
+  PLAIN_LOOP for (; i < count; ++i) {
+    const long place = element_within(from + i, width);
+    if (place >= 0) sums[i] += load_sum(enters, place) - load_sum(leaves, place);
+  }
+}
+#endif
+
 // to[x] = the mean of the box at x, for x < count: sums of `taps` cells from x on. Returns whether a sum is infinite or NaN.
 __attribute__((noinline)) uint slide(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area, VALUE inverse) {
   const uint cells = count / CHANNELS, run = (cells + RUNS - 1) / RUNS;
@@ -106,15 +136,7 @@ __attribute__((noinline)) uint slide(global RESULT* to, local const SUM* sums, u
 }
 
 #if SUM_INTEGER && RESULT_INTEGER
-typedef JOIN(SUM, 16) many_sums;
 typedef JOIN(VALUE, 16) many_values;
-#ifdef POCL_DEVICE_ADDRESS_BITS  // PoCL splits vload
-typedef struct __attribute__((packed)) { many_sums v; } loose_sums;
-#define LOAD_SUMS(p) (((local const loose_sums*)(p))->v)
-#else
-#define LOAD_SUMS(p) vload16(0, p)
-#endif
-
 // The same of integers: differences of running sums over the whole line, which may wrap around. A chain of additions is short beside the
 // means of vectors.
 __attribute__((noinline)) void subtract_running(global RESULT* to, local SUM* running, local const SUM* sums, uint count, uint taps,
@@ -179,7 +201,15 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
       PLAIN_LOOP for (uint i = 0; i < filled; ++i) high[i] = low[i] = 0;
       PLAIN_LOOP for (uint r = 0; r < height + column_taps - 1; ++r) {
         const long read = (long)(top + r) - (long)column_origin;
-        PLAIN_LOOP for (uint away = 0; away < 2; ++away) {
+        uint away = 0;
+#if SUM_INTEGER  // on two cores of an Emerald Rapids Xeon 4096 x 4096 bytes by 101 x 101 take 8.5 ms instead of 11.6
+        const long enters = place_within(read, (long)rows), leaves = place_within(read - (long)column_taps, (long)rows);
+        if (r >= column_taps && enters >= 0 && leaves >= 0) {
+          move_on(high, from + (ulong)enters * in_pitch, from + (ulong)leaves * in_pitch, first, filled, (long)width);
+          away = 2;
+        }
+#endif
+        PLAIN_LOOP for (; away < 2; ++away) {
           if (away && r < column_taps) break;
           const long source = place_within(read - (away ? (long)column_taps : 0), (long)rows);
           fill_line(line, from + (source < 0 ? 0 : (ulong)source * in_pitch), first, filled, (long)width, beyond, source >= 0);

@@ -43,6 +43,9 @@
 #ifndef A_BLOCKS
 #define A_BLOCKS (A_ALONG_K ? 1 : 8)  // blocks of A that are then packed at once
 #endif
+#ifndef FEW_VALUES
+#define FEW_VALUES 8192  // of B's tile, which the first-level cache holds: then C is written row by row of blocks
+#endif
 #define PLAIN (!EPILOGUE && RESULT_TYPE != TYPE_HALF && RESULT_TYPE != TYPE_BFLOAT16)  // results are alpha sums + beta C
 #define UNROLLED _Pragma("unroll")
 #define ROLLED _Pragma("nounroll")
@@ -428,9 +431,11 @@ void gemm_cpu(GEMM_ARGUMENTS) {
         const ulong a_begin = a_row * (A_ALONG_K ? g.a_pitch : 1) + first * (A_ALONG_K ? 1 : g.a_pitch);
         pack_a(a_tile, q.a + a_begin, g.a_pitch, (A_ALONG_K ? (q.m - 1) * g.a_pitch + q.k : (q.k - 1) * g.a_pitch + q.m) - a_begin,
                rows - block_row * BLOCK_M, count, k);
-        // A strip of B stays in the first-level cache for all these blocks of A.
-        for (uint strip = 0; strip < strips; ++strip) {
-          for (uint block = 0; block < count; ++block) {
+        // A strip of B stays in the first-level cache for all these blocks of A, or all strips do.
+        const bool by_rows = strips * BLOCK_N * depth <= FEW_VALUES;
+        for (uint outer = 0; outer < (by_rows ? count : strips); ++outer) {
+          for (uint inner = 0; inner < (by_rows ? strips : count); ++inner) {
+            const uint strip = by_rows ? inner : outer, block = by_rows ? outer : inner;
             const uint in_tile = (block_row + block) * BLOCK_M;
             const block_results to = {&d, row + in_tile, col + strip * BLOCK_N, rows - in_tile, cols - strip * BLOCK_N,
                                       first == 0, first + k >= q.k, BEGINS(strip - direct)};

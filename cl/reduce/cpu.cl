@@ -9,6 +9,7 @@
 #include "common/convert.clh"
 #include "common/hand_over.clh"
 #include "common/loose.clh"
+#include "common/read_ahead.clh"
 
 #ifndef ONE_LAUNCH
 #define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
@@ -77,6 +78,7 @@ static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong beg
     for (uint v = 0; v < NARROW_VECTORS; ++v) sums[v] = 0;
     const ulong turns = min((end - i) / (16 * NARROW_VECTORS), (ulong)NARROW_TURNS);
     for (ulong turn = 0; turn < turns; ++turn, i += 16 * NARROW_VECTORS) {
+      READ_ON(row.first + i, 16 * NARROW_VECTORS);
 #pragma unroll
       for (uint v = 0; v < NARROW_VECTORS; ++v) sums[v] += CONVERT(narrow_sums, LOAD_LOOSE(ELEMENT, 16, row.first + i + 16 * v));
     }
@@ -108,11 +110,13 @@ static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong beg
 static inline ACC best_of_block(row_source row, ulong begin) {
   ACC best[LANES];
   for (uint k = 0; k < LANES; ++k) best[k] = WORST;
-  for (ulong i = begin; i < begin + SEARCHED; i += LANES)
+  for (ulong i = begin; i < begin + SEARCHED; i += LANES) {
+    READ_ON(row.first + i, LANES);
     for (uint k = 0; k < LANES; ++k) {
       const ACC v = (ACC)load_term(row, i + k, i + k);
       best[k] = BETTER(v, best[k]) ? v : best[k];
     }
+  }
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) best[k] = BETTER(best[k + apart], best[k]) ? best[k + apart] : best[k];
   return best[0];
@@ -139,6 +143,12 @@ static inline accumulator search_blocks(row_source row, ulong begin, ulong end, 
 
 #if SHORT_ROWS
 #include "reduce/short_rows.clh"
+#ifndef COLS
+#define COLS 0  // columns of short rows, if a vector has the elements of 16 of them
+#endif
+#if COLS
+#include "reduce/kept_rows.clh"
+#endif
 #define reduce_run reduce_short_run
 #else
 // Accumulates elements [begin, end) of a row. Not inlined: PoCL copies a kernel's body three times, and vectorises each copy.
@@ -150,14 +160,19 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
   put_lane(&lanes, 0, search_blocks(row, begin, end, &i));
 #endif
 #if ELEMENT_HALF
-  for (; i + BLOCK <= end; i += BLOCK) accumulate_run(&lanes, row, i, i, 1, BLOCK);
+  for (; i + BLOCK <= end; i += BLOCK) {
+    READ_ON(row.first + i, BLOCK);
+    accumulate_run(&lanes, row, i, i, 1, BLOCK);
+  }
   if (i < end) accumulate_run(&lanes, row, i, i, 1, (uint)(end - i));
 #else
 #if NARROW
   i = accumulate_narrow(&lanes, row, begin, end);
 #endif
-  for (; i + LANES <= end; i += LANES)
+  for (; i + LANES <= end; i += LANES) {
+    READ_ON(row.first + i, LANES);
     for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k, i + k), i + k));
+  }
   for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i, i), i));
 #endif
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
@@ -206,7 +221,7 @@ __attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_sour
   uint after[STRIP];  // rows after the first one
   for (uint k = 0; k < wide; ++k) after[k] = k / width;
   ulong r = begin;
-#if ROWS_OF_BLOCK && IS_PLACE && HAS_SHORT_ELEMENTS  // all others are as fast below
+#if ROWS_OF_BLOCK && (IS_PLACE || IS_NARROW_SUM) && HAS_SHORT_ELEMENTS  // all others are as fast below
   const ulong turns = (end - begin) / fold;
   columns.first += begin * width;
   reduce_blocks(lanes, columns, wide, 0, turns, wide, begin, fold, after);
@@ -313,7 +328,13 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
   const ulong first_job = get_group_id(0) * share;
 #if SHORT_ROWS
   if (parts == 1) {
-    reduce_short_rows(in, other, bounds, out, &numbers, first_job, min(first_job + share, jobs));
+    ulong first = min(first_job, jobs);
+    const ulong last = min(first + share, jobs);
+#if COLS
+    const bool is_packed = cols == COLS && pitch == cols && (batch == 1 || stride == rows * cols);
+    if (is_packed) first = reduce_kept_rows(in + in_offset, out + out_offset, first, last);
+#endif
+    reduce_short_rows(in, other, bounds, out, &numbers, first, last);
     return;
   }
 #endif

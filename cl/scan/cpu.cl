@@ -8,6 +8,7 @@
 // way, what lies before a piece is joined from left to right, so the same plan gives the same bits.
 //
 // Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
+#include "common/read_ahead.clh"
 #include "scan/operation.clh"
 
 #ifndef PHASE
@@ -92,6 +93,7 @@ __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong en
   for (ulong i = begin; i < end; i += BLOCK) {
     const uint count = (uint)min((ulong)BLOCK, end - i);
     VALUE x[BLOCK];
+    READ_ON(row.first + i, BLOCK);
     load_values(x, row.first, i, count);
     for (uint k = 0; k < count; ++k) s = join(s, make_state(lift(x[k]), begins_at(row, i + k, &mark)));
   }
@@ -101,6 +103,7 @@ __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong en
   for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
   ulong i = begin;
   for (; i + LANES <= end; i += LANES) {
+    READ_ON(row.first + i, LANES);
 #if ELEMENT_HALF
     VALUE x[LANES];
     load_values(x, row.first, i, LANES);

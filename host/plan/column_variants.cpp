@@ -3,6 +3,7 @@
 #include "plan/column_variants.hpp"
 
 #include "formatted.hpp"
+#include "plan/read_ahead_policy.hpp"
 #include "plan/rows.hpp"
 #include "plan/sizes.hpp"
 
@@ -184,6 +185,7 @@ std::optional<Plan> cpu_narrow(const Device& device, const ColumnWork& w) {
       plan,
       {.rows = tile / w.cols, .cols = w.cols, .vector_width = lanes, .items = tile, .local_bytes = local});
   define(plan, {{"LANES", lanes}, {"MOST_COLS", policy.narrow_cols}, {"TILE", tile}, {"PHASE", 1}});
+  define_read_ahead(device, plan);
   plan.numbers = {{"parts", parts}};
   plan.reason = formatted("rows share vectors, and {} parts of a matrix merge their statistics", parts);
   Launch first = plan;

@@ -144,6 +144,9 @@ Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverride
                 {"TILE_N", tile.n},
                 {"DEPTH", tile.depth},
                 {"B_DIRECT", tile.direct}});
+  const CpuTiles& policy = policy_of(device).cpu;
+  const bool wide = tile.lanes * value > 32;
+  define(plan, "FEW_VALUES", (wide ? policy.wide_by_rows_bytes : policy.by_rows_bytes) / value);
   if (problem.in == Scalar::int8) {
     const bool by_avx = device.avx_vnni && tile.lanes * value <= 32;
     define(plan, {{"DOT", by_avx ? 2 : device.avx512_vnni ? 1 : 0}});

@@ -32,7 +32,7 @@ std::string Evidence::text(const Device& at_hand) const {
 
 bool When::holds(const Device& device) const {
   return (family.empty() || family == family_of(device)) && device.local_bytes >= local_bytes &&
-         device.max_work_group >= max_work_group &&
+         device.max_work_group >= max_work_group && device.vendor_name.find(vendor) != std::string::npos &&
          (matrix_unit == MatrixUnit::none || matrix_unit == device.matrix_unit) &&
          (compute_capability == 0 || plan::compute_capability(device) >= compute_capability);
 }

@@ -42,6 +42,7 @@ struct When {
   unsigned compute_capability = 0;            ///< at least, of NVIDIA's GPUs
   std::size_t max_work_group = 0;             ///< at least
   MatrixUnit matrix_unit = MatrixUnit::none;  ///< this one; none: whatever it has
+  std::string_view vendor = {};               ///< a part of its vendor's name
 
   bool holds(const Device& device) const;
 };

@@ -2,6 +2,7 @@
 #include <smem/reduce_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/read_ahead_policy.hpp"
 #include "plan/reduce_policy.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/reduce_variants.hpp"
@@ -355,9 +356,13 @@ Attempt cpu(const Device& device, const ReduceProblem& problem) {
   if (by_columns && folds_rows(threads, problem)) define(plan, "FOLDS", 1);
   if (is_short) {
     define(plan, "SHORT_ROWS", 1);
+    if (problem.shape == ReduceShape::rows && problem.cols <= threads.kept_row &&
+        problem.results() >= threads.kept_rows && problem.reduction.op != ReduceOp::dot)
+      define(plan, "COLS", at_least_1(problem.cols));
   } else if (const std::size_t narrow = narrow_sum(problem); narrow != 0 && !by_columns) {
     define(plan, "NARROW", narrow);
   }
+  define_read_ahead(device, plan);
   share_results(device, problem, parts, plan);
   plan.reason = is_short ? "a thread reduces rows one after the other, each into one vector of accumulators"
                 : lanes == 1 ? "a thread reduces a part from front to back"

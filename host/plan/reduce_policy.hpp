@@ -23,6 +23,8 @@ struct ReduceThreads {
   std::size_t most_folded = 128;         ///< columns of which a strip holds several rows, at most
   std::size_t most_folded_dot = 15;      ///< the same where rows have another factor, except of halves
   std::size_t short_row = 4096;          ///< elements of a row that one set of 16 accumulates, at most
+  std::size_t kept_row = 16;             ///< the same of 16 rows at once, by a program for each length
+  std::size_t kept_rows = 4096;          ///< rows that are worth such a program
 };
 
 struct ReducePolicy {
@@ -79,9 +81,13 @@ struct ReducePolicy {
 // 2000000 x 16 floats 3.1 and 31, 500000 x 77 3.5 and 9.6, bytes 1.1 and 8.2, 100000 x 300 bytes 0.78
 // and 3.1, 40000 x 1000 floats 3.6 and 4.6, 10000 x 4000 3.3 and 3.6; of longer rows the same.
 //
-// most_folded: there too, beside other work, ms with several rows in a strip and with one: sums of 2000000 x
-// 2 floats 0.50 and 3.7, of halves 0.32 and 4.4, argmin 0.8 and 14; of 200000 x 20 floats 0.43 and 0.49; of
-// 30000 x 133 0.48 and 0.46.
+// kept_row: two cores of an Emerald Rapids Xeon, PoCL 3.1, ms with 16 rows at once and with one: 1333333 x 3
+// bytes, minmax 0.67 and 2.6, argmin 1.1 and 3.3, halves, minmax 0.92 and 14.4, floats, sum 1.1 and 2.3;
+// 250000 x 16 bytes, sum 0.59 and 0.80. kept_rows: not measured; fewer take less time than a launch.
+//
+// most_folded: on the Zen 5 cores too, beside other work, ms with several rows in a strip and with one: sums
+// of 2000000 x 2 floats 0.50 and 3.7, of halves 0.32 and 4.4, argmin 0.8 and 14; of 200000 x 20 floats 0.43
+// and 0.49; of 30000 x 133 0.48 and 0.46.
 //
 // most_folded_dot: there too, vecmat: 2000000 x 2 halves 0.56 and 3.4, floats 0.67 and 3.0, doubles 1.2 and
 // 2.9, 250000 x 16 floats 0.51 and 0.53, 166666 x 24 0.48 and 0.41; halves 200000 x 20 0.31 and 0.84, 121212

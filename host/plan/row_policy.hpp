@@ -63,6 +63,8 @@ struct RowPolicy {
   std::size_t lanes_bytes = 64;    ///< of a vector
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
   std::size_t short_cols = 64;     ///< elements of rows of which a thread has a vector's number at once
+  std::size_t kept_cols = 16;      ///< the same in registers, by a program for each number of elements
+  std::size_t kept_rows = 4096;    ///< rows that are worth such a program
 };
 
 // A group for each row: a copy by groups that take chunks of 64 KB in turn (a grid-stride loop) makes 0.93 of
@@ -97,6 +99,11 @@ struct RowPolicy {
 // 0.66 and 0.72, so never there.
 //
 // tile_group, tile_steps: not measured; a row takes about as many steps as the functions of its statistics.
+//
+// kept_cols: two cores of an Emerald Rapids Xeon, PoCL 3.1, ms with rows in registers and with a
+// transposition element by element, which all short rows had: softmax of 1333333 x 3 halves 2.3 and 4.5,
+// layer_norm 2.1 and 4.4, of floats 2.1 and 4.9, 250000 x 16 2.0 and 4.1; of 121212 x 33 floats, by shuffles
+// in the cache, softmax 3.6 and 4.3. kept_rows: not measured; fewer take less time than a launch.
 //
 // shares_long_rows: "cooperative" made softmax of 320 x 200000 at 0.69 of copy, "online" 0.54; halves 0.70
 // and 0.43; 1024 x 65536 floats 0.74 and 0.63; layer_norm with weight and bias of 320 x 200000 floats 0.44

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace smem {
@@ -258,16 +259,23 @@ Attempt split(const Device& device, const RowWork& w, std::size_t wanted) {
   return main;
 }
 
-/// Blocks of rows that are transposed, since a row fills no vector.
-Plan cpu_short(const Device& device, const RowWork& w, std::size_t lanes) {
+/// Blocks of rows that are transposed, since a row fills no vector; nothing: local memory holds none.
+std::optional<Plan> cpu_short(const Device& device, const RowWork& w, std::size_t lanes) {
+  const bool kept = w.cols <= w.policy.kept_cols && results_of(w) >= w.policy.kept_rows;
+  const std::size_t most = std::bit_ceil(w.cols), blocks = kept ? 1 : 3;
+  if (w.cols == 0 || w.cols > w.policy.short_cols ||
+      blocks * lanes * most * value_bytes(w) > local_room(device))
+    return std::nullopt;
   Plan plan = base_plan(w, "cpu", "cpu_short", 1);
   set_groups(plan, 1, divide_up(results_of(w), lanes), w.policy.groups_a_unit * device.compute_units);
   plan.tile_rows = plan.vector_width = lanes;
-  plan.tile_cols = std::bit_ceil(w.cols);
+  plan.tile_cols = most;
   plan.items_per_work_item = lanes * w.cols;
-  plan.local_bytes = 2 * lanes * plan.tile_cols * value_bytes(w);
-  define(plan, {{"LANES", lanes}, {"MOST_COLS", plan.tile_cols}, {"PACK", 1}});
-  plan.reason = formatted("a thread has {} short rows at once, transposed in its cache", lanes);
+  plan.local_bytes = blocks * lanes * most * value_bytes(w);
+  define(plan, {{"LANES", lanes}, {"MOST_COLS", most}, {"PACK", lanes}});
+  if (kept) define(plan, "COLS", w.cols);
+  plan.reason = formatted("a thread has {} short rows at once, transposed in its {}", lanes,
+                          kept ? "registers" : "cache");
   return plan;
 }
 
@@ -275,9 +283,7 @@ Attempt cpu(const Device& device, const RowWork& w) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const RowPolicy& policy = w.policy;
   const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
-  if (w.cols > 0 && w.cols <= policy.short_cols &&
-      2 * lanes * std::bit_ceil(w.cols) * bytes <= local_room(device))
-    return cpu_short(device, w, lanes);
+  if (std::optional<Plan> plan = cpu_short(device, w, lanes)) return std::move(*plan);
   const std::size_t most = std::min(policy.tile_bytes, local_room(device)) / (lanes * bytes);
   if (most == 0) return no_tile_fits(device);
   const std::size_t tile = most * lanes;

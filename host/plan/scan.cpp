@@ -3,6 +3,7 @@
 
 #include "formatted.hpp"
 #include "plan/look_back.hpp"
+#include "plan/read_ahead_policy.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_policy.hpp"
 #include "plan/scan_types.hpp"
@@ -403,14 +404,13 @@ Attempt cpu(const Device& device, const ScanProblem& problem, const Parts& parts
                 {"ORDERED", is_ordered(problem) ? 1 : 0}});
   const std::size_t written = problem.rows * problem.cols * problem.batch * size_of(problem.out);
   if (device.cache_bytes != 0 && written > device.cache_bytes) define(plan, "STREAMING", 1);
+  define_read_ahead(device, plan);
   if (single_pass) define_publishing(device, plan);
-  if (has_short_rows(threads, problem, parts)) {
-    define(plan, "SHORT_ROWS", 1);
-    plan.reason = "a thread scans short rows in vectors, whatever rows their elements are of";
-    return plan;
-  }
-  plan.reason = single_pass ? "a thread takes a part that its cache holds: its aggregate first, then its scan"
-                            : "a thread scans a part from front to back";
+  const bool is_short = has_short_rows(threads, problem, parts);
+  if (is_short) define(plan, "SHORT_ROWS", 1);
+  plan.reason = is_short      ? "a thread scans short rows in vectors, whatever rows their elements are of"
+                : single_pass ? "a thread takes a part that its cache holds: its aggregate, then its scan"
+                              : "a thread scans a part from front to back";
   return plan;
 }
 

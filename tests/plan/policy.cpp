@@ -25,6 +25,7 @@
 #include "plan/norm_policy.hpp"
 #include "plan/pool_policy.hpp"
 #include "plan/rates_policy.hpp"
+#include "plan/read_ahead_policy.hpp"
 #include "plan/reduce_policy.hpp"
 #include "plan/rotary_policy.hpp"
 #include "plan/scan_policy.hpp"
@@ -90,6 +91,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("flip", kFlipPolicies, &FlipPolicy::evidence, &FlipPolicy::of_packs);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::short_vectors, &ReducePolicy::others);
+  check_table("read ahead", kReadAheadPolicies, &ReadAheadPolicy::evidence);
   check_table("look back", kLookBackPolicies, &LookBackPolicy::evidence);
   check_table("scan", kScanPolicies, &ScanPolicy::vectors, &ScanPolicy::rows, &ScanPolicy::short_rows,
               &ScanPolicy::others);

@@ -76,6 +76,7 @@ inline smem::Device cpu() {
   smem::Device device;
   device.name = "cpu";
   device.platform = "written by hand";
+  device.vendor_name = "GenuineIntel";
   device.type = smem::DeviceType::cpu;
   device.compute_units = 2;
   device.max_work_group = 4096;
