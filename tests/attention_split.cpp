@@ -127,9 +127,12 @@ TEST_CASE("attention: plans that split keys") {
   CHECK(refused({.variant = "split_mma", .tile_rows = 2}) == "variant");
   CHECK(refused({.variant = "tiled", .tile_cols = 64}) == "tile_cols");
   CHECK(refused({.variant = "tiled", .work_items = 512}) == "work_items");
-  // Many sequences, many queries, and few keys, are for others.
+  // Many sequences of many keys, many queries, and few keys, are for others.
   p.batch = 64;
   CHECK(plan("sm_90").variant == "wgmma");
+  p.keys = 1000;
+  CHECK(plan("sm_90").variant == "split_mma");
+  p.keys = 8192;
   p.batch = 1;
   CHECK(plan("cpu").variant == "cpu");
   // Without matrix units, or with numbers that they do not multiply.

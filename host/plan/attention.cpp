@@ -353,9 +353,9 @@ Attempt plan_variant(const Device& device, const AttentionProblem& p, const Plan
 std::vector<std::string_view> preference(const Device& device, const AttentionProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "naive"};
-  const std::size_t sixteenths = attention_policy(device).split.wgmma_sixteenths;
-  const bool fills =
-      16 * p.kv_heads * p.batch >= sixteenths * device.compute_units && !p.ragged && !p.key_lengths;
+  const AttentionSplit& split = attention_policy(device).split;
+  const bool fills = 16 * p.kv_heads * p.batch >= split.wgmma_sixteenths * device.compute_units &&
+                     p.keys >= split.wgmma_keys && !p.ragged && !p.key_lengths;
   if (is_for_split_keys(device, p) && fills && device.retargeting && p.in != Scalar::float32)
     return {"wgmma", "split_mma", "split_keys", "mma", "tiled", "naive"};
   std::vector<std::string_view> all;

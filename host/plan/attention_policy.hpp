@@ -85,9 +85,11 @@ struct AttentionSplit {
   // keys.
   std::size_t chosen_rows = 16;
   std::size_t chosen_keys = 256;
-  /// With tiles of "wgmma" for so many of 16 units, that one is chosen: of an H200's 132 units, 128 groups
-  /// read keys at 1.02 of copy, where "split_keys" reads them at 0.80.
+  /// With tiles of "wgmma" for so many of 16 units, and so many keys, that one is chosen: of an H200's 132
+  /// units, 128 groups read 8192 keys at 0.99 of copy, where "split_mma" reads them at 0.97; 512 groups 1000
+  /// keys at 0.87, and 0.88 to 0.90.
   std::size_t wgmma_sixteenths = 15;
+  std::size_t wgmma_keys = 4096;
 };
 
 struct AttentionPolicy {
