@@ -135,6 +135,28 @@ TEST_CASE("norm_columns: types, in place, and columns longer than a cache or tha
   CHECK(smem::plan_norm_columns(context.device(), shared, fixed).number("parts") > 1);
 }
 
+TEST_CASE("norm_columns: parts of columns that no cache of a CPU holds") {
+  const smem::Context context;
+  NormSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [columns, batch] : {std::pair{300, 2}, {530, 1}, {513, 1}}) {
+    NormCase c;
+    c.columns = true;
+    c.op = static_cast<NormOp>(turn % 2);
+    c.in = c.out = c.weights = turn < 2 ? Scalar::float32 : Scalar::half;
+    c.rows = static_cast<std::size_t>(columns);
+    c.cols = 5003;
+    c.batch = static_cast<std::size_t>(batch);
+    c.weight = c.statistics = turn != 1;
+    c.bias = turn == 0;
+    c.residual = c.sum = turn > 0;
+    c.gaps = turn == 1;
+    sweep.run(c);
+    ++turn;
+  }
+  CHECK(sweep.ran() == turn);
+}
+
 // Threads of CPUs read blocks of rows, and blocks of columns of about the same width.
 TEST_CASE("norm_columns: around blocks of rows and columns") {
   const smem::Context context;

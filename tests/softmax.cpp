@@ -291,6 +291,26 @@ TEST_CASE("softmax_columns: types, in place, and columns longer than a cache or 
   CHECK(smem::plan_softmax_columns(context.device(), shared, fixed).number("parts") > 1);
 }
 
+TEST_CASE("softmax_columns: parts of columns that no cache of a CPU holds") {
+  const smem::Context context;
+  SoftmaxSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [columns, batch] : {std::pair{300, 2}, {530, 1}, {513, 1}}) {
+    SoftmaxCase c;
+    c.columns = true;
+    c.op = static_cast<SoftmaxOp>(turn % 3);
+    c.in = c.out = turn % 2 == 0 ? Scalar::float32 : Scalar::half;
+    c.rows = static_cast<std::size_t>(columns);
+    c.cols = 5003;
+    c.batch = static_cast<std::size_t>(batch);
+    c.gaps = turn == 1;
+    c.in_place = turn == 0;
+    sweep.run(c);
+    ++turn;
+  }
+  CHECK(sweep.ran() == turn);
+}
+
 // Threads of CPUs read blocks of rows, and blocks of columns of about the same width.
 TEST_CASE("softmax_columns: around blocks of rows and columns") {
   const smem::Context context;

@@ -2,7 +2,12 @@
 // vectors of LANES columns. It reads BLOCK_ROWS rows at a time, and merges their statistics while they are in its first cache. Columns of at most
 // TILE_ROWS rows remain in its second cache, as differences; of longer ones, rows are read again for the results.
 //
-// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks. Local memory: TILE_ROWS + 6 values a column.
+// PHASE 0 and 1: of long columns, whose rows are in `parts` ranges; the first launch leaves the statistics of each part in `partials`, the second one
+// merges those of all parts. `partials`: of each part, for all columns, a number near the mean, the mean of the differences from it, and the squares
+// of the differences from both, each padded to whole vectors.
+//
+// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks, or of parts of them. Local memory: TILE_ROWS + 6 values a
+// column.
 #ifndef LANES
 #define LANES 16
 #endif
@@ -10,6 +15,9 @@
 #define PACK LANES
 #endif
 #define GROUP 1
+#ifndef PHASE
+#define PHASE 2  // 0: statistics, 1: results, 2: both
+#endif
 #define ONE_A_COLUMN 0
 #include "norm_columns/columns.clh"
 #include "common/row_vectors.clh"
@@ -64,6 +72,20 @@ INLINED void count_block(local VALUE* rows, local VALUE* base, local VALUE* mean
   merge_columns(mean, squares, before, here, more, high);
 }
 
+#if PHASE == 1
+// Merges the statistics of all parts of LANES columns, which begin at `partials`; means are differences from the first part's number. `of_part`: rows.
+INLINED void merge_parts(local VALUE* base, local VALUE* mean, local VALUE* squares, global const VALUE* partials, ulong parts, ulong padded,
+                         uint of_part, uint rows) {
+  LANES_AT(base) = *(global const lanes*)partials;
+  LANES_AT(mean) = LANES_AT(squares) = (lanes)0;
+  for (uint p = 0, counted = 0; p < parts && counted < rows; ++p, counted += of_part, partials += 3 * padded) {
+    const lanes apart = *(global const lanes*)partials - LANES_AT(base);
+    merge_columns(mean, squares, counted, apart + *(global const lanes*)(partials + padded), *(global const lanes*)(partials + 2 * padded),
+                  min(of_part, rows - counted));
+  }
+}
+#endif
+
 // What a row's elements are multiplied by and what is added, as vectors have it.
 static inline VALUE weight_of(global const WEIGHT* w, ulong i) {
 #if WEIGHT_IS_ELEMENT
@@ -87,7 +109,12 @@ static inline VALUE weight_of(global const WEIGHT* w, ulong i) {
 #endif
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+#if PHASE == 2
 void norm_columns_cpu(NORM_ARGUMENTS) {
+  const ulong parts = 1;
+#else
+void norm_columns_cpu(NORM_ARGUMENTS, ulong parts, global VALUE* partials) {
+#endif
   USE_NORM_ARGUMENTS;
   local VALUE kept[TILE_ROWS * WIDTH] __attribute__((aligned(64)));
   local VALUE base[WIDTH] __attribute__((aligned(64)));
@@ -96,14 +123,23 @@ void norm_columns_cpu(NORM_ARGUMENTS) {
   local VALUE some_mean[WIDTH] __attribute__((aligned(64)));
   local VALUE some_squares[WIDTH] __attribute__((aligned(64)));
   local VALUE more[WIDTH] __attribute__((aligned(64)));
-  const ulong all = BLOCKS * batch, share = (all + get_num_groups(0) - 1) / get_num_groups(0);
+  const ulong all = BLOCKS * batch * parts, share = (all + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong begin = min(get_group_id(0) * share, all), end = min(begin + share, all);
-  const uint count = rows, width = width_of_blocks(cols);
-  const bool fits = count <= TILE_ROWS;
+  const uint of_part = (uint)((rows + parts - 1) / parts), width = width_of_blocks(cols);
   for (ulong job = begin; job < end; ++job) {
-    const ulong matrix = job / BLOCKS, col = min((job - matrix * BLOCKS) * width, cols);
+    const ulong block_of_all = job / parts, part = job - block_of_all * parts, matrix = block_of_all / BLOCKS;
+    const ulong col = min((block_of_all - matrix * BLOCKS) * width, cols), top = min(part * of_part, (ulong)rows);
     const uint wide = (uint)min((ulong)width, cols - col), beside = col + width < cols ? width : 0;
-    const column_place at = PLACE_OF_COLUMN(matrix, col);
+    const uint count = (uint)min((ulong)of_part, rows - top);
+    const bool fits = PHASE == 2 && count <= TILE_ROWS;
+    column_place at = PLACE_OF_COLUMN(matrix, col);
+    at.from += top * in_pitch, at.other += top * residual_pitch, at.sum_to += top * sums_pitch, at.to += top * out_pitch;
+#if PHASE == 1
+    const ulong padded = (cols + LANES - 1) / LANES * LANES;
+    for (uint k = 0; k < wide; k += LANES)
+      merge_parts(base + k, mean + k, squares + k, partials + 3 * matrix * parts * padded + col + k, parts, padded, of_part, rows);
+    (void)some_mean, (void)some_squares;
+#else
     for (uint k = 0; k < wide; k += LANES) LANES_AT(base + k) = LANES_AT(mean + k) = LANES_AT(squares + k) = (lanes)0;
     for (uint first = 0; first < count; first += BLOCK_ROWS) {
       const uint high = min((uint)BLOCK_ROWS, count - first), of_some = first % SOME_ROWS;
@@ -127,12 +163,22 @@ void norm_columns_cpu(NORM_ARGUMENTS) {
           merge_columns(mean + k, squares + k, first - of_some, LANES_AT(some_mean + k), LANES_AT(some_squares + k), of_some + high);
       }
     }
+#endif
+#if PHASE == 0
+    const ulong padded = (cols + LANES - 1) / LANES * LANES;
+    global VALUE* left = partials + 3 * (matrix * parts + part) * padded + col;
+    for (uint k = 0; k < wide; k += LANES) {
+      *(global lanes*)(left + k) = LANES_AT(base + k);
+      *(global lanes*)(left + padded + k) = LANES_AT(mean + k);
+      *(global lanes*)(left + 2 * padded + k) = LANES_AT(squares + k);
+    }
+#else
     for (uint k = 0; k < wide; k += LANES) {
       const lanes variance = LANES_AT(squares + k) / (VALUE)rows;
       LANES_AT(squares + k) = isfinite(variance) ? rsqrt(variance + epsilon) : (lanes)NAN;  // as factor_of()
     }
-    for (uint k = 0; k < wide && flags & (STORES_MEAN | STORES_FACTOR); ++k) {
-      if (flags & STORES_MEAN) means[means_offset + matrix * cols + col + k] = count > 0 ? base[k] + mean[k] : (VALUE)NAN;
+    for (uint k = 0; k < wide && part == 0 && flags & (STORES_MEAN | STORES_FACTOR); ++k) {
+      if (flags & STORES_MEAN) means[means_offset + matrix * cols + col + k] = rows > 0 ? base[k] + mean[k] : (VALUE)NAN;
       if (flags & STORES_FACTOR) factors[factors_offset + matrix * cols + col + k] = squares[k];
     }
     for (uint first = 0; first < count; first += BLOCK_ROWS) {
@@ -148,13 +194,14 @@ void norm_columns_cpu(NORM_ARGUMENTS) {
         if (!fits) STORE_ROW(sums + at.sum_to + (first + r) * sums_pitch, row, wide, KEPT);
 #endif
 #if HAS_WEIGHT
-        const VALUE factor = weight_of(weight, weight_offset + first + r);
+        const VALUE factor = weight_of(weight, weight_offset + top + first + r);
 #endif
 #if HAS_BIAS
-        const VALUE summand = weight_of(bias, bias_offset + first + r);
+        const VALUE summand = weight_of(bias, bias_offset + top + first + r);
 #endif
         STORE_ROW(to_row, row, wide, RESULT_OF);
       }
     }
+#endif
   }
 }

@@ -2,8 +2,11 @@
 // LANES columns. It reads BLOCK_ROWS rows at a time, and counts them while they are in its first cache. Columns of at most TILE_ROWS rows remain
 // in its second cache, of softmax as exponentials; of longer ones, rows are read again for the results.
 //
-// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks. Local memory: TILE_ROWS + 3 values a column, and one for
-// each block of rows.
+// PHASE 0 and 1: of long columns, whose rows are in `parts` ranges; the first launch leaves the statistics of each part in `partials`, the second one
+// merges those of all parts. `partials`: of each part the largest elements of all columns, then their sums, each padded to whole vectors.
+//
+// Launch: one dimension, local size 1; group g computes a range of neighbouring blocks, or of parts of them. Local memory: TILE_ROWS + 3 values a
+// column, and one for each block of rows.
 #ifndef LANES
 #define LANES 16
 #endif
@@ -12,7 +15,10 @@
 #endif
 #include "softmax/operation.clh"
 #define GROUP 1
-#define ONE_A_COLUMN (OPERATION == OP_LOGSUMEXP)
+#ifndef PHASE
+#define PHASE 2  // 0: statistics, 1: results, 2: both
+#endif
+#define ONE_A_COLUMN (PHASE == 0 || OPERATION == OP_LOGSUMEXP)
 #include "common/row_vectors.clh"
 typedef packed_vector lanes;
 #include "common/columns.clh"
@@ -32,12 +38,27 @@ INLINED void count_block(local VALUE* rows, local VALUE* most, local VALUE* sums
     prefetch_ahead(next + r * pitch);
     const lanes e = vector_exp(LANES_AT(rows + r * WIDTH) - shift);
     sum += e;
-    if (OPERATION == OP_SOFTMAX) LANES_AT(rows + r * WIDTH) = e;
+    if ((OPERATION == OP_SOFTMAX) & (PHASE == 2)) LANES_AT(rows + r * WIDTH) = e;
   }
   LANES_AT(most) = largest;
   LANES_AT(sums) = sum;
   LANES_AT(shifts) = shift;
 }
+
+#if PHASE == 1
+// Merges the statistics of all parts of LANES columns, which begin at `partials`.
+INLINED void merge_parts(local VALUE* most, local VALUE* sums, global const VALUE* partials, ulong parts, ulong padded) {
+  lanes largest = LEAST, sum = 0;
+  for (ulong p = 0; p < parts; ++p) largest = MOST_OF(largest, *(global const lanes*)(partials + 2 * p * padded));
+  const lanes shift = isinf(largest) ? (lanes)0 : largest;
+  for (ulong p = 0; p < parts; ++p) {
+    global const lanes* part = (global const lanes*)(partials + 2 * p * padded);
+    sum += *(global const lanes*)(partials + (2 * p + 1) * padded) * vector_exp(*part - shift);
+  }
+  LANES_AT(most) = largest;
+  LANES_AT(sums) = sum;
+}
+#endif
 
 #if OPERATION != OP_LOGSUMEXP
 // What the exponentials of a block are multiplied by, in place of their shifts. A shift is at most that of all rows, unless infinity is the largest
@@ -55,21 +76,32 @@ INLINED void make_factors(local VALUE* shifts, const local VALUE* most, const lo
 #endif
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+#if PHASE == 2
 void softmax_columns_cpu(COLUMN_ARGUMENTS, uint masked) {
+  const ulong parts = 1;
+#else
+void softmax_columns_cpu(COLUMN_ARGUMENTS, uint masked, ulong parts, global VALUE* partials) {
+#endif
   local VALUE kept[TILE_ROWS * WIDTH] __attribute__((aligned(64)));
   local VALUE shifts[BLOCKS_OF_TILE * WIDTH] __attribute__((aligned(64)));
   local VALUE most[WIDTH] __attribute__((aligned(64)));
   local VALUE sums[WIDTH] __attribute__((aligned(64)));
   local VALUE finish[WIDTH] __attribute__((aligned(64)));
-  const ulong all = BLOCKS * batch, share = (all + get_num_groups(0) - 1) / get_num_groups(0);
+  const ulong all = BLOCKS * batch * parts, share = (all + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong begin = min(get_group_id(0) * share, all), end = min(begin + share, all);
-  const uint count = rows, width = width_of_blocks(cols);
-  const bool fits = count <= TILE_ROWS;
+  const uint of_part = (uint)((rows + parts - 1) / parts), width = width_of_blocks(cols);
   for (ulong job = begin; job < end; ++job) {
-    const ulong matrix = job / BLOCKS, col = min((job - matrix * BLOCKS) * width, cols);
+    const ulong block_of_all = job / parts, part = job - block_of_all * parts, matrix = block_of_all / BLOCKS;
+    const ulong col = min((block_of_all - matrix * BLOCKS) * width, cols), top = min(part * of_part, (ulong)rows);
     const uint wide = (uint)min((ulong)width, cols - col), beside = col + width < cols ? width : 0;
-    global const ELEMENT* from = in + in_offset + matrix * in_stride + col;
-    global RESULT* to = out + out_offset + matrix * out_stride + col;
+    const uint count = (uint)min((ulong)of_part, rows - top);
+    const bool fits = PHASE == 2 && count <= TILE_ROWS;
+    global const ELEMENT* from = in + in_offset + matrix * in_stride + top * in_pitch + col;
+    global RESULT* to = out + out_offset + matrix * out_stride + top * out_pitch + col;
+#if PHASE == 1
+    const ulong padded = (cols + LANES - 1) / LANES * LANES;
+    for (uint k = 0; k < wide; k += LANES) merge_parts(most + k, sums + k, partials + 2 * matrix * parts * padded + col + k, parts, padded);
+#else
     for (uint k = 0; k < wide; ++k) most[k] = LEAST, sums[k] = 0;
     for (uint first = 0; first < count; first += BLOCK_ROWS) {
       const uint high = min((uint)BLOCK_ROWS, count - first);
@@ -79,13 +111,22 @@ void softmax_columns_cpu(COLUMN_ARGUMENTS, uint masked) {
       load_rows(block, from + first * in_pitch, in_pitch, high, wide);
       for (uint k = 0; k < wide; k += LANES) count_block(block + k, most + k, sums + k, shift + k, high, first == 0, next + k, in_pitch);
     }
+#endif
+#if PHASE == 0
+    const ulong padded = (cols + LANES - 1) / LANES * LANES;
+    global VALUE* left = partials + 2 * (matrix * parts + part) * padded + col;
+    for (uint k = 0; k < wide; k += LANES) {
+      *(global lanes*)(left + k) = LANES_AT(most + k);
+      *(global lanes*)(left + padded + k) = LANES_AT(sums + k);
+    }
+    (void)to, (void)finish, (void)masked;
+#else
     for (uint k = 0; k < wide; ++k) {
       most[k] = shift_of(most[k]);
       finish[k] = finish_of(most[k], sums[k], masked);
     }
 #if OPERATION == OP_LOGSUMEXP
-    (void)out_pitch;
-    for (uint k = 0; k < wide; ++k) store_result(to, k, finish[k]);
+    for (uint k = 0; k < wide && part == 0; ++k) store_result(to, k, finish[k]);
 #else
     for (uint first = 0; first < count; first += BLOCK_ROWS) {
       const uint high = min((uint)BLOCK_ROWS, count - first);
@@ -109,6 +150,7 @@ void softmax_columns_cpu(COLUMN_ARGUMENTS, uint masked) {
 #endif
       }
     }
+#endif
 #endif
   }
 }

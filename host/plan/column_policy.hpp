@@ -31,6 +31,10 @@ struct ColumnPolicy {
   std::size_t most_lanes = 16;     ///< vectors of a row of a tile
   std::size_t least_lanes = 2;     ///< the same of long columns
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
+  // The same of columns that it does not hold, whose rows are in parts:
+  std::size_t part_lanes = 32;          ///< vectors of a row of a tile, at most
+  std::size_t block_bytes = 32 * 1024;  ///< of the rows of a tile, which are in its first cache
+  std::size_t part_rows = 256;          ///< of a part, at least
   // The same of narrow matrices, whose rows share vectors and which threads share:
   std::size_t narrow_cols = 256;        ///< at most
   std::size_t narrow_tile = 8192;       ///< elements of a tile

@@ -200,6 +200,43 @@ std::optional<Plan> cpu_narrow(const Device& device, const ColumnWork& w) {
   return plan;
 }
 
+/// Of columns that a thread's cache does not hold: parts of the rows, whose statistics a first launch leaves.
+/// Empty where there are columns enough for all threads, and no results for each element.
+std::optional<Plan> cpu_parts(const Device& device, const ColumnWork& w) {
+  const ColumnPolicy& policy = column_policy(device);
+  const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
+  const std::size_t vectors = std::clamp<std::size_t>(divide_up(w.cols, lanes), 1, policy.part_lanes);
+  const std::size_t width = vectors * lanes;
+  const std::size_t rows =
+      std::clamp<std::size_t>(policy.block_bytes / (width * bytes), 1, policy.block_rows);
+  const std::size_t local = (rows + w.block_values + w.column_values) * width * bytes;
+  const std::size_t wanted =
+      divide_up(policy.narrow_parts_a_unit * device.compute_units, at_least_1(blocks_of(w, width)));
+  const std::size_t parts = std::min(wanted, at_least_1(w.rows / policy.part_rows));
+  if (local > local_room(device) || (parts == 1 && w.element_written == 0)) return std::nullopt;
+  Plan plan = base_plan(w, "cpu", "cpu", 1);
+  set_groups(plan, 1, size_product(blocks_of(w, width), parts), policy.groups_a_unit * device.compute_units);
+  set_group_tile(
+      plan,
+      {.rows = rows, .cols = width, .vector_width = lanes, .items = rows * width, .local_bytes = local});
+  std::erase_if(plan.defines, [](const auto& d) { return d.first == "PACK"; });
+  define(plan,
+         {{"PACK", lanes}, {"LANES", lanes}, {"WIDTH", width}, {"TILE_ROWS", rows}, {"BLOCK_ROWS", rows}});
+  if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
+  plan.numbers = {{"parts", parts}};
+  plan.reason = formatted("{} parts of a column merge their statistics, and are read again", parts);
+  Launch first = plan;
+  define(plan, "PHASE", 1);
+  define(first, "PHASE", 0);
+  first.variant = "statistics";
+  first.prediction.bytes_written = real(w.batch, parts, w.cols) * real(w.part_values * bytes);
+  first.reason = formatted("threads leave {} of each part", w.statistics);
+  if (w.element_written == 0) plan.prediction.bytes_read = 0;
+  plan.before.push_back(std::move(first));
+  add_scratch(plan, size_product(w.batch, parts) * w.part_values * round_up(w.cols, lanes) * bytes);
+  return plan;
+}
+
 Attempt cpu(const Device& device, const ColumnWork& w) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   if (std::optional<Plan> narrow = cpu_narrow(device, w)) return std::move(*narrow);
@@ -219,6 +256,7 @@ Attempt cpu(const Device& device, const ColumnWork& w) {
     vectors /= 2;
   const bool fits = w.element_written != 0 && rows_of(vectors) >= w.rows;
   if (!fits) {
+    if (std::optional<Plan> parts = cpu_parts(device, w)) return std::move(*parts);
     vectors = wide;
     while (vectors > policy.least_lanes && blocks_of(w, vectors * lanes) < 2 * device.compute_units)
       vectors /= 2;
