@@ -1,10 +1,12 @@
-// Softmax and norms of rows in registers, cut in whole packs and the elements before and behind them:
-// cl/common/row_ends.clh.
+// Softmax and norms of rows in registers, cut in whole packs and the elements before and behind them
+// (cl/common/row_ends.clh), and of rows whose results are stored past a CPU's cache.
 #include <smem/smem.hpp>
 
 #include "support/case_sweep.hpp"
+#include "support/environment.hpp"
 #include "support/norms.hpp"
 #include "support/softmaxes.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -59,4 +61,32 @@ TEST_CASE("norm: ends of rows in registers") {
   c.weights = Scalar::float32;
   c.bias = c.residual = c.sum = false;
   check_lengths(context, c);
+}
+
+TEST_CASE("clamped: softmax and norms of more rows than a CPU's cache holds") {
+  const test::Variable clamp("SMEM_CLAMP", "cache=1K");
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::CaseSweep<test::SoftmaxCase> softmaxes(context);
+  test::CaseSweep<test::NormCase> norms(context);
+  std::size_t turn = 0;
+  for (const std::size_t cols : {512, 1001}) {
+    test::SoftmaxCase c;
+    c.variant = "cpu";
+    c.in = c.out = turn % 2 == 0 ? Scalar::float32 : Scalar::half;
+    c.rows = 19;
+    c.cols = cols;
+    c.in_place = turn % 2 == 1;
+    softmaxes.run(c);
+    test::NormCase n;
+    n.variant = "cpu";
+    n.in = n.out = n.weights = turn % 2 == 0 ? Scalar::half : Scalar::float32;
+    n.weight = n.bias = n.residual = n.sum = true;
+    n.rows = 19;
+    n.cols = cols;
+    norms.run(n);
+    ++turn;
+  }
+  CHECK(softmaxes.ran() == turn);
+  CHECK(norms.ran() == turn);
 }
