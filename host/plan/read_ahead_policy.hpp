@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/policy.hpp"
+#include "plan/sizes.hpp"
 
 #include <smem/device.hpp>
 
