@@ -86,15 +86,6 @@ INLINED void merge_parts(local VALUE* base, local VALUE* mean, local VALUE* squa
 }
 #endif
 
-// What a row's elements are multiplied by and what is added, as vectors have it.
-static inline VALUE weight_of(global const WEIGHT* w, ulong i) {
-#if WEIGHT_IS_ELEMENT
-  return load_value(w, i);
-#else
-  return w[i];
-#endif
-}
-
 #define KEPT(k) LANES_AT(row + (k))
 #define DIFFERENCE(k) (OPERATION == OP_RMS ? KEPT(k) : fits ? KEPT(k) - LANES_AT(mean + (k)) : KEPT(k) - LANES_AT(base + (k)) - LANES_AT(mean + (k)))
 #define RESULT_OF(k) (prefetch_ahead(after + (k)), DIFFERENCE(k) * LANES_AT(squares + (k)) WEIGHED)
@@ -194,10 +185,10 @@ void norm_columns_cpu(NORM_ARGUMENTS, ulong parts, global VALUE* partials) {
         if (!fits) STORE_ROW(sums + at.sum_to + (first + r) * sums_pitch, row, wide, KEPT);
 #endif
 #if HAS_WEIGHT
-        const VALUE factor = weight_of(weight, weight_offset + top + first + r);
+        const VALUE factor = load_weight(weight, weight_offset + top + first + r);
 #endif
 #if HAS_BIAS
-        const VALUE summand = weight_of(bias, bias_offset + top + first + r);
+        const VALUE summand = load_weight(bias, bias_offset + top + first + r);
 #endif
         STORE_ROW(to_row, row, wide, RESULT_OF);
       }

@@ -161,6 +161,22 @@ Attempt split(const Device& device, const ColumnWork& w, std::size_t wanted) {
   return main;
 }
 
+/// Makes of a plan for threads of a CPU the second one of two launches: the first leaves the statistics of
+/// `parts` of the rows, of all columns, padded to whole vectors.
+void put_statistics_before(Plan& plan, const ColumnWork& w, std::size_t parts, std::size_t lanes) {
+  const std::size_t bytes = w.part_values * value_bytes(w);
+  plan.numbers = {{"parts", parts}};
+  Launch first = plan;
+  define(plan, "PHASE", 1);
+  define(first, "PHASE", 0);
+  first.variant = "statistics";
+  first.prediction.bytes_written = real(w.batch, parts, w.cols) * real(bytes);
+  first.reason = formatted("threads leave {} of each part", w.statistics);
+  if (w.element_written == 0) plan.prediction.bytes_read = 0;
+  plan.before.push_back(std::move(first));
+  add_scratch(plan, size_product(w.batch, parts, round_up(w.cols, lanes), bytes));
+}
+
 /// Of narrow matrices, whose rows share vectors: parts of the rows, whose statistics a first launch leaves.
 /// Empty where whole vectors of columns are as good, and fill the threads.
 std::optional<Plan> cpu_narrow(const Device& device, const ColumnWork& w) {
@@ -184,19 +200,10 @@ std::optional<Plan> cpu_narrow(const Device& device, const ColumnWork& w) {
   set_group_tile(
       plan,
       {.rows = tile / w.cols, .cols = w.cols, .vector_width = lanes, .items = tile, .local_bytes = local});
-  define(plan, {{"LANES", lanes}, {"MOST_COLS", policy.narrow_cols}, {"TILE", tile}, {"PHASE", 1}});
+  define(plan, {{"LANES", lanes}, {"MOST_COLS", policy.narrow_cols}, {"TILE", tile}});
   define_read_ahead(device, plan);
-  plan.numbers = {{"parts", parts}};
   plan.reason = formatted("rows share vectors, and {} parts of a matrix merge their statistics", parts);
-  Launch first = plan;
-  std::erase_if(first.defines, [](const auto& d) { return d.first == "PHASE"; });
-  define(first, "PHASE", 0);
-  first.variant = "statistics";
-  first.prediction.bytes_written = real(w.batch, parts, w.cols) * real(w.part_values * bytes);
-  first.reason = formatted("threads leave {} of each part", w.statistics);
-  if (w.element_written == 0) plan.prediction.bytes_read = 0;
-  plan.before.push_back(std::move(first));
-  add_scratch(plan, size_product(w.batch, parts) * w.part_values * round_up(w.cols, lanes) * bytes);
+  put_statistics_before(plan, w, parts, lanes);
   return plan;
 }
 
@@ -223,17 +230,8 @@ std::optional<Plan> cpu_parts(const Device& device, const ColumnWork& w) {
   define(plan,
          {{"PACK", lanes}, {"LANES", lanes}, {"WIDTH", width}, {"TILE_ROWS", rows}, {"BLOCK_ROWS", rows}});
   if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
-  plan.numbers = {{"parts", parts}};
   plan.reason = formatted("{} parts of a column merge their statistics, and are read again", parts);
-  Launch first = plan;
-  define(plan, "PHASE", 1);
-  define(first, "PHASE", 0);
-  first.variant = "statistics";
-  first.prediction.bytes_written = real(w.batch, parts, w.cols) * real(w.part_values * bytes);
-  first.reason = formatted("threads leave {} of each part", w.statistics);
-  if (w.element_written == 0) plan.prediction.bytes_read = 0;
-  plan.before.push_back(std::move(first));
-  add_scratch(plan, size_product(w.batch, parts) * w.part_values * round_up(w.cols, lanes) * bytes);
+  put_statistics_before(plan, w, parts, lanes);
   return plan;
 }
 
