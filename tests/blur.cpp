@@ -7,6 +7,7 @@
 #include "support/failure.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/turn.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -96,6 +97,26 @@ TEST_CASE("blur: boxes of every size, boundary and variant") {
     }
     CHECK((ran >= 5) == always_runs(context.device(), variant));
   }
+}
+
+TEST_CASE("blur: boxes of bytes at every boundary, of more rows than a box has") {
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Boundary boundary : {Boundary::constant, Boundary::clamp, Boundary::mirror}) {
+    BlurCase c;
+    c.variant = "cpu";
+    c.grids.in = c.grids.out = Scalar::uint8;
+    c.grids.boundary = boundary;
+    c.grids.value = 200;
+    c.grids.size = {83, 141, 1};
+    c.size = 39;  // both ends of every line lie beyond the image
+    c.down_size = 7;
+    sweep.run(c);
+    ++turn;
+  }
+  CHECK(sweep.ran() == turn);
 }
 
 TEST_CASE("blur: boxes of every type, channels and batches") {
