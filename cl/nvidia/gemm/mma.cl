@@ -82,7 +82,7 @@ typedef struct {
   global const element *end_a, *end_b;  // of the matrices
   ulong a_pitch, b_pitch;
   uint height, width;  // rows of A and columns of B that lie in the matrices
-  uint copied, steps;  // steps whose copies were started, and all
+  uint steps;  // all
   ulong k;             // that is left
 } source;
 
@@ -95,14 +95,14 @@ static inline source source_of(const gemm_arguments* g, const product* q, ulong 
   x.a_pitch = g->a_pitch, x.b_pitch = g->b_pitch;
   x.height = row < q->m ? (uint)min(q->m - row, (ulong)TILE_M) : 0;
   x.width = col < q->n ? (uint)min(q->n - col, (ulong)TILE_N) : 0;
-  x.copied = 0, x.steps = (uint)((q->k + TILE_K - 1) / TILE_K);
+  x.steps = (uint)((q->k + TILE_K - 1) / TILE_K);
   x.k = q->k;
   return x;
 }
 
 // Starts the copies of the next step to a stage, if a step is left, and ends a group of copies.
 GROUP_FUNCTION void copy_step(source* x, uint stages, uint stage, uint item) {
-  if (x->copied < x->steps) {
+  if (x->k) {
     const uint depth = (uint)min(x->k, (ulong)TILE_K), to = stages + stage * STAGE_BYTES;
     if (A_LOOSE)
       fill_loose(to, x->a, x->a_pitch, x->height, depth, x->end_a, TILE_M, A_ALONG_K, item);
@@ -114,7 +114,7 @@ GROUP_FUNCTION void copy_step(source* x, uint stages, uint stage, uint item) {
       fill_tile(to + A_BYTES, x->b, x->b_pitch, x->width, depth, x->end_b, TILE_N, B_ALONG_K, B_ALIGNMENT, item);
     x->a += A_ALONG_K ? TILE_K : TILE_K * x->a_pitch;
     x->b += B_ALONG_K ? TILE_K : TILE_K * x->b_pitch;
-    x->k -= depth, ++x->copied;
+    x->k -= depth;
   }
   end_copies();
 }
