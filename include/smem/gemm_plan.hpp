@@ -90,9 +90,11 @@ struct GemmProblem {
 /// (Device::matrix_unit). No variant was measured there, but the unit performs several times as many
 /// operations a second as vector instructions. It may compute sums in parts, as "split_k" does.
 ///
-/// Overrides: `variant`; for all but "naive" `tile_rows` and `tile_cols` (of C, powers of two from 4 to 256),
-/// `work_items` (a power of two; a work-item then has tile_rows * tile_cols / work_items results) and, but
-/// for "async", `layout`, of both tiles. Fixed fields are never shrunk. \throws Error when the types do not
+/// Overrides: `variant`; for variants with vector instructions and tiles, "tiled" to "stream_k", `tile_rows`
+/// and `tile_cols` (of C, powers of two from 4 to 256), `work_items` (a power of two; a work-item then has
+/// tile_rows * tile_cols / work_items results) and, but for "async", `layout`, of both tiles; for NVIDIA's
+/// own, "multistage" to "wgmma", `tile_rows` and `tile_cols` of one of their tiles. Fixed fields are never
+/// shrunk. \throws Error when the types do not
 /// fit each other or the device, the variant is unknown or cannot run this problem on this device, or what
 /// was fixed contradicts itself or does not fit; it names the field.
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem,

@@ -103,9 +103,9 @@ struct LocalLayout {
     const std::size_t swizzle = ((item.row >> swizzle_shift) & swizzle_mask) << swizzle_unit;
     return (item.row * stride + (item.col ^ swizzle)) * item_bytes;
   }
-  /// The worst degree of the accesses that write, and of those that read; 1 when there is none.
+  /// The worst degree of the accesses that write; 1 when there is none.
   SMEM_API std::size_t store_degree() const;
-  /// The worst degree of the accesses that read.
+  /// The worst degree of the accesses that read; 1 when there is none.
   SMEM_API std::size_t load_degree() const;
   friend bool operator==(const LocalLayout&, const LocalLayout&) = default;
 };

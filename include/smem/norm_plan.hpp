@@ -53,10 +53,11 @@ struct NormProblem {
 };
 
 /// The plan that layer_norm() and rms_norm() use on `device`. In the plan "split", a launch before
-/// the main one stores the statistics of parts of rows in temporary memory. Overrides: `variant`, and
-/// `work_items`, a power of two, for all variants but "cpu". \throws Error when the device cannot compute the
-/// problem, the variant is unknown or cannot run this problem on this device, or another field is fixed. The
-/// error names the field.
+/// the main one stores the statistics of parts of rows in temporary memory. Overrides: `variant`;
+/// `work_items`, a power of two, for all variants but "cpu"; and for "cooperative" `tile_cols`, the most
+/// elements of a group's part of a row, and `tile_rows`, the rows that local memory holds. \throws Error when
+/// the device cannot compute the problem, the variant is unknown or cannot run this problem on this device,
+/// or another field is fixed. The error names the field.
 SMEM_API Plan plan_norm(const Device& device, const NormProblem& problem,
                         const PlanOverrides& overrides = {});
 
@@ -89,8 +90,8 @@ struct NormColumnsProblem {
 };
 
 /// The plan that layer_norm_columns() and rms_norm_columns() use on `device`. In the plan "split", a launch
-/// before the main one stores the statistics of parts of columns in temporary memory. Overrides and errors:
-/// as plan_norm().
+/// before the main one stores the statistics of parts of columns in temporary memory. Overrides: `variant`,
+/// and `work_items`, a power of two, for all variants but "cpu". Errors: as plan_norm().
 SMEM_API Plan plan_norm_columns(const Device& device, const NormColumnsProblem& problem,
                                 const PlanOverrides& overrides = {});
 

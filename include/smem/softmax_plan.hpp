@@ -47,9 +47,10 @@ struct SoftmaxProblem {
 
 /// The plan that softmax(), log_softmax() and logsumexp() use on `device`. In the plan
 /// "split", a launch before the main one stores the statistics of parts of rows in temporary memory.
-/// Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu". \throws Error when the
-/// device cannot compute the problem, the variant is unknown or cannot run this problem on this device, or
-/// another field is fixed. The error names the field.
+/// Overrides: `variant`; `work_items`, a power of two, for all variants but "cpu"; and for "cooperative"
+/// `tile_cols`, the most elements of a group's part of a row, and `tile_rows`, the rows that local memory
+/// holds. \throws Error when the device cannot compute the problem, the variant is unknown or cannot run this
+/// problem on this device, or another field is fixed. The error names the field.
 SMEM_API Plan plan_softmax(const Device& device, const SoftmaxProblem& problem,
                            const PlanOverrides& overrides = {});
 
@@ -76,8 +77,9 @@ struct SoftmaxColumnsProblem {
 };
 
 /// The plan that softmax_columns(), log_softmax_columns() and logsumexp_columns() use on `device`. In the
-/// plan "split", a launch before the main one stores the statistics of parts of columns in temporary memory;
-/// in "together", groups of one launch do. Overrides and errors: as plan_softmax().
+/// plan "split", a launch before the main one stores the statistics of parts of columns in temporary memory.
+/// Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu". Errors: as
+/// plan_softmax().
 SMEM_API Plan plan_softmax_columns(const Device& device, const SoftmaxColumnsProblem& problem,
                                    const PlanOverrides& overrides = {});
 
