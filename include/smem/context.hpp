@@ -87,12 +87,14 @@ class SMEM_API Context {
   std::shared_ptr<runtime::Runtime> runtime_;
 };
 
-/// A buffer of `bytes` bytes that the context's device can read and write; an empty handle for 0.
+/// A buffer of `bytes` bytes that the context's device can read and write; an empty handle for 0. \throws
+/// Error when the device does not have as much memory.
 SMEM_API cl::Buffer make_buffer(const Context& context, std::size_t bytes);
-/// Copies between host and buffer and waits for the end of the copy.
+/// Copies from the host to the start of the buffer, and waits for the queue. \throws Error when OpenCL fails.
 SMEM_API void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from,
                            std::size_t bytes);
-/// Copies from the buffer to the host, after all commands on the queue.
+/// Copies from the start of the buffer to the host, after all commands on the queue, and waits for the copy.
+/// \throws Error when OpenCL fails.
 SMEM_API void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes);
 
 }  // namespace smem
