@@ -66,8 +66,8 @@ class SMEM_API Context {
   /// also if several threads ask for it, and cached in memory and on disk like smem's own kernels. \throws
   /// Error with the compiler's log and the failing line when it does not compile, has no such entry point, or
   /// includes a file that does not exist. smem prints nothing: it tells compilers not to print warnings (-w),
-  /// and PoCL's not to count errors. NVIDIA's counts the errors of text that does not compile on the
-  /// process's error stream ("1 error generated."), which none of its options stops.
+  /// and PoCL's not to count errors. For text that does not compile, NVIDIA's prints the number of
+  /// errors to the process's error stream ("1 error generated."); it has no option against that.
   Kernel build(const KernelSource& source) const;
 
   /// Waits until all commands on the queue have completed.

@@ -85,7 +85,7 @@ struct Device {
   UnitLimits unit;                                        ///< what groups on one compute unit share
   std::size_t global_bytes = 0;                           ///< of the device's memory
   std::size_t max_allocation = 0;                         ///< of one buffer
-  std::size_t cache_bytes = 0;                            ///< last-level cache; of a CPU a share of it
+  std::size_t cache_bytes = 0;                            ///< last-level cache; on a CPU a share of it
   std::size_t cache_line_bytes = 64;                      ///< of global memory's cache
   std::size_t vector_bytes = 0;  ///< of a vector register, as CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT says
   /// Whether a CPU multiplies and adds vectors of 64 bytes clearly faster than those of 32 (measured),

@@ -78,8 +78,8 @@ struct GemmProblem {
 /// "wgmma" on NVIDIA's Hopper, a launch before the main one copies factors with unaligned rows to aligned
 /// temporary memory; for int8, and for float32 by TF32, also factors that do not lie along k. Small products
 /// may be computed by float32 vectors even if TF32 is allowed. For large products of float32, "packed" copies
-/// A, B or both, unless they are aligned and lie across k already, to where they do; "multistage" reads all
-/// factors as they lie.
+/// A, B or both to aligned rows across k, unless they already lie so; "multistage" reads all factors as they
+/// lie.
 ///
 /// fp8: variants with tiles in local memory, and "naive", convert each number that they read. "wgmma"
 /// multiplies fp8 directly. Before "mma", "skinny", "matrix_units" and "cpu" a launch ("widen") writes both

@@ -51,9 +51,8 @@ SMEM_API cl::Event partition(const Context& context, const ConstVector& in, cons
 SMEM_API cl::Event partition_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                      const Vector& out, const Vector& count, const CallOptions& options = {});
 
-/// As partition(), but the others are written in reverse order, the first one at the end of as many elements
-/// of `out` as `in` has. Single-pass variants read each element once. Reversed, the others are those of
-/// partition().
+/// As partition(), but the others are written in reverse order: the first of them goes to element in.size - 1
+/// of `out`, the next to the element before it. Single-pass variants read each element once.
 SMEM_API cl::Event partition_reversed(const Context& context, const ConstVector& in, const Vector& out,
                                       const Vector& count, const std::string& predicate,
                                       const CallOptions& options = {});

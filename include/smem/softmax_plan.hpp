@@ -29,7 +29,7 @@ struct SoftmaxProblem {
   std::size_t batch = 1;              ///< matrices
   /// The largest power of two, at most 16, that divides the byte addresses of both buffers.
   std::size_t alignment = 16;
-  /// The same of every row of the input, and of as many elements of every row of the results.
+  /// The same of every row of the input, and in elements of the input also of every row of the results.
   std::size_t row_alignment = 16;
   /// Whether the rows of the input, and of the results, follow each other without gaps, in all matrices.
   bool packed = false;
