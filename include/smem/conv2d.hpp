@@ -42,7 +42,8 @@ struct Conv2d {
 /// int32; for half and bfloat16 it may also have their type. Products of half and bfloat16 are exact, summed
 /// in float32 and rounded once, after bias and activation. Sums of int8 wrap at 32 bits. `in` and `out` may
 /// have any pitch, plane, batch stride and offset; the weights of a filter are contiguous. Windows, strides,
-/// dilations and paddings are at most 65535.
+/// dilations and paddings are at most 65535, rows and columns at most 2^30 cells, channels and filters at
+/// most 2^28 - 1.
 ///
 /// O(N K P Q C / groups R S). The plan chooses among four methods: tiles of the input in local memory; a
 /// matrix product whose right factor is gathered from the input tile by tile; the same with matrix units
