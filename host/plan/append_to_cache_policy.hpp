@@ -1,4 +1,4 @@
-/// The numbers of plans for appending to caches, with what chose them.
+/// The numbers of plans for appending to caches, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

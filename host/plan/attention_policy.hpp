@@ -1,4 +1,4 @@
-/// The numbers of plans for attention, with what chose them.
+/// The numbers of plans for attention, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of the variant "matrix_units" of attention, by matrix unit, with what chose them.
+/// The numbers of the variant "matrix_units" of attention, by matrix unit, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

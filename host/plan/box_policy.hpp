@@ -1,4 +1,4 @@
-/// The numbers of box blurs' plans, with what chose them.
+/// The numbers of box blurs' plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of the plan that checks offsets of segments, with what chose them.
+/// The numbers of the plan that checks offsets of segments, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

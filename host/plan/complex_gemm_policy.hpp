@@ -1,4 +1,4 @@
-/// The numbers of plans for products of complex matrices, by family, with what chose them.
+/// The numbers of plans for products of complex matrices, by family, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of conv2d's plans, with what chose them.
+/// The numbers of conv2d's plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of mirror images' plans, with what chose them.
+/// The numbers of mirror images' plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

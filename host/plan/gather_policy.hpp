@@ -1,4 +1,4 @@
-/// The numbers of plans for moves by places, with what chose them.
+/// The numbers of plans for moves by places, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of gemm plans, by family, with what chose them.
+/// The numbers of gemm plans, by family, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of heat diffusion's plans, with what chose them.
+/// The numbers of heat diffusion's plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of histograms' plans, with what chose them.
+/// The numbers of histograms' plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// How long a work-group of a single-pass scan or selection waits for another one, with what chose it.
+/// How long a work-group of a single-pass scan or selection waits for another one, with its evidence.
 #pragma once
 
 #include "plan/policy.hpp"
@@ -13,8 +13,8 @@ struct LookBackPolicy {
   When when;
   Evidence evidence;  ///< of integers_fall_back
   /// Polls of a status before the waiting group computes the missing aggregate itself (decoupled fallback).
-  /// Waiting as long as computing would take costs at most twice what the better of both does, whatever the
-  /// load. No measurement has chosen among limits.
+  /// A group that waits as long as computing would take spends at most twice the time of the better choice,
+  /// whatever the load. No measurement has chosen among limits.
   std::size_t polls = 1024;
   std::size_t status_words =
       16;  ///< of 8 bytes: the status of a tile has a line of the cache (cl/scan/states.clh)

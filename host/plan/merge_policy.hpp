@@ -1,4 +1,4 @@
-/// The numbers of plans for merges and searches, with what chose them.
+/// The numbers of plans for merges and searches, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of moving means' plans, with what chose them.
+/// The numbers of moving means' plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of plans for norms, with what chose them.
+/// The numbers of plans for norms, with their evidence.
 #pragma once
 
 #include "plan/row_policy.hpp"
@@ -7,11 +7,12 @@
 
 namespace smem::plan {
 
-// Rows that are too long for registers read weights again, each its own: an H200 made layer_norm of 4096 x
-// 50257 with weight and bias at 0.62 of copy, halves 0.61; with weights alone (rms_norm) 0.80; without 0.86.
-// Rows, weights, biases and results then pass between cache and units at 5.1 to 5.2 TB/s in all of these but
-// the last: the cache's rate is the limit. Halves in registers, weights in local memory, in groups that go on
-// to other rows, one a unit: 0.45 (its memory waits while it counts); 24577 floats 0.75 instead of 0.67.
+// Each row that is too long for registers reads the weights again: an H200 made layer_norm of 4096 x 50257
+// with weight and bias at 0.62 of copy, halves 0.61; with weights alone (rms_norm) 0.80; without 0.86. In all
+// of these but the last, rows, weights, biases and results then pass between cache and units at 5.1 to 5.2
+// TB/s: the cache's rate is the limit. One group a unit that goes on to other rows, with halves in registers
+// and weights in local memory: 0.45 (no loads are under way while it computes); 24577 floats 0.75 instead of
+// 0.67.
 // Weights in the local memory of groups that have parts of several rows ("cooperative"): 0.53 and 0.35. Rows
 // of 16384 halves whose weights stayed in local memory, for several rows a group: 0.83; 4096: 0.78, and 0.86
 // with a group for each row.

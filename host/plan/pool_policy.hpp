@@ -1,4 +1,4 @@
-/// The numbers of pools' plans, with what chose them.
+/// The numbers of pools' plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

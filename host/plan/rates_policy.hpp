@@ -1,4 +1,4 @@
-/// The numbers of the plans that measure a device's rates, with what chose them.
+/// The numbers of the plans that measure a device's rates, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

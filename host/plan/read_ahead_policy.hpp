@@ -1,4 +1,4 @@
-/// How far threads of a CPU prefetch what they read, with what chose it.
+/// How far ahead threads of a CPU prefetch what they read, with its evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of plans for rotary position embeddings, with what chose them.
+/// The numbers of plans for rotary position embeddings, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of scans' plans, with what chose them.
+/// The numbers of scans' plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

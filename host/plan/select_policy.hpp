@@ -1,4 +1,4 @@
-/// The numbers of selections' plans, with what chose them.
+/// The numbers of selections' plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of separable filters' plans, with what chose them.
+/// The numbers of separable filters' plans, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -226,7 +226,7 @@ inline void predict(Launch& launch, double elements, Scalar in, Scalar out) {
 inline void require_number(const char* operation, const char* argument, Scalar type) {
   require_known(operation, argument, type);
   if (type != Scalar::bfloat16) return;
-  refuse(operation, argument, "a type that this operation computes with; bfloat16 is for gemm", "bfloat16");
+  refuse(operation, argument, "a type that this operation computes with", "bfloat16");
 }
 
 /// \throws Error naming `argument` unless the type is one of `all`.

@@ -1,4 +1,4 @@
-/// The numbers of plans for softmax, with what chose them.
+/// The numbers of plans for softmax, with their evidence.
 #pragma once
 
 #include "plan/row_policy.hpp"

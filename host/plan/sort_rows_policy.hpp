@@ -1,4 +1,4 @@
-/// The numbers of plans for sorts of rows, with what chose them.
+/// The numbers of plans for sorts of rows, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

@@ -1,4 +1,4 @@
-/// The numbers of plans for top_k, with what chose them.
+/// The numbers of plans for top_k, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

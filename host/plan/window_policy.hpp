@@ -1,4 +1,4 @@
-/// The numbers of plans for medians and gradients, with what chose them.
+/// The numbers of plans for medians and gradients, with their evidence.
 #pragma once
 
 #include "plan/policy.hpp"

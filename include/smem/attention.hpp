@@ -46,8 +46,9 @@ struct Attention {
   /// Added to logits: [batch or 1, heads or 1, queries or 1, keys], where a size of 1 is broadcast; float32
   /// or the type of q. -inf masks a key. Not with a ragged batch.
   ConstHeads bias = {};
-  ConstVector key_lengths = {};  ///< the number of valid keys of each sequence; uint32 or int32
-  RaggedBatch ragged = {};       ///< sequences of different lengths
+  /// The number of valid keys of each sequence; uint32 or int32. A paged cache must have it.
+  ConstVector key_lengths = {};
+  RaggedBatch ragged = {};  ///< sequences of different lengths
   /// ALiBi: a slope for each head, float32. The slope times the distance of query and key is subtracted from
   /// the logit.
   ConstVector slopes = {};
@@ -62,9 +63,9 @@ struct Attention {
 ///
 /// `q` is [batch, heads, queries, head size], `k` [batch, key heads, keys, head size], `v` [batch, key heads,
 /// keys, value size], and `out` [batch, heads, queries, value size], each with any strides. Head and value
-/// sizes are 1 to 256. The number of key heads divides the number of heads. Inputs are half, bfloat16 or
-/// float32; `out` has their type, or float32. Logits and sums are float32. Variants that use matrix units
-/// round weights to the type of the values.
+/// sizes are 1 to 256; there are at most 2^29 queries and 2^29 keys. The number of key heads divides the
+/// number of heads. Inputs are half, bfloat16 or float32; `out` has their type, or float32. Logits and sums
+/// are float32. Variants that use matrix units round weights to the type of the values.
 ///
 /// Queries and keys are aligned at their ends: with 3 queries and 5 keys, query 0 attends to keys 0 to 2 if
 /// `causal` is set. Each logit is scaled, capped, reduced by ALiBi, biased and masked, in this order. A query
@@ -86,8 +87,8 @@ SMEM_API cl::Event attention(const Context& context, const ConstHeads& q, const 
                              const CallOptions& options = {});
 
 /// The same, and lse[(b * heads + h) * queries + i] = the logarithm of the sum of the exponentials of the
-/// logits of query i, in float32; -inf for a query without keys. The sum includes the sink logit. In a ragged
-/// batch, `queries` counts those of all sequences.
+/// logits of query i, in float32; -inf for a query without keys. The sum includes the sink logit. `lse` has
+/// at least batch * heads * queries elements. In a ragged batch, `queries` counts those of all sequences.
 SMEM_API cl::Event attention(const Context& context, const ConstHeads& q, const ConstHeads& k,
                              const ConstHeads& v, const Heads& out, const Vector& lse,
                              const Attention& how = {}, const CallOptions& options = {});

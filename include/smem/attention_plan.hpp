@@ -58,8 +58,8 @@ struct AttentionProblem {
 
 /// The plan that attention() uses on `device`. If it is "naive", launches before the main one write logits
 /// and weights to temporary memory, in several rounds if they are many. Overrides: `variant`; for
-/// "split_keys" and "split_mma" also `work_items`, and `tile_cols`: each work-group has a multiple of this
-/// number of keys.
+/// "split_keys" and "split_mma" also `work_items`, and `tile_cols`: keys are shared in multiples of this
+/// number.
 ///
 /// "matrix_units", for half and bfloat16, is chosen on every AMD or Intel device that has such a unit
 /// (Device::matrix_unit), unless there are so few queries that "split_keys" is chosen. No variant was

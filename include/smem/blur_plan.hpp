@@ -68,11 +68,12 @@ struct WindowProblem {
   }
 };
 
-/// The plan that median_blur() or sobel() would use on `device`. Overrides: `variant`. \throws Error as
+/// The plan that median_blur() or sobel() would use on `device`. Overrides: `variant`; for "tiles" also
+/// `tile_cols` (4 or 8 results of a row of a work-item) and `work_items`, a power of two. \throws Error as
 /// plan_separable().
 SMEM_API Plan plan_window(const Device& device, const WindowProblem& problem,
                           const PlanOverrides& overrides = {});
-/// "registers", "columns" for medians of 5 x 5, and "cpu".
+/// "registers"; for medians of 5 x 5 "columns" and "tiles"; and "cpu".
 SMEM_API std::vector<std::string_view> window_variants();
 
 }  // namespace smem

@@ -66,8 +66,8 @@ class SMEM_API Context {
   /// also if several threads ask for it, and cached in memory and on disk like smem's own kernels. \throws
   /// Error with the compiler's log and the failing line when it does not compile, has no such entry point, or
   /// includes a file that does not exist. smem prints nothing: it tells compilers not to print warnings (-w),
-  /// and PoCL's not to count errors. NVIDIA's counts the errors of text that does not compile on the
-  /// process's error stream ("1 error generated."), which none of its options stops.
+  /// and PoCL's not to count errors. For text that does not compile, NVIDIA's prints the number of
+  /// errors to the process's error stream ("1 error generated."); it has no option against that.
   Kernel build(const KernelSource& source) const;
 
   /// Waits until all commands on the queue have completed.
@@ -87,12 +87,14 @@ class SMEM_API Context {
   std::shared_ptr<runtime::Runtime> runtime_;
 };
 
-/// A buffer of `bytes` bytes that the context's device can read and write; an empty handle for 0.
+/// A buffer of `bytes` bytes that the context's device can read and write; an empty handle for 0. \throws
+/// Error when the device does not have as much memory.
 SMEM_API cl::Buffer make_buffer(const Context& context, std::size_t bytes);
-/// Copies between host and buffer and waits for the end of the copy.
+/// Copies from the host to the start of the buffer, and waits for the queue. \throws Error when OpenCL fails.
 SMEM_API void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from,
                            std::size_t bytes);
-/// Copies from the buffer to the host, after all commands on the queue.
+/// Copies from the start of the buffer to the host, after all commands on the queue, and waits for the copy.
+/// \throws Error when OpenCL fails.
 SMEM_API void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes);
 
 }  // namespace smem

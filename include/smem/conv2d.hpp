@@ -21,7 +21,7 @@ struct Conv2d {
   ConstVector bias = {};                     ///< a number for each filter, of out's type. Empty: none
   Activation activation = Activation::none;  ///< applied to the sum and its bias; gelu not of int8
   /// For float32, windows of 3 x 3, strides and dilations of 1: allows tiles of Winograd's minimal filtering,
-  /// whose rounding errors are larger. See conv2d().
+  /// whose rounding errors differ. See conv2d().
   Winograd winograd = Winograd::none;
 
   /// Windows `stride` apart, with the same padding on all sides.
@@ -42,7 +42,8 @@ struct Conv2d {
 /// int32; for half and bfloat16 it may also have their type. Products of half and bfloat16 are exact, summed
 /// in float32 and rounded once, after bias and activation. Sums of int8 wrap at 32 bits. `in` and `out` may
 /// have any pitch, plane, batch stride and offset; the weights of a filter are contiguous. Windows, strides,
-/// dilations and paddings are at most 65535.
+/// dilations and paddings are at most 65535, rows and columns at most 2^30 cells, channels and filters at
+/// most 2^28 - 1.
 ///
 /// O(N K P Q C / groups R S). The plan chooses among four methods: tiles of the input in local memory; a
 /// matrix product whose right factor is gathered from the input tile by tile; the same with matrix units
@@ -55,14 +56,14 @@ struct Conv2d {
 /// batch of matrices by gemm() in temporary memory of bounded size, and transformed back (A. Lavin and S.
 /// Gray, "Fast algorithms for convolutional neural networks", CVPR 2016). F(2 x 2, 3 x 3) multiplies 4 times
 /// for a result, F(4 x 4, 3 x 3) 2.25 times, the other methods 9 times. The transforms add and subtract
-/// numbers that cancel. Of numbers drawn evenly from -1 to 1 the largest error, as a share of the largest
-/// result, was for 64 and 256 channels 0.9e-6 and 1.8e-6 by sums of products one after the other, 0.3e-6 and
-/// 0.5e-6 with F(2 x 2, 3 x 3), 1.3e-6 and 2.0e-6 with F(4 x 4, 3 x 3), whose points of interpolation are 0,
-/// +-5/8, +-3/2 and infinity; with the points 1 and 2 of Lavin and Gray it is 6e-6 and 15e-6. (The tiles'
-/// errors were measured on a CPU, the first and the last pair in a float32 model with other numbers.) Small
-/// whole numbers stay exact with F(2 x 2, 3 x 3), whose factors are powers of two. An infinity or NaN of the
-/// input may make all results of the tiles that read it NaN. The plan still chooses another method where it
-/// expects no gain.
+/// numbers that cancel. The largest error as a share of the largest result, for 64 and 256 channels and
+/// numbers drawn evenly from -1 to 1, was 0.9e-6 and 1.8e-6 with products summed one after the other, 0.3e-6
+/// and 0.5e-6 with F(2 x 2, 3 x 3), and 1.3e-6 and 2.0e-6 with F(4 x 4, 3 x 3). Its points of interpolation
+/// are 0, +-5/8, +-3/2 and infinity; with the points 1 and 2 of Lavin and Gray the error is 6e-6 and 15e-6.
+/// (The tiles' errors were measured on a CPU, the first and the last pair in a float32 model with other
+/// numbers.) Small whole numbers stay exact with F(2 x 2, 3 x 3), whose factors are powers of two. An
+/// infinity or NaN of the input may make all results of the tiles that read it NaN. The plan still chooses
+/// another method where it expects no gain.
 ///
 /// A plan gives the same bits in every run. No host wait. \returns the event that completes with the results.
 /// \throws Error when a stride, a dilation, a window or the number of groups is 0, the groups do not divide

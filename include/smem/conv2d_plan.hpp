@@ -52,8 +52,8 @@ struct Conv2dProblem {
   /// Rows of a plane of the input follow each other without gaps; where it is interleaved, images as well.
   bool in_packed = true;
   bool out_packed = true;  ///< the same of the output
-  /// The largest power of two, at most 64, that divides the byte address of each plane, or where the channels
-  /// are interleaved of each cell.
+  /// The largest power of two, at most 64, that divides the byte address of each plane, or of each cell if
+  /// channels are interleaved.
   std::size_t in_alignment = 64;
   std::size_t out_alignment = 64;     ///< the same of the output
   std::size_t weight_alignment = 64;  ///< that divides the byte address of each filter

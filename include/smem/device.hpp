@@ -85,7 +85,7 @@ struct Device {
   UnitLimits unit;                                        ///< what groups on one compute unit share
   std::size_t global_bytes = 0;                           ///< of the device's memory
   std::size_t max_allocation = 0;                         ///< of one buffer
-  std::size_t cache_bytes = 0;                            ///< last-level cache; of a CPU a share of it
+  std::size_t cache_bytes = 0;                            ///< last-level cache; on a CPU a share of it
   std::size_t cache_line_bytes = 64;                      ///< of global memory's cache
   std::size_t vector_bytes = 0;  ///< of a vector register, as CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT says
   /// Whether a CPU multiplies and adds vectors of 64 bytes clearly faster than those of 32 (measured),
@@ -165,8 +165,8 @@ SMEM_API UnitLimits unit_limits(const Device& device);
 /// M), `cache=BYTES`, `allocation=BYTES` (of one buffer that plans ask for), `work_group=N`, `fp64=0`,
 /// `forward_progress=0`, `ordered_start=0`, `retargeting=0`, `prefetch_builtin=0`, `poll_limit=N`,
 /// `compute_units=N`, `sub_group=N` (plans for sub-groups of N, without sub-group functions if the width
-/// differs), `ballots=N` (of sub-groups of N, on a device that has ballots; 0: without), `dots=0` (a CPU's
-/// plans without dot products of bytes), and `broken=OPERATION/VARIANT` or with `/TYPE` behind it, which adds
+/// differs), `ballots=N` (of sub-groups of N, on a device that has ballots; 0: without), `vnni=0` (without
+/// AVX-512 VNNI and AVX-VNNI), and `broken=OPERATION/VARIANT` or with `/TYPE` behind it, which adds
 /// to Device::broken. `matrix_unit=NAME` emulates that unit, unless the device has it, and `matrix_unit=none`
 /// removes it. `vector=16`, 32 or 64: a CPU's plans are for vectors of so many bytes. The environment
 /// variable SMEM_CLAMP applies such a list to every device that smem opens. \throws Error naming the entry

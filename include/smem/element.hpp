@@ -9,7 +9,8 @@
 
 namespace smem {
 
-/// The type of a view's elements. A Scalar is one; operations that only move elements take any.
+/// The type of a view's elements: a Scalar, or only a size, which is enough for operations that move
+/// elements.
 struct ElementType {
   std::size_t bytes = 4;                           ///< of an element
   std::optional<Scalar> scalar = Scalar::float32;  ///< nothing where elements are opaque

@@ -78,7 +78,7 @@ SMEM_API std::string to_json(const Device& device);
 /// - global_bytes, max_allocation: 0 to 2^48
 /// - vector_bytes: 0 to 1024; clock_mhz: 0 to 1000000; timer_ns: 0 to 1000000000
 /// - unit.local_reserved, unit.work_items: 0 to 2^20; unit.registers: 0 to 2^24
-/// - unit.register_lot, unit.groups: 0 to 65536
+/// - unit.register_lot, unit.groups: 0 to 65536; poll_limit: 0 to 2^32 - 1
 ///
 /// What a driver says beyond them counts as the nearest number within. \throws Error naming the field that is
 /// unknown, of the wrong type or out of its range.

@@ -45,12 +45,13 @@ SMEM_API cl::Event scatter_rows(const Context& context, const ConstMatrix& in, c
                                 const CallOptions& options = {});
 
 /// Permutes the rows of `in`, for example by argsort() of a column: gather_rows() with as many places as `in`
-/// has rows.
+/// has rows. All else as gather_rows().
 SMEM_API cl::Event permute_rows(const Context& context, const ConstMatrix& in, const ConstVector& places,
                                 const Matrix& out, const PlaceOptions& how = {},
                                 const CallOptions& options = {});
 
-/// Waits for the device. \throws Error naming the first of the `places` that is not less than `size`.
+/// Checks places, and waits for the device. \throws Error naming the first of the `places` that is not less
+/// than `size`.
 SMEM_API void check_places(const Context& context, const ConstVector& places, std::size_t size);
 
 }  // namespace smem

@@ -78,8 +78,8 @@ struct GemmProblem {
 /// "wgmma" on NVIDIA's Hopper, a launch before the main one copies factors with unaligned rows to aligned
 /// temporary memory; for int8, and for float32 by TF32, also factors that do not lie along k. Small products
 /// may be computed by float32 vectors even if TF32 is allowed. For large products of float32, "packed" copies
-/// A, B or both, unless they are aligned and lie across k already, to where they do; "multistage" reads all
-/// factors as they lie.
+/// A, B or both to aligned rows across k, unless they already lie so; "multistage" reads all factors as they
+/// lie.
 ///
 /// fp8: variants with tiles in local memory, and "naive", convert each number that they read. "wgmma"
 /// multiplies fp8 directly. Before "mma", "skinny", "matrix_units" and "cpu" a launch ("widen") writes both
@@ -90,9 +90,11 @@ struct GemmProblem {
 /// (Device::matrix_unit). No variant was measured there, but the unit performs several times as many
 /// operations a second as vector instructions. It may compute sums in parts, as "split_k" does.
 ///
-/// Overrides: `variant`; for all but "naive" `tile_rows` and `tile_cols` (of C, powers of two from 4 to 256),
-/// `work_items` (a power of two; a work-item then has tile_rows * tile_cols / work_items results) and, but
-/// for "async", `layout`, of both tiles. Fixed fields are never shrunk. \throws Error when the types do not
+/// Overrides: `variant`; for variants with vector instructions and tiles, "tiled" to "stream_k", `tile_rows`
+/// and `tile_cols` (of C, powers of two from 4 to 256), `work_items` (a power of two; a work-item then has
+/// tile_rows * tile_cols / work_items results) and, but for "async", `layout`, of both tiles; for NVIDIA's
+/// own, "multistage" to "wgmma", `tile_rows` and `tile_cols` of one of their tiles. Fixed fields are never
+/// shrunk. \throws Error when the types do not
 /// fit each other or the device, the variant is unknown or cannot run this problem on this device, or what
 /// was fixed contradicts itself or does not fit; it names the field.
 SMEM_API Plan plan_gemm(const Device& device, const GemmProblem& problem,

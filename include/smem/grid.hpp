@@ -20,7 +20,7 @@ struct GridSize {
 
 /// How grids lie in their buffer. All in elements; a cell of an image of four channels has four.
 struct GridLayout {
-  std::size_t channels = 1;      ///< interleaved in each cell: 1 to 4
+  std::size_t channels = 1;      ///< interleaved in each cell: 1 to 4; more in conv2d() only
   std::size_t offset = 0;        ///< before the first one
   std::size_t pitch = 0;         ///< from one row to the next; 0: packed, that is width * channels
   std::size_t plane = 0;         ///< from one plane to the next; 0: packed, that is height * pitch

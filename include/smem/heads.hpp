@@ -1,4 +1,4 @@
-/// smem: vectors of attention heads in a buffer: of each token of each head of each sequence.
+/// smem: vectors of attention heads in a buffer: one for each token of each head of each sequence.
 #pragma once
 
 #include <smem/element.hpp>

@@ -41,7 +41,8 @@ struct Bins {
   }
 };
 
-/// out[i] = the number of elements of `in` in bin i. `in` has any type; `out` is uint32 or uint64.
+/// out[i] = the number of elements of `in` in bin i. `in` has integers, half, float32 or float64; `out` is
+/// uint32 or uint64.
 ///
 /// Half and float32 are compared and computed with in float32, float64 in float64; low and high are first
 /// rounded to that type. An element x with low <= x < high lies in bin floor((x - low) * scale), or in the
@@ -75,8 +76,8 @@ SMEM_API cl::Event histogram(const Context& context, const ConstMatrix& in, cons
                              const Bins& bins, const CallOptions& options = {});
 
 /// out[i] = the sum of the weights of the elements of `in` in bin i, where bins are as in histogram().
-/// `weights` has any type, and as many elements as `in`. For integer weights `out` is int32, uint32, int64 or
-/// uint64, and sums wrap; for half, float32 and float64 it is float32 or float64.
+/// `weights` has as many elements as `in`, of the types that `in` may have. For integer weights `out` is
+/// int32, uint32, int64 or uint64, and sums wrap; for half, float32 and float64 it is float32 or float64.
 ///
 /// The same bits in every run: floating-point weights are summed in fixed point, as multiples of 2^(e + b -
 /// 62), where 2^e exceeds the greatest finite magnitude and 2^b the number n of weights of a matrix. The
@@ -95,8 +96,8 @@ SMEM_API cl::Event histogram_weighted(const Context& context, const ConstMatrix&
                                       const ConstMatrix& weights, const Vector& out, const Bins& bins,
                                       const CallOptions& options = {});
 
-/// Waits for the device. \throws Error naming the first of the `edges` that is less than the one before, or
-/// is a NaN.
+/// Checks edges of bins, and waits for the device. \throws Error naming the first of the `edges` that is less
+/// than the one before it, or is a NaN.
 SMEM_API void check_edges(const Context& context, const ConstVector& edges);
 
 /// As histogram(); waits for the device and returns the counts. Checks the edges.

@@ -17,11 +17,11 @@ namespace smem {
 
 /// What one access of a whole wave (warp, sub-group) costs in local memory.
 ///
-/// Work-items go in phases: as many at once as the banks can serve, 32 of up to 4 bytes, 16 of 8 bytes, 8 of
-/// 16 bytes on 32 banks of 4 bytes. In a phase a bank delivers its distinct words one after the other; a word
-/// that several work-items ask for is delivered once, to all of them. Source: CUDA C++ programming guide,
-/// shared memory of compute capability 5.x and later; AMD and Intel describe the same rules for their own
-/// widths.
+/// Work-items access memory in phases, as many at once as the banks can serve: on 32 banks of 4 bytes, 32
+/// with up to 4 bytes each, 16 with 8 bytes, or 8 with 16 bytes. In a phase a bank delivers its distinct
+/// words one after the other; a word that several work-items ask for is delivered once, to all of them.
+/// Source: CUDA C++ programming guide, shared memory of compute capability 5.x and later; AMD and Intel
+/// describe the same rules for their own widths.
 struct Conflicts {
   std::size_t degree = 1;  ///< distinct words of the busiest bank in the worst phase: 1 is free of conflicts
   std::size_t phases = 1;  ///< what the access takes without conflicts
@@ -66,8 +66,8 @@ struct Tile {
   std::size_t item_bytes = 4;    ///< 1, 2, 4, 8 or 16
   std::size_t work_items = 32;   ///< of a work-group
   std::vector<Access> accesses;  ///< all that a work-group does to the tile
-  /// Items that stay neighbours, at a multiple of as many, whatever the layout: a power of two that divides
-  /// `cols`. For vectors that are longer than what banks deliver at once, as four doubles.
+  /// So many items, from each multiple of this number on, stay neighbours in every layout: a power of two
+  /// that divides `cols`. For vectors longer than what the banks deliver at once, such as four doubles.
   std::size_t unit = 1;
 };
 
@@ -103,9 +103,9 @@ struct LocalLayout {
     const std::size_t swizzle = ((item.row >> swizzle_shift) & swizzle_mask) << swizzle_unit;
     return (item.row * stride + (item.col ^ swizzle)) * item_bytes;
   }
-  /// The worst degree of the accesses that write, and of those that read; 1 when there is none.
+  /// The worst degree of the accesses that write; 1 when there is none.
   SMEM_API std::size_t store_degree() const;
-  /// The worst degree of the accesses that read.
+  /// The worst degree of the accesses that read; 1 when there is none.
   SMEM_API std::size_t load_degree() const;
   friend bool operator==(const LocalLayout&, const LocalLayout&) = default;
 };
@@ -125,8 +125,9 @@ struct LayoutChoice {
 /// "plain", "padded", "padded:2", "swizzled" or "swizzled:31". \throws Error naming the text.
 SMEM_API LayoutChoice parse_layout(std::string_view text);
 
-/// The layout of a tile: among plain, XOR-swizzled and padded ones the least conflict degree first, then the
-/// least slowdown, then the fewest bytes, then rows that begin at 16 bytes. A choice limits the search.
+/// The best layout of a tile among plain, XOR-swizzled and padded ones: the one with the least conflict
+/// degree; of several, that with the least slowdown, then with the fewest bytes, then with rows that begin at
+/// multiples of 16 bytes. A choice limits the search.
 /// \throws Error naming the field when the choice contradicts itself or cannot exist for this tile.
 SMEM_API LocalLayout infer_layout(const Device& device, const Tile& tile, const LayoutChoice& choice = {});
 

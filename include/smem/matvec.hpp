@@ -21,8 +21,8 @@ namespace smem {
 SMEM_API cl::Event matvec(const Context& context, const ConstMatrix& a, const ConstVector& x, const Vector& y,
                           FloatMode mode = FloatMode::reproducible, const CallOptions& options = {});
 
-/// y = x a: y[c + b * cols] = the sum over r of x[r + b * rows] * a[b](r, c): matvec() with the transposed
-/// matrix, which is not transposed in memory.
+/// y = x a: y[c + b * cols] = the sum over r of x[r + b * rows] * a[b](r, c). `x` has rows * batch elements,
+/// `y` at least cols * batch. The matrix is read as it lies. All else as matvec().
 SMEM_API cl::Event vecmat(const Context& context, const ConstVector& x, const ConstMatrix& a, const Vector& y,
                           FloatMode mode = FloatMode::reproducible, const CallOptions& options = {});
 

@@ -24,7 +24,8 @@ namespace smem {
 SMEM_API cl::Event merge(const Context& context, const ConstVector& a, const ConstVector& b,
                          const Vector& out, const SortOrder& order = {}, const CallOptions& options = {});
 
-/// Merges keys together with values: each value moves with its key. Values have 1 to 16 bytes.
+/// Merges keys together with values: each value moves with its key. Values have 1 to 16 bytes, and one type.
+/// Each vector of values has as many elements as its vector of keys. All else as merge().
 SMEM_API cl::Event merge_pairs(const Context& context, const ConstVector& a, const ConstVector& a_values,
                                const ConstVector& b, const ConstVector& b_values, const Vector& out_keys,
                                const Vector& out_values, const SortOrder& order = {},

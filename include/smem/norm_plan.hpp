@@ -34,7 +34,8 @@ struct NormProblem {
   std::size_t batch = 1;             ///< matrices
   /// The largest power of two, at most 16, that divides the byte addresses of all buffers.
   std::size_t alignment = 16;
-  /// The same of every row of the input, and of as many elements of every other row and of weight and bias.
+  /// The same of every row of the input, and in elements of the input also of all other rows, of weight and
+  /// of bias.
   std::size_t row_alignment = 16;
   /// Whether the rows of the input, and of the results, follow each other without gaps, in all matrices.
   bool packed = false;
@@ -53,10 +54,11 @@ struct NormProblem {
 };
 
 /// The plan that layer_norm() and rms_norm() use on `device`. In the plan "split", a launch before
-/// the main one stores the statistics of parts of rows in temporary memory. Overrides: `variant`, and
-/// `work_items`, a power of two, for all variants but "cpu". \throws Error when the device cannot compute the
-/// problem, the variant is unknown or cannot run this problem on this device, or another field is fixed. The
-/// error names the field.
+/// the main one stores the statistics of parts of rows in temporary memory. Overrides: `variant`;
+/// `work_items`, a power of two, for all variants but "cpu"; and for "cooperative" `tile_cols`, the most
+/// elements of a group's part of a row, and `tile_rows`, the rows that a group has at once. \throws Error
+/// when the device cannot compute the problem, the variant is unknown or cannot run this problem on this
+/// device, or another field is fixed. The error names the field.
 SMEM_API Plan plan_norm(const Device& device, const NormProblem& problem,
                         const PlanOverrides& overrides = {});
 
@@ -89,8 +91,8 @@ struct NormColumnsProblem {
 };
 
 /// The plan that layer_norm_columns() and rms_norm_columns() use on `device`. In the plan "split", a launch
-/// before the main one stores the statistics of parts of columns in temporary memory. Overrides and errors:
-/// as plan_norm().
+/// before the main one stores the statistics of parts of columns in temporary memory. Overrides: `variant`,
+/// and `work_items`, a power of two, for all variants but "cpu". Errors: as plan_norm().
 SMEM_API Plan plan_norm_columns(const Device& device, const NormColumnsProblem& problem,
                                 const PlanOverrides& overrides = {});
 

@@ -17,10 +17,10 @@ namespace smem {
 /// `in` is uint8, uint16, half, float32 or float64. `out` has the same type, or float32,
 /// pooling.across(width) x pooling.down(height) cells, and the depth, channels and batch of `in`. If windows
 /// do not overlap, each element is read once. O(width * height of a window) operations for a result. No host
-/// wait. \returns the event that completes with the result. \throws Error when a window or a stride is 0,
-/// paddings are not less than the window, `out` or `indices` has another size, types do not fit, a grid
-/// exceeds its buffer, overlaps an output or belongs to another context, a type is float64 and the device has
-/// no fp64, or the variant cannot run. Nothing is enqueued then.
+/// wait. \returns the event that completes with the result. \throws Error when a side of a window or a
+/// stride is 0 or more than 2^20, paddings are not less than the window, `out` or `indices` has another size,
+/// types do not fit, a grid exceeds its buffer, overlaps an output or belongs to another context, a type is
+/// float64 and the device has no fp64, or the variant cannot run. Nothing is enqueued then.
 SMEM_API cl::Event max_pool2d(const Context& context, const ConstGrid& in, const Grid& out,
                               const Pooling& pooling = {}, const CallOptions& options = {});
 /// Also writes the places: indices(x, y) = y * width + x of the first greatest element (or the first NaN) in

@@ -13,7 +13,7 @@
 
 namespace smem {
 
-/// out[0] = the reduction of all elements of `in`.
+/// out[0] = the reduction of all elements of `in`, which are integers, half, float32 or float64.
 ///
 /// Types of `out`, and the result of an empty input:
 /// - sum, product of integers: any integer type, the exact value modulo its size; 0 and 1
@@ -49,10 +49,12 @@ namespace smem {
 SMEM_API cl::Event reduce(const Context& context, const ConstVector& in, const Vector& out,
                           const Reduction& reduction, const CallOptions& options = {});
 
-/// out[r + b * rows] = the reduction of row r of matrix b: along the last axis. As reduce().
+/// out[r + b * rows] = the reduction of row r of matrix b: along the last axis. `out` has at least rows *
+/// batch results. All else as reduce().
 SMEM_API cl::Event reduce_rows(const Context& context, const ConstMatrix& in, const Vector& out,
                                const Reduction& reduction, const CallOptions& options = {});
-/// out[c + b * cols] = the reduction of column c of matrix b. As reduce().
+/// out[c + b * cols] = the reduction of column c of matrix b. `out` has at least cols * batch results. All
+/// else as reduce().
 SMEM_API cl::Event reduce_columns(const Context& context, const ConstMatrix& in, const Vector& out,
                                   const Reduction& reduction, const CallOptions& options = {});
 
@@ -68,13 +70,14 @@ SMEM_API cl::Event reduce_segments(const Context& context, const ConstVector& in
                                    const Vector& out, const Reduction& reduction,
                                    const CallOptions& options = {});
 
-/// Waits for the device. \throws Error naming the first of the `offsets` that is less than the one before, or
-/// more than `size`.
+/// Checks offsets of segments, and waits for the device. \throws Error naming the first of the `offsets` that
+/// is less than the one before it, or more than `size`.
 SMEM_API void check_segments(const Context& context, const ConstVector& offsets, std::size_t size);
 
-/// out[0] = the sum of a[i] * b[i]. Types, errors and modes as for a sum; a compensated one also includes the
-/// rounding errors of the products (T. Ogita, S. M. Rump and S. Oishi, "Accurate sum and dot product", SIAM
-/// J. Sci. Comput. 26, 2005). Reads fastest when the offsets of `a` and `b` differ by a multiple of 16 bytes.
+/// out[0] = the sum of a[i] * b[i]. `b` has the type and size of `a`. Types of `out`, errors and modes as for
+/// a sum; a compensated one also includes the rounding errors of the products (T. Ogita, S. M. Rump and S.
+/// Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26, 2005). Reads fastest when the offsets of
+/// `a` and `b` differ by a multiple of 16 bytes.
 SMEM_API cl::Event dot(const Context& context, const ConstVector& a, const ConstVector& b, const Vector& out,
                        FloatMode mode = FloatMode::reproducible, const CallOptions& options = {});
 
@@ -114,27 +117,27 @@ concept TypedVector = std::is_convertible_v<const In&, ConstVector> && requires 
 // Blocking calls: they wait for the device and return the result. The type of a sum, product, mean or norm
 // can be chosen: sum<float>(context, halves), mean<float>(context, integers).
 
-/// int64 for signed and uint64 for unsigned integers, double for double, else float.
+/// The sum: int64 for signed and uint64 for unsigned integers, double for double, else float.
 template <class R = void, TypedVector In>
 auto sum(const Context& context, const In& in, FloatMode mode = FloatMode::reproducible,
          const CallOptions& options = {}) {
   using Result = detail::Or<R, detail::Sum<typename In::value_type>>;
   return detail::reduced<Result>(context, in, {ReduceOp::sum, mode}, options);
 }
-/// As sum().
+/// The product. As sum().
 template <class R = void, TypedVector In>
 auto product(const Context& context, const In& in, const CallOptions& options = {}) {
   using Result = detail::Or<R, detail::Sum<typename In::value_type>>;
   return detail::reduced<Result>(context, in, ReduceOp::product, options);
 }
-/// double for integers and double, else float.
+/// The mean: double for integers and double, else float.
 template <class R = void, TypedVector In>
 auto mean(const Context& context, const In& in, FloatMode mode = FloatMode::reproducible,
           const CallOptions& options = {}) {
   using Result = detail::Or<R, detail::Mean<typename In::value_type>>;
   return detail::reduced<Result>(context, in, {ReduceOp::mean, mode}, options);
 }
-/// As mean().
+/// The 2-norm. As mean().
 template <class R = void, TypedVector In>
 auto norm(const Context& context, const In& in, const CallOptions& options = {}) {
   using Result = detail::Or<R, detail::Mean<typename In::value_type>>;
@@ -176,11 +179,11 @@ inline std::size_t argmax(const Context& context, const ConstVector& in, const C
 inline bool any(const Context& context, const ConstVector& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint8_t>(context, in, ReduceOp::any, options) != 0;
 }
-/// Whether all elements are not zero.
+/// Whether no element is zero.
 inline bool all(const Context& context, const ConstVector& in, const CallOptions& options = {}) {
   return detail::reduced<std::uint8_t>(context, in, ReduceOp::all, options) != 0;
 }
-/// As sum().
+/// The sum of a[i] * b[i]. As sum().
 template <class R = void, TypedVector A>
 auto dot(const Context& context, const A& a, const ConstVector& b, FloatMode mode = FloatMode::reproducible,
          const CallOptions& options = {}) -> detail::Or<R, detail::Sum<typename A::value_type>> {

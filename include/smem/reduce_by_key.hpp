@@ -17,10 +17,10 @@ namespace smem {
 ///
 /// `in` has as many elements as `keys`; `unique_keys` and `out` have at least as many, and elements behind
 /// the last run do not change. Keys compare as numbers, as in unique(): zeros of both signs are equal, and a
-/// NaN, which equals nothing, is a run by itself. Keys have any type, also float64 on devices without fp64,
-/// and keep their bits. `count` is one uint32 or uint64; for more than 2^32 - 1 elements, uint64. Operations
-/// and the types of `in` and `out` are those of inclusive_scan(). A custom operation must be associative, but
-/// need not be commutative: `a` always precedes `b`. Views must not overlap.
+/// NaN, which equals nothing, is a run by itself. Keys have any type but fp8, also float64 on devices without
+/// fp64, and keep their bits. `count` is one uint32 or uint64; for more than 2^32 - 1 elements, uint64.
+/// Operations and the types of `in` and `out` are those of inclusive_scan(). A custom operation must be
+/// associative, but need not be commutative: `a` always precedes `b`. Views must not overlap.
 ///
 /// The plan determines how floating-point sums are grouped: the same plan, alignment and input give the same
 /// bits in every run, whichever work-group starts first.
@@ -37,7 +37,8 @@ namespace smem {
 SMEM_API cl::Event reduce_by_key(const Context& context, const ConstVector& keys, const ConstVector& in,
                                  const Vector& unique_keys, const Vector& out, const Vector& count,
                                  const Reduction& operation = ReduceOp::sum, const CallOptions& options = {});
-/// The first element of each run of neighbours with equal keys, and its key. Elements have any type of 1, 2,
+/// Writes the first element of each run of equal neighbouring keys to `out`, and its key to `unique_keys`.
+/// Elements have any type of 1, 2,
 /// 4 or 8 bytes, and keep their bits. All else as reduce_by_key().
 SMEM_API cl::Event unique_by_key(const Context& context, const ConstVector& keys, const ConstVector& in,
                                  const Vector& unique_keys, const Vector& out, const Vector& count,

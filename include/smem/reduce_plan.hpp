@@ -71,8 +71,8 @@ struct Reduction {
     return reduction;
   }
   /// The same for operations that are commutative too, e.g. commutative("a > b ? a : b", "0"). Reductions are
-  /// then faster, because the plan may choose the order in which elements are combined. It makes no
-  /// difference to scans.
+  /// then faster, because the plan may choose the order in which elements are combined. Scans
+  /// are the same for both.
   static Reduction commutative(std::string expression, std::string identity) {
     Reduction reduction = custom(std::move(expression), std::move(identity));
     reduction.commutes = true;
@@ -100,12 +100,11 @@ struct ReduceProblem {
   std::size_t cols = 0;                     ///< of a matrix; elements of a vector, whole or segmented
   std::size_t batch = 1;                    ///< matrices
   Scalar bounds = Scalar::uint32;           ///< type of the segments' offsets: uint32 or uint64
-  /// The largest power of two, at most 16, that divides the byte address of every row's first element, for
-  /// columns; for a dot product of vectors, of both at equal distance from some element; else that of the
-  /// buffer.
+  /// The largest power of two, at most 16, that divides the byte addresses of the buffers; for columns also
+  /// that of every row's first element, for a dot product of vectors the distance between their offsets.
   std::size_t alignment = 16;
-  /// For the product of a matrix and a vector by rows: the same of the distance of every row's first element
-  /// from the vector's. Packs of both are aligned at the same elements then.
+  /// For the product of a matrix and a vector by rows: the same of the distance in bytes between every row's
+  /// first element and the vector's. So packs of both are aligned at the same elements.
   std::size_t other_alignment = 16;
   /// Of rows that follow each other without gaps, in all matrices: the largest power of two, at most 16, that
   /// divides the byte address of every row's first element. Else 0.

@@ -14,7 +14,7 @@ namespace smem {
 /// A rotary position embedding.
 struct Rotary {
   std::size_t head_size = 0;  ///< elements of a head; a row has several heads; 0: the row is one head
-  std::size_t rotated = 0;    ///< the first elements of a head, which are rotated: even; 0: all
+  std::size_t rotated = 0;    ///< how many first elements of a head are rotated: even, up to 65536; 0: all
   RotaryPairs pairs = RotaryPairs::halves;  ///< which elements are rotated together
   double base = 10000;                      ///< of the angles; 1 or more
   double scale = 1;                         ///< of positions: -1 undoes a rotation; from -1024 to 1024
@@ -36,9 +36,9 @@ struct Rotary {
 ///
 /// Each element is read once and written once. No host wait, no temporary memory. A plan gives the same bits
 /// in every run. \returns the event that completes with the results. \throws Error when shapes or types do
-/// not fit, a number of `what` is out of its range, a view exceeds its buffer or belongs to another context,
-/// `out` overlaps the positions, or `in` without being `in`, or the variant cannot run. The error names the
-/// argument, and nothing is enqueued.
+/// not fit, a number of `what` is out of its range, a row has more than 2^30 elements, a view exceeds its
+/// buffer or belongs to another context, `out` overlaps the positions, or `in` without being `in`, or the
+/// variant cannot run. The error names the argument, and nothing is enqueued.
 ///
 /// J. Su et al., "RoFormer: Enhanced transformer with rotary position embedding", 2021.
 SMEM_API cl::Event rotary(const Context& context, const ConstMatrix& in, const Matrix& out,

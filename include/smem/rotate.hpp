@@ -20,7 +20,7 @@ enum class Flip { horizontal, vertical };
 SMEM_API cl::Event rotate(const Context& context, const ConstMatrix& in, const Matrix& out, Rotation rotation,
                           const CallOptions& options = {});
 
-/// Mirrors every matrix of the batch; `out` has the shape of `in`.
+/// Mirrors every matrix of the batch; `out` has the shape of `in`. All else as rotate().
 SMEM_API cl::Event flip(const Context& context, const ConstMatrix& in, const Matrix& out, Flip direction,
                         const CallOptions& options = {});
 

@@ -87,12 +87,12 @@ struct bfloat16 {
 
 /// fp8 with 3 bits of mantissa, as the Open Compute Project's 8-bit floating point specification has it (also
 /// known as e4m3fn): at most 448, least 2^-9, no infinities; 0x7f and 0xff are NaN. For storage: only
-/// products of matrices compute with it.
+/// gemm() computes with it.
 struct e4m3 {
   std::uint8_t bits = 0;  ///< sign, exponent with a bias of 7, mantissa
 
   e4m3() = default;
-  /// Rounds to the nearest, ties to even; what is beyond 448, infinity too, becomes 448; a NaN stays one.
+  /// Rounds to the nearest, ties to even; magnitudes above 448, infinity too, become 448; a NaN stays one.
   explicit e4m3(float value);
   /// Exact.
   operator float() const;
@@ -104,7 +104,8 @@ struct e5m2 {
   std::uint8_t bits = 0;  ///< sign, exponent with a bias of 15, mantissa
 
   e5m2() = default;
-  /// Rounds to the nearest, ties to even; what is beyond 57344, infinity too, becomes 57344; a NaN stays one.
+  /// Rounds to the nearest, ties to even; magnitudes above 57344, infinity too, become 57344; a NaN stays
+  /// one.
   explicit e5m2(float value);
   /// Exact.
   operator float() const;
@@ -211,7 +212,7 @@ SMEM_API std::size_t size_of(Scalar type);
 /// "int8" to "uint64", "half", "float32", "float64", "bfloat16", "e4m3", "e5m2".
 SMEM_API std::string_view name_of(Scalar type);
 /// The type's name in OpenCL C: "char" to "ulong", "half", "float", "double"; "ushort" for bfloat16 and
-/// "uchar" for e4m3 and e5m2, which it has not.
+/// "uchar" for e4m3 and e5m2, which OpenCL C does not have.
 SMEM_API std::string_view opencl_name_of(Scalar type);
 
 /// Whether it is half, float32, float64, bfloat16, e4m3 or e5m2.

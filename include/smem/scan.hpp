@@ -50,6 +50,8 @@ class Initial {
 /// | any, all | any; NaN counts as not zero | uint8: 0 or 1 |
 /// | custom | any | the element's type |
 ///
+/// Here "any" is an integer type, half, float32 or float64.
+///
 /// Other operations of reductions are refused, because they are not associative or their results are not
 /// numbers; so are compensated sums. A custom operation must be associative, but need not be commutative: `a`
 /// always precedes `b`. Sums and products of half and float32 are computed in float32, or in float64 if `out`
@@ -74,7 +76,7 @@ class Initial {
 SMEM_API cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                                   const Reduction& operation = ReduceOp::sum,
                                   const CallOptions& options = {});
-/// The same behind `initial`, which is as of exclusive_scan(): out[i] = initial op in[0] op ... op in[i].
+/// The same after an initial value, as exclusive_scan() takes it: out[i] = initial op in[0] op ... op in[i].
 SMEM_API cl::Event inclusive_scan(const Context& context, const ConstVector& in, const Vector& out,
                                   const Reduction& operation, const Initial& initial,
                                   const CallOptions& options);
@@ -118,7 +120,8 @@ SMEM_API cl::Event exclusive_scan_segments(const Context& context, const ConstVe
                                            const Reduction& operation = ReduceOp::sum,
                                            const Initial& initial = {}, const CallOptions& options = {});
 
-/// Scans each run of equal neighbouring keys by itself. `keys` has as many elements as `in`, of any type.
+/// Scans each run of equal neighbouring keys by itself. `keys` has as many elements as `in`, of any type but
+/// fp8.
 /// Keys compare bit by bit, so a NaN equals itself, and zeros of both signs differ. All else as
 /// inclusive_scan().
 SMEM_API cl::Event inclusive_scan_by_key(const Context& context, const ConstVector& keys,

@@ -19,9 +19,9 @@ namespace smem {
 /// int8 and int16, uint for uint8 and uint16, float for half. The expression may call the functions of OpenCL
 /// C.
 ///
-/// Elements have any type and keep their bits. `out` has the same type and at least as many elements; those
-/// behind the selected ones do not change. `count` is one uint32 or uint64; for more than 2^32 - 1 elements
-/// of `in`, uint64. Views must not overlap: there is no selection in place.
+/// Elements are integers, half, float32 or float64, and keep their bits. `out` has the same type and at least
+/// as many elements; those behind the selected ones do not change. `count` is one uint32 or uint64; uint64 if
+/// `in` has more than 2^32 - 1 elements. Views must not overlap: there is no selection in place.
 ///
 /// The result is the same in every run. Single-pass variants ("look_back", and "cpu" where work-groups that
 /// have started keep running) read each element once, the others twice: O(n). Temporary memory comes from the
@@ -37,7 +37,7 @@ SMEM_API cl::Event copy_if(const Context& context, const ConstVector& in, const 
                            const Vector& count, const std::string& predicate,
                            const CallOptions& options = {});
 /// Selects the elements of `in` whose flag is not zero. `flags` has as many elements as `in`, of any integer
-/// type. float64 needs no fp64. All else as copy_if().
+/// type. Elements of float64 do not need fp64 on the device. All else as copy_if().
 SMEM_API cl::Event copy_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                 const Vector& out, const Vector& count, const CallOptions& options = {});
 
@@ -51,9 +51,8 @@ SMEM_API cl::Event partition(const Context& context, const ConstVector& in, cons
 SMEM_API cl::Event partition_flagged(const Context& context, const ConstVector& in, const ConstVector& flags,
                                      const Vector& out, const Vector& count, const CallOptions& options = {});
 
-/// As partition(), but the others are written in reverse order, the first one at the end of as many elements
-/// of `out` as `in` has. Single-pass variants read each element once. Reversed, the others are those of
-/// partition().
+/// As partition(), but the others are written in reverse order: the first of them goes to element in.size - 1
+/// of `out`, the next to the element before it. Single-pass variants read each element once.
 SMEM_API cl::Event partition_reversed(const Context& context, const ConstVector& in, const Vector& out,
                                       const Vector& count, const std::string& predicate,
                                       const CallOptions& options = {});

@@ -36,7 +36,7 @@ struct SelectProblem {
   std::size_t size = 0;             ///< elements
   std::string predicate = {};       ///< of copy_if and partitions without flags: OpenCL C, a function of `x`
   Scalar flags = Scalar::uint8;     ///< their type, of the operations with flags
-  /// The largest power of two, at most 16, that divides the byte address of the first element, and flag.
+  /// The largest power of two, at most 16, that divides the byte address of the first element.
   std::size_t in_alignment = 16;
   std::size_t flags_alignment = 16;  ///< the same of the flags
 

@@ -29,7 +29,7 @@ struct SoftmaxProblem {
   std::size_t batch = 1;              ///< matrices
   /// The largest power of two, at most 16, that divides the byte addresses of both buffers.
   std::size_t alignment = 16;
-  /// The same of every row of the input, and of as many elements of every row of the results.
+  /// The same of every row of the input, and in elements of the input also of every row of the results.
   std::size_t row_alignment = 16;
   /// Whether the rows of the input, and of the results, follow each other without gaps, in all matrices.
   bool packed = false;
@@ -47,9 +47,10 @@ struct SoftmaxProblem {
 
 /// The plan that softmax(), log_softmax() and logsumexp() use on `device`. In the plan
 /// "split", a launch before the main one stores the statistics of parts of rows in temporary memory.
-/// Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu". \throws Error when the
-/// device cannot compute the problem, the variant is unknown or cannot run this problem on this device, or
-/// another field is fixed. The error names the field.
+/// Overrides: `variant`; `work_items`, a power of two, for all variants but "cpu"; and for "cooperative"
+/// `tile_cols`, the most elements of a group's part of a row, and `tile_rows`, the rows that a group has at
+/// once. \throws Error when the device cannot compute the problem, the variant is unknown or cannot run this
+/// problem on this device, or another field is fixed. The error names the field.
 SMEM_API Plan plan_softmax(const Device& device, const SoftmaxProblem& problem,
                            const PlanOverrides& overrides = {});
 
@@ -76,8 +77,9 @@ struct SoftmaxColumnsProblem {
 };
 
 /// The plan that softmax_columns(), log_softmax_columns() and logsumexp_columns() use on `device`. In the
-/// plan "split", a launch before the main one stores the statistics of parts of columns in temporary memory;
-/// in "together", groups of one launch do. Overrides and errors: as plan_softmax().
+/// plan "split", a launch before the main one stores the statistics of parts of columns in temporary memory.
+/// Overrides: `variant`, and `work_items`, a power of two, for all variants but "cpu". Errors: as
+/// plan_softmax().
 SMEM_API Plan plan_softmax_columns(const Device& device, const SoftmaxColumnsProblem& problem,
                                    const PlanOverrides& overrides = {});
 

@@ -15,17 +15,17 @@ struct Comparison {
   /// An expression in OpenCL C of elements `a` and `b`, not zero if `a` must precede `b`: "a < b",
   /// "a.x < b.x". It may call the functions of OpenCL C.
   std::string precedes = {};
-  /// The type of the elements in OpenCL C: "float2", "uchar4". Not needed for numbers.
+  /// The type of the elements in OpenCL C: "float2", "uchar4". Empty: that of the view, which has numbers.
   std::string type = {};
 };
 
 /// Sorts the elements of `in` by a comparison. The sort is stable: equivalent elements keep their relative
 /// order.
 ///
-/// Elements are numbers except half and bfloat16, or opaque elements of 1, 2, 4, 8 or 16 bytes, whose type
-/// `order` gives. `out` has the type and size of `in`. It may be `in` itself; otherwise they must not
-/// overlap. The comparison must be a strict weak ordering. Otherwise the call still ends, and `out` receives
-/// some of the elements in any order.
+/// Elements are integers, float32 or float64, or elements of 1, 2, 4, 8 or 16 bytes of the type that `order`
+/// names: a number or vector of OpenCL C, but not of half. `out` has the type and size of `in`. It may be
+/// `in` itself; otherwise they must not overlap. The comparison must be a strict weak ordering. Otherwise the
+/// call still ends, and `out` receives some of the elements in any order.
 ///
 /// O(n log n): merge sort. For numbers, sort() is faster. Temporary memory: the size of the elements. The
 /// same bits in every run. No host wait. \returns the event that completes with the result. \throws Error

@@ -28,13 +28,14 @@ SMEM_API cl::Event sort_rows(const Context& context, const ConstMatrix& keys, co
 
 /// Sorts keys together with values: each value moves with its key. `values` has the shape of `keys`, and
 /// elements of any type of 1 to 16 bytes; `out_values` has its type and shape. Keys, values or both may be
-/// sorted in place.
+/// sorted in place. All else as sort_rows().
 SMEM_API cl::Event sort_pairs_rows(const Context& context, const ConstMatrix& keys, const ConstMatrix& values,
                                    const Matrix& out_keys, const Matrix& out_values,
                                    const SortOrder& order = {}, const CallOptions& options = {});
 
 /// Writes the places of the keys of each row in sorted order, counted from the beginning of the row. `places`
-/// has the shape of `keys`, and is uint32, or uint64, which rows of more than 2^32 keys need.
+/// has the shape of `keys`, and is uint32, or uint64, which rows of more than 2^32 keys need. All else
+/// as sort_rows().
 SMEM_API cl::Event argsort_rows(const Context& context, const ConstMatrix& keys, const Matrix& places,
                                 const SortOrder& order = {}, const CallOptions& options = {});
 

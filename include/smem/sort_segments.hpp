@@ -26,14 +26,15 @@ SMEM_API cl::Event sort_segments(const Context& context, const ConstVector& keys
                                  const Vector& out, const SortOrder& order = {},
                                  const CallOptions& options = {});
 
-/// Sorts keys together with values of 1 to 16 bytes. Keys, values or both may be sorted in place.
+/// Sorts keys together with values of 1 to 16 bytes. `values` has as many elements as `keys`; `out_values`
+/// has its type and size. Keys, values or both may be sorted in place. All else as sort_segments().
 SMEM_API cl::Event sort_pairs_segments(const Context& context, const ConstVector& keys,
                                        const ConstVector& values, const ConstVector& offsets,
                                        const Vector& out_keys, const Vector& out_values,
                                        const SortOrder& order = {}, const CallOptions& options = {});
 
 /// Writes the places of the keys of each segment in sorted order, counted from the beginning of the segment.
-/// `places` has as many elements as `keys`, of uint32 or uint64.
+/// `places` has as many elements as `keys`, of uint32 or uint64. All else as sort_segments().
 SMEM_API cl::Event argsort_segments(const Context& context, const ConstVector& keys,
                                     const ConstVector& offsets, const Vector& places,
                                     const SortOrder& order = {}, const CallOptions& options = {});

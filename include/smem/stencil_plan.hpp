@@ -76,10 +76,10 @@ SMEM_API StencilProblem stencil_problem(Scalar type, const std::array<std::size_
                                         const std::array<std::size_t, 3>& radius, std::size_t channels = 1);
 
 /// The plan that stencil() and convolve2d() would use on `device`. Overrides: `variant`, and `work_items`, a
-/// power of two, for "tiled", "rows", "march" and "planes"; for "planes" also `tile_cols`, elements along x
-/// of a group, and `tile_rows`, rows of all its planes. Fixed fields are never shrunk. \throws Error when the
-/// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
-/// or another field was fixed; it names the field.
+/// power of two, for "tiled", "blocks", "rows", "march" and "planes"; for "planes" also `tile_cols`, elements
+/// along x of a group, and `tile_rows`, rows of all its planes. Fixed fields are never shrunk. \throws Error
+/// when the problem or the device does not allow it, the variant is unknown or cannot run this problem on
+/// this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_stencil(const Device& device, const StencilProblem& problem,
                            const PlanOverrides& overrides = {});
 

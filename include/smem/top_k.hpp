@@ -30,12 +30,12 @@ struct TopK {
 /// nor fp64. `in` has at most 2^32 - 65536 elements, and k is from 0 to that number. `values` has the type of
 /// `in`; `places` has k elements of uint32 or uint64. No two views overlap.
 ///
-/// Up to about one in thirty elements are selected in one pass over the input and passes over parts of it;
-/// more, in a pass for each digit of 11 bits and two more. Temporary memory: Plan::scratch_bytes. The same
-/// bits in every run. No host wait. \returns the event that completes with the results. \throws Error when
-/// `values` is longer than `in`, types or sizes do not fit, a view
-/// exceeds its buffer, overlaps an output or belongs to another context, or the variant cannot run. The error
-/// names the argument, and nothing is enqueued.
+/// If at most about one element in thirty is selected, the call reads the input once, and then parts of it.
+/// Otherwise it reads the input once for each digit of 11 bits, and twice more. Temporary memory:
+/// Plan::scratch_bytes. The same bits in every run. No host wait. \returns the event that completes with the
+/// results. \throws Error when `values` is longer than `in`, types or sizes do not fit, a view exceeds its
+/// buffer, overlaps an output or belongs to another context, or the variant cannot run. The error names the
+/// argument, and nothing is enqueued.
 ///
 /// A. Gaihre et al., "Dr. Top-k: delegate-centric top-k on GPUs", SC 2021; T. Alabi, J. D. Blanchard,
 /// B. Gordon and R. Steinbach, "Fast k-selection algorithms for graphics processing units", ACM JEA 17, 2012.
