@@ -10,7 +10,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -175,4 +178,39 @@ TEST_CASE("blur: Sobel's slopes and their magnitude") {
     }
   }
   CHECK(sweep.ran() >= 16);
+}
+
+// Rounding of every root: rows of ever larger numbers have slopes of all sizes.
+TEST_CASE("blur: magnitudes of bytes are the nearest integers") {
+  const smem::Context context;
+  constexpr std::size_t kWidth = 500, kHeight = 400;
+  std::vector<unsigned char> cells(kWidth * kHeight);
+  test::Random random(11);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    cells[i] = static_cast<unsigned char>(random.between(0, 1 + i / kWidth / 2));
+  const smem::Array<unsigned char> in(context, cells);
+  const smem::Array<unsigned char> out(context, std::vector<unsigned char>(cells.size(), 77));
+  smem::sobel(context, in.grid({kWidth, kHeight}), out.grid({kWidth, kHeight}));
+  const std::vector<unsigned char> made = out.to_host();
+  std::vector<bool> seen(256);
+  std::size_t wrong = 0;
+  for (std::size_t y = 1; y + 1 < kHeight; ++y) {
+    for (std::size_t x = 1; x + 1 < kWidth; ++x) {
+      const auto at = [&](int right, int below) {
+        return static_cast<int>(
+            cells[(y + static_cast<std::size_t>(below)) * kWidth + x + static_cast<std::size_t>(right)]);
+      };
+      int across = 0, down = 0;
+      for (int i = -1; i <= 1; ++i) {
+        across += (2 - std::abs(i)) * (at(1, i) - at(-1, i));
+        down += (2 - std::abs(i)) * (at(i, 1) - at(i, -1));
+      }
+      const auto exact = std::lround(std::sqrt(static_cast<double>(across * across + down * down)));
+      const long nearest = std::min(exact, 255L);
+      wrong += made[y * kWidth + x] != nearest;
+      seen[static_cast<std::size_t>(nearest)] = true;
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(std::find(seen.begin(), seen.end(), false) == seen.end());
 }

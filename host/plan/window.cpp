@@ -7,6 +7,7 @@
 #include "plan/variants.hpp"
 #include "plan/window_policy.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace smem {
@@ -121,14 +122,22 @@ Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOver
   return made;
 }
 
+/// Whether a CPU computes the gradient in 16 bits. A constant beyond the edges may be no integer.
+bool has_whole_slopes(const WindowProblem& problem) {
+  const SeparableProblem& g = problem.grids;
+  return problem.op == WindowOp::gradient && g.in == Scalar::uint8 && g.out == Scalar::uint8 &&
+         g.boundary != Boundary::constant;
+}
+
 /// Results that a thread makes at once: vectors of OpenCL C, or, of integers, what a register holds.
 std::size_t thread_lanes(const Device& device, const WindowProblem& problem) {
   const SeparableProblem& g = problem.grids;
   const std::size_t usual = window_policy(device).thread_lanes;
-  if (!device.extended_vectors || problem.op != WindowOp::median || is_float(g.in) || g.in != g.out)
-    return usual;
+  const bool whole = has_whole_slopes(problem);
+  const bool median = problem.op == WindowOp::median && !is_float(g.in) && g.in == g.out;
+  if (!device.extended_vectors || !(whole || median)) return usual;
   constexpr std::size_t kMost = 64;
-  return std::clamp(device.vector_bytes / size_of(g.in), usual, kMost);
+  return std::clamp(device.vector_bytes / (whole ? sizeof(std::int16_t) : size_of(g.in)), usual, kMost);
 }
 
 Attempt plan_variant(const Device& device, const WindowProblem& problem, const PlanOverrides& fixed,
@@ -151,6 +160,7 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
   plan.vector_width = plan.items_per_work_item = lanes;
   plan.numbers = {{"band", band}};
   define(plan, {{"OPERATION", static_cast<std::size_t>(problem.op)}, {"SIZE", g.row_taps}, {"LANES", lanes}});
+  if (cpu && has_whole_slopes(problem)) define(plan, "WHOLE", 1);
   define_sub_group(device, plan);
   define_group(plan);
   const auto count = real(g.row_taps * g.row_taps);
