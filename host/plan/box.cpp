@@ -331,13 +331,20 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
   return variant == "march" ? box_march(device, g, fixed.work_items) : box_cpu(device, g);
 }
 
+/// Cells of a side of a box up to which sums of all its elements are cheaper than running sums. Float sums of
+/// 16-bit numbers are whole up to 255 of them alone, and means of those need a division.
+std::size_t most_taps_summed_anew(const Device& device, Scalar in) {
+  const BoxPolicy& policy = box_policy(device);
+  if (in == Scalar::uint16) return policy.small_words;
+  return in == Scalar::uint8 ? policy.small_bytes : policy.small;
+}
+
 std::vector<std::string_view> preference(const Device& device, const BoxProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const SeparableProblem& g = problem.grids;
   const BoxShuffle& shuffle = box_policy(device).shuffle;
   const std::size_t taps = std::max(g.row_taps, g.column_taps);
-  // Float sums of 16-bit numbers are whole up to 255 of them alone, and means of those need a division.
-  if (taps <= box_policy(device).small && g.in != Scalar::uint16) {
+  if (taps <= most_taps_summed_anew(device, g.in)) {
     const bool slides = taps > 3 && taps <= shuffle.most_taps && g.elements() >= shuffle.small_elements;
     if (slides) return {"shuffle", "separable"};
     return {"separable"};

@@ -46,9 +46,11 @@ struct BoxPolicy {
   Evidence evidence;  ///< of "march"
   Evidence of_shuffle = {.what = "no measurement: a Hopper's sizes"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
-  std::size_t group = 256;  ///< work-items of "two_pass"
-  std::size_t run = 64;     ///< results along which one of them slides
-  std::size_t small = 15;   ///< cells of a side of a box that is cheaper summed anew for each result
+  std::size_t group = 256;       ///< work-items of "two_pass"
+  std::size_t run = 64;          ///< results along which one of them slides
+  std::size_t small = 15;        ///< cells of a side of a box that is cheaper summed anew for each result
+  std::size_t small_bytes = 15;  ///< the same of bytes
+  std::size_t small_words = 0;   ///< the same of 16-bit integers, whose sums must fit 24 bits
   BoxMarch march;
   BoxShuffle shuffle = {};
   /// Of a CPU's thread: a part of its second-level cache. Its three lines are no multiple of 4096 bytes
@@ -58,6 +60,11 @@ struct BoxPolicy {
   std::size_t threads_items = 64;  ///< work-items of a CPU that take bands in turns, for each thread
 };
 
+// small, small_bytes and small_words of Intel's CPUs: two cores of an Emerald Rapids Xeon, 4096 x 4096, ms by
+// "separable" and by "cpu": bytes 5 x 5 7.5 and 11.7, 9 x 9 10.5 and 9.8, 13 x 13 11.0 and 10.3, 15 x 15 15.0
+// and 12.1; uint16 3 x 3 7.0 and 12.4, 5 x 5 9.1 and 13.4, 7 x 7 15 and 13; floats 19 x 19 22.7 and 24.3,
+// 23 x 23 26.5 and 30.7, 27 x 27 31.6 and 31.1.
+//
 // On the H200, 8192 x 8192 float, share of copy, 101 x 101 and 31 x 31: two columns a work-item, 8 rows a
 // step 0.53 and 0.74, 4 rows 0.52 and 0.71, 2 rows 0.29 and 0.60; 16 rows ahead 0.49 and 0.75; one column
 // 0.38 and 0.61, four 0.44 and 0.33. The ring: 31 x 31 0.74 with it, 0.41 without; 101 x 101, where it leaves
@@ -100,6 +107,16 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
      .march = {.used = false, .columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
+    {.when = {.family = "cpu", .vendor = "Intel"},
+     .evidence = {.what = "no measurement: a march is for GPUs"},
+     .others = {.device = "Xeon",
+                .driver = "PoCL 3.1",
+                .what = "4096 x 4096, boxes of 5 x 5 to 27 x 27, beside variant cpu",
+                .share = "see above"},
+     .small = 25,
+     .small_bytes = 9,
+     .small_words = 5,
+     .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
     {.evidence = {.what = "no measurement: a Hopper's sizes, with less read ahead"},
      .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
 };

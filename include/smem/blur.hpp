@@ -40,7 +40,7 @@ SMEM_API cl::Event gaussian_blur(const Context& context, const ConstGrid& in, co
 
 /// The mean of all elements at most `radius` away along rows and columns. Beyond the edges the boundary
 /// condition applies. Means of integers are exact, and rounded to the nearest number of `out`. For windows
-/// larger than 15 x 15 the cost of an element hardly depends on the radius, which is at most 32767. An
+/// larger than 25 x 25 the cost of an element hardly depends on the radius, which is at most 32767. An
 /// infinity, a NaN or a sum that overflows affects only results whose boxes contain it; the sums near it are
 /// computed anew for each result, which takes longer. Radius 0 is a copy. For integers the value of
 /// Boundary::constant must be a number of their type. Each element is read once or twice from memory, and
