@@ -304,6 +304,9 @@ TEST_CASE("bad input: elements whose type and size contradict each other") {
       failure_of([&] { smem::sort_pairs(context, in.vector(8, 4), values, out.vector(0, 4), out_values); });
   CHECK(error.operation == "sort_pairs");
   CHECK(error.argument == "values");
+  CHECK(failure_of([&] {
+          smem::sort(context, in, out, {}, {.scratch = smem::Vector(in.buffer()(), values.type, 4)});
+        }).argument == "scratch");
   CHECK(out.to_host() == std::vector<float>(16, 7));
 }
 

@@ -41,6 +41,7 @@ bool batch_is_apart(const ConstMatrix& view) {
 
 /// A caller may change the size of a view's elements by hand.
 void require_whole(const char* operation, const char* argument, const ElementType& type) {
+  if (type.scalar) plan::require_element(operation, argument, *type.scalar);
   const std::size_t bytes =
       type.scalar ? detail::scalar_bytes(*type.scalar) : std::max<std::size_t>(type.bytes, 1);
   if (type.bytes != bytes) refuse(operation, argument, formatted("elements of {} bytes", bytes), type.bytes);
