@@ -89,7 +89,8 @@ class SMEM_API Context {
 
 /// A buffer of `bytes` bytes that the context's device can read and write; an empty handle for 0.
 SMEM_API cl::Buffer make_buffer(const Context& context, std::size_t bytes);
-/// Copies between host and buffer and waits for the end of the copy.
+/// Copies between host and buffer and waits for the end of the copy. \throws Error, as read_buffer() does,
+/// when the buffer is smaller, or belongs to another context.
 SMEM_API void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from,
                            std::size_t bytes);
 /// Copies from the buffer to the host, after all commands on the queue.
