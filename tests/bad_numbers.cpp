@@ -231,6 +231,19 @@ TEST_CASE("blur: weights of tiny and huge sigmas") {
     CHECK(weight == doctest::Approx(0.2));
 }
 
+TEST_CASE("blur: medians of bytes beside a value that is no byte") {
+  const smem::Context context;
+  const smem::Array<std::uint8_t> in(context, std::vector<std::uint8_t>(64, 5)),
+      out(context, smem::Count{64});
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const auto& [value, corner] : {std::pair{-1.0, 0}, {1e10, 255}, {infinity, 255}, {std::nan(""), 0}}) {
+    for (const std::size_t size : {3, 5}) {  // most cells of the window of a corner are outside
+      smem::median_blur(context, in.grid({8, 8}), out.grid({8, 8}), size, {smem::Boundary::constant, value});
+      CHECK(out.to_host()[0] == corner);
+    }
+  }
+}
+
 TEST_CASE("bad input of calls: heat diffusion") {
   const FloatBuffers b;
   const Grid in = b.in.grid({8, 8}), out = b.out.grid({8, 8});

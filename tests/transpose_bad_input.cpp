@@ -288,3 +288,45 @@ TEST_CASE("bad input: a buffer larger than the device has") {
   CHECK(error.operation == "make_buffer");
   CHECK(error.argument == "bytes");
 }
+
+TEST_CASE("bad input: elements whose type and size contradict each other") {
+  const smem::Context context;
+  const smem::Array<float> in(context, std::vector<float>(16, 1)), out(context, std::vector<float>(16, 7));
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{8}, SIZE_MAX}) {
+    smem::MatrixView<float> wrong = in.matrix(4, 4);
+    wrong.type.bytes = bytes;
+    CHECK(failure_of([&] { smem::softmax(context, wrong, out.matrix(4, 4)); }).argument == "in");
+  }
+  // What has no such type is named by the call, not by a function that it calls.
+  const smem::Vector values(in.buffer()(), static_cast<smem::Scalar>(99), 4);
+  const smem::Vector out_values = out.vector(4, 4);
+  const auto error =
+      failure_of([&] { smem::sort_pairs(context, in.vector(8, 4), values, out.vector(0, 4), out_values); });
+  CHECK(error.operation == "sort_pairs");
+  CHECK(error.argument == "values");
+  CHECK(failure_of([&] {
+          smem::sort(context, in, out, {}, {.scratch = smem::Vector(in.buffer()(), values.type, 4)});
+        }).argument == "scratch");
+  CHECK(out.to_host() == std::vector<float>(16, 7));
+}
+
+TEST_CASE("bad input: copies between the host and buffers that do not hold as much") {
+  const smem::Context context, other;
+  const smem::Array<float> array(context, {1, 2}), foreign(other, {1, 2});
+  std::vector<float> host(4, 5);
+  const auto refused = [&](const cl::Buffer& buffer, float* at, std::size_t bytes) {
+    const auto error = failure_of([&] { smem::read_buffer(context, buffer, at, bytes); });
+    CHECK(error.operation == "read_buffer");
+    const auto written = failure_of([&] { smem::write_buffer(context, buffer, at, bytes); });
+    CHECK(written.operation == "write_buffer");
+    CHECK(written.expected == error.expected);
+    return error.argument;
+  };
+  CHECK(refused(array.buffer(), host.data(), 12) == "bytes");
+  CHECK(refused(array.buffer(), host.data(), SIZE_MAX) == "bytes");
+  CHECK(refused(array.buffer(), nullptr, 8) == "to");
+  CHECK(refused(foreign.buffer(), host.data(), 8) == "buffer");
+  CHECK(refused(cl::Buffer(), host.data(), 8) == "buffer");
+  CHECK(array.to_host() == std::vector<float>{1, 2});
+  CHECK(host == std::vector<float>(4, 5));
+}

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/described.hpp"
 #include "cli/terminal.hpp"
+#include "cli/whole_file.hpp"
 #include "operations/list.hpp"
 
 #include <smem/smem.hpp>
@@ -12,8 +13,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,15 +53,14 @@ CLI::Validator layout_validator() {
 
 /// The facts in a file. \throws Error naming --like when it cannot be read.
 Device read_facts(const std::string& path) {
-  std::ifstream file(path);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) {
+  const std::optional<std::string> text = text_of_file(path);
+  if (!text) {
     throw Error({.operation = "explain",
                  .argument = "--like",
                  .expected = "a file of device facts, as smem devices --json writes it",
                  .got = path});
   }
-  return device_from_json(text);
+  return device_from_json(*text);
 }
 
 /// Of what is fixed, else of what was tuned, else the shipped plan.

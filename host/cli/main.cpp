@@ -11,6 +11,9 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -24,10 +27,19 @@
 
 namespace {
 
+/// Keeps files that are opened later from taking the place of a standard stream that is closed.
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    // What is printed fails as before; on the error stream it is dropped.
+    ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 /// The exit code, or failure when not all that was printed has arrived, as on a full disk.
 int with_output(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
-  fmt::print(stderr, "smem: cannot write the output: {}\n", std::strerror(errno));
+  smem::cli::print_error(fmt::format("smem: cannot write the output: {}\n", std::strerror(errno)));
   return exit_code == smem::cli::kGood ? smem::cli::kFailure : exit_code;
 }
 
@@ -35,7 +47,7 @@ int with_output(int exit_code) {
 int failed(const std::string& what, int exit_code) {
   using namespace smem::cli;
   std::fflush(stdout);
-  fmt::print(stderr, "{} {}\n", painted(stderr, Paint::red, "smem:"), what);
+  print_error(fmt::format("{} {}\n", painted(stderr, Paint::red, "smem:"), what));
   return exit_code;
 }
 
@@ -67,6 +79,7 @@ int refused(const smem::Error& error) {
 // NOLINTNEXTLINE(bugprone-exception-escape): a throw before the try block is a fault of this program
 int main(int argc, char** argv) {
   using namespace smem::cli;
+  hold_standard_streams();
   end_on_interrupt();
   int exit_code = kGood;
   CLI::App app("OpenCL kernels around local memory: explain, measure and tune them on your devices.", "smem");

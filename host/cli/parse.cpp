@@ -124,7 +124,7 @@ bool parse(CLI::App& app, int argc, char** argv) {
         !unknown.empty() && what.find(unknown.front()) == std::string::npos)
       what = fmt::format("The following argument was not expected: {}", unknown.front());
     std::replace(what.begin(), what.end(), '\n', ' ');
-    fmt::print(stderr, "{}: {}\n", app.get_name(), what);
+    print_error(fmt::format("{}: {}\n", app.get_name(), what));
     return false;
   }
 }

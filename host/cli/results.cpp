@@ -11,6 +11,7 @@
 #include <exception>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -131,11 +132,11 @@ Results read_results(const char* argument, const std::string& path) {
                  .expected = "a file that smem bench --json has written",
                  .got = got});
   };
-  std::ifstream file(path);
-  if (!file) refuse(fmt::format("{}, which cannot be read", path));
+  const std::optional<std::string> text = text_of_file(path);
+  if (!text) refuse(fmt::format("{}, which cannot be read", path));
   Results results;
   try {
-    const Json json = Json::parse(file);
+    const Json json = Json::parse(*text);
     if (json.at("smem_results") != 1) refuse(fmt::format("{}, of another form", path));
     json.at("smem").get_to(results.smem);
     json.at("device").get_to(results.device);

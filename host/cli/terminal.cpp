@@ -29,12 +29,12 @@ bool can_draw(std::FILE* stream) {
   return is_terminal(stream) && !environment("TERM").empty() && environment("TERM") != "dumb";
 }
 
-void write(std::string_view text) {
+}  // namespace
+
+void print_error(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
-
-}  // namespace
 
 bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) == 1; }
 
@@ -59,7 +59,7 @@ std::string painted(std::FILE* stream, Paint paint, const std::string& text) {
 
 Progress::Progress(std::size_t steps)
     : steps_(steps), on_(can_draw(stderr)), start_(std::chrono::steady_clock::now()) {
-  if (on_) at_interrupt_.emplace([] { write(kClearLine); });
+  if (on_) at_interrupt_.emplace([] { print_error(kClearLine); });
 }
 
 Progress::~Progress() { clear(); }
@@ -73,11 +73,11 @@ void Progress::show(std::size_t done, const std::string& what) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start_;
   const std::string line = fmt::format("[{:=<{}}{: <{}}] {}/{} {:.0f} s  {}", "", filled, "", kBar - filled,
                                        done, steps_, took.count(), what);
-  write(fmt::format("{}{}", kClearLine, short_text(line, columns - 1)));
+  print_error(fmt::format("{}{}", kClearLine, short_text(line, columns - 1)));
 }
 
 void Progress::clear() {
-  if (on_) write(kClearLine);
+  if (on_) print_error(kClearLine);
 }
 
 }  // namespace smem::cli

@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace smem::cli {
 
+/// Writes to the error stream. Where that is closed or full, nothing can say so.
+void print_error(std::string_view text);
 /// Whether a person sees what is written to `stream`.
 bool is_terminal(std::FILE* stream);
 

@@ -53,4 +53,17 @@ bool WholeFile::finish() {
   return good;
 }
 
+std::optional<std::string> text_of_file(const std::string& path) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  char part[65536];
+  while (file.good() && text.size() <= kMost) {
+    file.read(part, sizeof part);
+    text.append(part, static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.eof() || file.bad()) return std::nullopt;
+  return text;
+}
+
 }  // namespace smem::cli

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
 
 namespace smem::cli {
 
@@ -26,5 +27,8 @@ class WholeFile : public std::ofstream {
   std::filesystem::path path_, part_;
   std::optional<OnInterrupt> at_interrupt_;
 };
+
+/// What a file or a pipe holds; nothing where it cannot be read, or does not end within 64 MiB.
+std::optional<std::string> text_of_file(const std::string& path);
 
 }  // namespace smem::cli

@@ -49,8 +49,10 @@ cl::Event run_window(const Context& context, const char* operation, WindowOp op,
   if (op != WindowOp::median || size != 5)  // only columns need vectors that are aligned
     problem.grids.in_alignment = problem.grids.out_alignment = 64;
   if (filter.writes_nothing()) return ops::run_empty(context, operation, plan_window, problem, options);
+  // A median is one of the elements; what is none, kernels would convert to any.
+  const double value = op == WindowOp::median ? ops::as_element(*in.type.scalar, edges.value) : edges.value;
   return ops::run(context, operation, plan_window, problem, options, [&](const ops::Launching& launch) {
-    ops::bind_filter(launch, filter, ops::filter_weights(context, filter, edges.value).all());
+    ops::bind_filter(launch, filter, ops::filter_weights(context, filter, value).all());
   });
 }
 

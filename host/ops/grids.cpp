@@ -1,7 +1,9 @@
 #include "ops/grids.hpp"
 #include "formatted.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <string>
 
 namespace smem::ops {
@@ -79,6 +81,20 @@ std::size_t row_alignment(const ConstGrid& grid, const Memory& memory) {
   if (grid.size.depth > 1) bits |= grid.plane * bytes;
   if (grid.batch > 1) bits |= grid.batch_stride * bytes;
   return std::size_t{1} << std::countr_zero(bits);
+}
+
+double as_element(Scalar type, double value) {
+  switch (type) {
+    case Scalar::uint8:
+    case Scalar::uint16: {
+      const double most = type == Scalar::uint8 ? 255 : 65535;
+      return value > 0 ? std::min(std::nearbyint(value), most) : 0;
+    }
+    case Scalar::half:
+      return static_cast<float>(half(static_cast<float>(value)));
+    default:
+      return value;
+  }
 }
 
 }  // namespace smem::ops

@@ -33,4 +33,7 @@ void check_same_grid(const char* operation, const ConstGrid& in, const ConstGrid
 /// The largest power of two, at most 64, that divides the byte address of each row's first element.
 std::size_t row_alignment(const ConstGrid& grid, const Memory& memory);
 
+/// A number as an element of the type, as kernels compute with it: of integers the nearest one.
+double as_element(Scalar type, double value);
+
 }  // namespace smem::ops

@@ -11,9 +11,7 @@
 #include <smem/error.hpp>
 #include <smem/stencil.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,25 +24,11 @@ namespace {
 
 constexpr const char* kStencilName = "stencil";
 
-/// A number as an element of the type, as kernels compute with it.
-double as_element(Scalar type, double value) {
-  switch (type) {
-    case Scalar::uint8:
-    case Scalar::uint16: {
-      const double most = type == Scalar::uint8 ? 255 : 65535;
-      return value > 0 ? std::min(std::nearbyint(value), most) : 0;
-    }
-    case Scalar::half:
-      return static_cast<float>(half(static_cast<float>(value)));
-    default:
-      return value;
-  }
-}
-
 /// What kernels read: the value beyond the edges, and the weights.
 std::vector<std::byte> table_of(const StencilProblem& problem, std::span<const double> weights,
                                 double value) {
-  std::vector<double> numbers{problem.boundary == Boundary::constant ? as_element(problem.type, value) : 0};
+  std::vector<double> numbers{problem.boundary == Boundary::constant ? ops::as_element(problem.type, value)
+                                                                     : 0};
   numbers.insert(numbers.end(), weights.begin(), weights.end());
   if (problem.type == Scalar::float64) {
     const auto bytes = std::as_bytes(std::span(numbers));

@@ -6,6 +6,7 @@
 
 #include <smem/options.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -38,6 +39,14 @@ bool batch_is_apart(const ConstMatrix& view) {
           multiply_add(view.batch - 1, view.batch_stride, view.cols) <= view.pitch);
 }
 
+/// A caller may change the size of a view's elements by hand.
+void require_whole(const char* operation, const char* argument, const ElementType& type) {
+  if (type.scalar) plan::require_element(operation, argument, *type.scalar);
+  const std::size_t bytes =
+      type.scalar ? detail::scalar_bytes(*type.scalar) : std::max<std::size_t>(type.bytes, 1);
+  if (type.bytes != bytes) refuse(operation, argument, formatted("elements of {} bytes", bytes), type.bytes);
+}
+
 std::string text_of(const ElementType& type) {
   return type.scalar ? std::string(name_of(*type.scalar))
                      : formatted("opaque elements of {} bytes", type.bytes);
@@ -53,6 +62,7 @@ Scalar number_type(const char* operation, const char* argument, const ElementTyp
 
 void check_type(const char* operation, const char* argument, const ElementType& type, const ElementType& in,
                 const char* in_name) {
+  if (in.scalar) plan::require_element(operation, in_name, *in.scalar);
   if (type.scalar) plan::require_element(operation, argument, *type.scalar);
   if (type == in || (type.bytes == in.bytes && (!type.scalar || !in.scalar))) return;
   refuse(operation, argument, formatted("{}, as {} has", text_of(in), in_name), text_of(type));
@@ -61,6 +71,7 @@ void check_type(const char* operation, const char* argument, const ElementType& 
 Memory check_view(const Context& context, const char* operation, const char* argument,
                   const ConstMatrix& view, bool written) {
   if (view.buffer == nullptr) refuse(operation, argument, "a buffer", "an empty handle");
+  require_whole(operation, argument, view.type);
   if (view.rows > 1 && view.pitch < view.cols)
     refuse(operation, argument, formatted("a pitch of at least {} elements", view.cols), view.pitch);
   if (written && !batch_is_apart(view)) {

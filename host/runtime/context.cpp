@@ -1,6 +1,7 @@
 // The public face of the runtime.
 #include <smem/context.hpp>
 
+#include "plan/sizes.hpp"
 #include "runtime/driver_faults.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/status.hpp"
@@ -47,9 +48,33 @@ cl::Buffer make_buffer(const Context& context, std::size_t bytes) {
   return runtime::new_buffer(state.context(), state.device(), bytes, "make_buffer");
 }
 
+namespace {
+
+/// \throws Error when `bytes` bytes are not in both, by name.
+void check_copy(const Context& context, const char* operation, const cl::Buffer& buffer,
+                const char* host_name, const void* host, std::size_t bytes) {
+  const auto refuse = [&](const char* argument, const std::string& expected, const std::string& got) {
+    plan::refuse(operation, argument, expected, got);
+  };
+  if (host == nullptr) refuse(host_name, std::to_string(bytes) + " bytes", "a null pointer");
+  if (buffer() == nullptr) refuse("buffer", "a buffer", "an empty handle");
+  cl_context of = nullptr;
+  std::size_t size = 0;
+  runtime::check(clGetMemObjectInfo(buffer(), CL_MEM_CONTEXT, sizeof of, &of, nullptr), "clGetMemObjectInfo",
+                 operation);
+  if (of != context.cl_context()())
+    refuse("buffer", "a buffer of this context", "a buffer of another context");
+  runtime::check(clGetMemObjectInfo(buffer(), CL_MEM_SIZE, sizeof size, &size, nullptr), "clGetMemObjectInfo",
+                 operation);
+  if (bytes > size) refuse("bytes", "at most the buffer's " + std::to_string(size), std::to_string(bytes));
+}
+
+}  // namespace
+
 void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from, std::size_t bytes) {
   runtime::Runtime& state = context.runtime();
   if (bytes == 0) return;
+  check_copy(context, "write_buffer", buffer, "from", from, bytes);
   // A blocking write returns once the host's memory may be used again. Intel's CPU runtime copies it and
   // writes later, after which a kernel of another queue may already have read the buffer. The queue is waited
   // for, and not the write's event, since rusticl of Mesa 22.3 crashes when several threads wait for events.
@@ -62,6 +87,7 @@ void write_buffer(const Context& context, const cl::Buffer& buffer, const void* 
 void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes) {
   runtime::Runtime& state = context.runtime();
   if (bytes == 0) return;
+  check_copy(context, "read_buffer", buffer, "to", to, bytes);
   runtime::check(clEnqueueReadBuffer(state.queue()(), buffer(), CL_TRUE, 0, bytes, to, 0, nullptr, nullptr),
                  "clEnqueueReadBuffer", "read_buffer");
   state.settle();

@@ -71,11 +71,11 @@ cl::Buffer new_buffer(const cl::Context& context, const Device& device, std::siz
   if (status == CL_SUCCESS) return buffer;
   ErrorDetails details;
   details.operation = operation;
+  details.argument = "bytes";
   details.expected = why_allocation_fails(device, bytes);
-  if (!details.expected.empty()) {
-    details.argument = "bytes";
-    details.got = formatted("{}", bytes);
-  }
+  if (details.expected.empty()) details.expected = "a size that the driver allocates";
+  details.got = formatted("{}", bytes);
+  details.device = device.name;
   details.call = "clCreateBuffer";
   details.code = status;
   throw Error(std::move(details));

@@ -4,6 +4,7 @@
 
 #include <smem/error.hpp>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -76,7 +77,10 @@ constexpr const char* kFromThirty[] = {"CL_INVALID_VALUE",
                                        "CL_INVALID_SPEC_ID",
                                        "CL_MAX_SIZE_RESTRICTION_EXCEEDED"};
 
-std::string text_of(const ErrorDetails& d) {
+/// The text of the details, in which each NUL becomes a question mark: what() would end there.
+std::string text_of(ErrorDetails& d) {
+  for (std::string* part : {&d.operation, &d.argument, &d.expected, &d.got, &d.build_log})
+    std::replace(part->begin(), part->end(), '\0', '?');
   std::string text = d.operation.empty() ? "smem" : "smem::" + d.operation;
   if (!d.argument.empty()) text += formatted(": {}", d.argument);
   if (!d.expected.empty()) text += formatted(": expected {}", d.expected);

@@ -19,9 +19,10 @@ using plan::refuse;
 
 namespace {
 
-/// An expression after -D ends at the first blank, and other options may follow.
+/// An expression after -D ends at the first blank, and other options may follow; all options end at a NUL.
 bool is_word(const std::string& text) {
-  return !text.empty() && text.find_first_of(" \t\n\r\"'\\") == std::string::npos;
+  constexpr char kEnds[] = " \t\n\r\"'\\";  // and NUL
+  return !text.empty() && text.find_first_of(kEnds, 0, sizeof kEnds) == std::string::npos;
 }
 
 Plan plan_of(const KernelSource& source) {
@@ -56,6 +57,18 @@ Plan plan_of(const KernelSource& source) {
            formatted("#include \"{}\"", error.details().got));
   }
   return plan;
+}
+
+/// Drivers may take another context's buffer and read what is no memory of theirs.
+void require_own(const runtime::Runtime& runtime, const std::string& operation, cl_uint index,
+                 cl_mem memory) {
+  if (memory == nullptr) return;  // a null pointer to the kernel
+  cl_context of = nullptr;
+  runtime::check(clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof of, &of, nullptr), "clGetMemObjectInfo",
+                 operation.c_str());
+  if (of == runtime.context()()) return;
+  refuse(operation, formatted("argument {}", index), "a buffer of this context",
+         "a buffer of another context");
 }
 
 }  // namespace
@@ -122,7 +135,12 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
                formatted("at most {} bytes of local memory in all", room), formatted("{}", local));
       }
     }
-    const cl_int status = clSetKernelArg(kernel.get(), index, argument.bytes, argument.value);
+    const bool is_local = argument.value == nullptr;
+    if (argument.is_memory)
+      require_own(runtime, operation, index, *static_cast<const cl_mem*>(argument.value));
+    const cl_int status =
+        clSetKernelArg(kernel.get(), index,
+                       is_local ? std::max<std::size_t>(argument.bytes, 1) : argument.bytes, argument.value);
     if (status != CL_SUCCESS) {
       throw Error({.operation = operation,
                    .argument = formatted("argument {}", index),
@@ -140,7 +158,17 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
   plan.operation = operation;
   plan.global = size.global;
   plan.work_group = size.work_group;
-  cl::Event event = runtime.enqueue(kernel.get(), plan, wait_for);
+  cl::Event event;
+  try {
+    event = runtime.enqueue(kernel.get(), plan, wait_for);
+  } catch (const Error& error) {
+    ErrorDetails details = error.details();
+    if (details.code != CL_INVALID_WORK_GROUP_SIZE && details.code != CL_INVALID_WORK_ITEM_SIZE) throw;
+    details.argument = "size";
+    details.expected = formatted("at most {} work-items in a work-group", max_work_group());
+    details.got = formatted("{} x {} x {}", size.work_group[0], size.work_group[1], size.work_group[2]);
+    throw Error(std::move(details));
+  }
   program_->launched(event);
   return event;
 }

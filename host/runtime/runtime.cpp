@@ -151,14 +151,18 @@ cl::Event Runtime::enqueue(cl_kernel kernel, const Launch& plan, std::span<const
 
 void Runtime::check_events(const char* operation, std::span<const cl::Event> wait_for) const {
   for (const cl::Event& event : wait_for) {
-    const char* got = event() == nullptr ? "an empty handle" : nullptr;
-    if (got == nullptr) {
-      cl_context of = nullptr;
-      check(clGetEventInfo(event(), CL_EVENT_CONTEXT, sizeof of, &of, nullptr), "clGetEventInfo", operation);
-      if (of == context_()) continue;
-      got = "an event of another context";
-    }
-    plan::refuse(operation, "wait_for", "events of this context", got);
+    const auto refuse = [&](const std::string& got) {
+      plan::refuse(operation, "wait_for", "events of this context", got);
+    };
+    if (event() == nullptr) refuse("an empty handle");
+    cl_context of = nullptr;
+    check(clGetEventInfo(event(), CL_EVENT_CONTEXT, sizeof of, &of, nullptr), "clGetEventInfo", operation);
+    if (of != context_()) refuse("an event of another context");
+    cl_int status = CL_COMPLETE;
+    check(clGetEventInfo(event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),
+          "clGetEventInfo", operation);
+    // What waits for it never runs, and with some drivers (PoCL 3.1) neither does what follows in the queue.
+    if (status < 0) refuse("one of a command that failed with " + status_name(status));
   }
 }
 

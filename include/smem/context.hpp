@@ -90,11 +90,12 @@ class SMEM_API Context {
 /// A buffer of `bytes` bytes that the context's device can read and write; an empty handle for 0. \throws
 /// Error when the device does not have as much memory.
 SMEM_API cl::Buffer make_buffer(const Context& context, std::size_t bytes);
-/// Copies from the host to the start of the buffer, and waits for the queue. \throws Error when OpenCL fails.
+/// Copies from the host to the start of the buffer, and waits for the queue. \throws Error naming the
+/// argument when the buffer is smaller or of another context.
 SMEM_API void write_buffer(const Context& context, const cl::Buffer& buffer, const void* from,
                            std::size_t bytes);
 /// Copies from the start of the buffer to the host, after all commands on the queue, and waits for the copy.
-/// \throws Error when OpenCL fails.
+/// \throws Error as write_buffer() does.
 SMEM_API void read_buffer(const Context& context, const cl::Buffer& buffer, void* to, std::size_t bytes);
 
 }  // namespace smem

@@ -90,6 +90,7 @@ class Kernel {
   struct Argument {
     std::size_t bytes;
     const void* value;
+    bool is_memory = false;
   };
 
   Kernel(Context context, std::shared_ptr<runtime::Program> program, std::string entry_point);
@@ -98,7 +99,8 @@ class Kernel {
   static Argument argument_of(const Array<T>& array) {
     return argument_of(array.buffer());
   }
-  static Argument argument_of(const cl::Buffer& buffer) { return {sizeof(cl_mem), &buffer()}; }
+  static Argument argument_of(const cl::Buffer& buffer) { return argument_of(buffer()); }
+  static Argument argument_of(const cl_mem& memory) { return {sizeof memory, &memory, true}; }
   static Argument argument_of(const LocalBytes& local) { return {local.bytes, nullptr}; }
   template <class T>
   static Argument argument_of(const T& value) {

@@ -14,7 +14,7 @@ namespace smem {
 /// Options that every call takes.
 struct CallOptions {
   /// Events that must complete before the call's first kernel starts, as in {.wait_for = {event}}. \throws
-  /// Error when one belongs to another context.
+  /// Error when one belongs to another context, or to a command that has failed.
   std::vector<cl::Event> wait_for = {};
   /// The name of the variant to use; empty: the plan chooses.
   std::string_view variant = {};

@@ -101,8 +101,19 @@ for option in 'ladder flip --plot' 'ladder flip --json' 'roofline --plot' 'roofl
   bad "$folder/nosuch" "${words[@]}" "$nowhere"
 done
 bad "$folder" ladder flip --plot "$folder"
+for file in "$folder" /dev/zero; do  # a folder, and what has no end
+  bad "$file" explain flip 3x3 --like "$file"
+  bad "$file" bench --compare "$file" "$file"
+done
 echo 'no facts' >"$folder/facts"
 bad "$folder/facts" bench --compare "$folder/facts" "$folder/facts"
+
+# An error stream that is closed or full changes no exit code.
+for stream in '&-' /dev/full; do
+  code=0
+  eval '"$smem" explain nosuch 2>'"$stream" || code=$?
+  [ "$code" = 2 ] || fail "exit code $code with 2>$stream"
+done
 
 # What the environment or the device is at fault for is no wrong command line.
 code=0

@@ -48,4 +48,8 @@ TEST_CASE("errors: the message holds every field") {
         "error");
   CHECK(smem::Error(details).details().code == CL_BUILD_PROGRAM_FAILURE);
   CHECK(std::string(smem::Error({}).what()) == "smem");
+  details = {};
+  details.got = std::string("a\0b", 3);
+  details.build_log = "a log";
+  CHECK(std::string(smem::Error(details).what()) == "smem: got a?b\na log");
 }

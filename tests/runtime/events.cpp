@@ -1,6 +1,7 @@
 // Wait lists and events: a call waits for the events of its list, and the host does not wait.
 #include <smem/smem.hpp>
 
+#include "support/failure.hpp"
 #include "support/matrices.hpp"
 
 #include <doctest/doctest.h>
@@ -188,4 +189,20 @@ TEST_CASE("events: a call makes none where none is wanted, unless its queue runs
                                                     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status));
   if (status != CL_SUCCESS) return;  // this device has none
   CHECK(run(smem::Context(queue)));
+}
+
+TEST_CASE("events: a command that failed is not waited for") {
+  const smem::Context context;
+  const smem::Array<float> x(context, {3, 1, 2}), y(context, {7, 7, 7});
+  cl_int status = CL_SUCCESS;
+  const cl::Event failed(clCreateUserEvent(context.cl_context()(), &status));
+  REQUIRE(status == CL_SUCCESS);
+  clSetUserEventStatus(failed(), CL_OUT_OF_RESOURCES);
+  const auto error = test::failure_of([&] { smem::sort(context, x, y, {}, {.wait_for = {failed}}); });
+  CHECK(error.argument == "wait_for");
+  CHECK(error.got == "one of a command that failed with CL_OUT_OF_RESOURCES");
+  CHECK(test::failure_of([&] {
+          smem::sum(context, x, smem::FloatMode::reproducible, {.wait_for = {failed}});
+        }).argument == "wait_for");
+  CHECK(y.to_host() == std::vector<float>{7, 7, 7});
 }

@@ -92,6 +92,11 @@ TEST_CASE("kernel: values, local memory and wait lists as arguments") {
                                            .defines = {{"OTHER", 3}}});
   swap({}, x, smem::LocalBytes{4}).wait();
   CHECK(x.to_host() == std::vector<float>{12, -6, 9, -3});
+
+  const smem::Kernel begin = context.build(
+      {.source = "kernel void begin(global float* x, local float* y) { x[0] = 1; }", .entry_point = "begin"});
+  begin({}, x, smem::LocalBytes{0}).wait();
+  CHECK(x.to_host() == std::vector<float>{1, -6, 9, -3});
 }
 
 TEST_CASE("kernel: more local memory than the device has is refused") {
@@ -166,6 +171,12 @@ TEST_CASE("kernel: what does not build is refused by name") {
       failure({.source = kScale, .entry_point = "scale", .text_defines = {{"T", "unsigned int"}}}).argument ==
       "text_defines");
   CHECK(failure({.source = kScale, .entry_point = "scale", .language = ""}).argument == "language");
+  // Compilers are given options as text that ends at a NUL.
+  const std::string nul("A\0B", 3);
+  CHECK(failure({.source = kScale, .entry_point = "scale", .defines = {{nul, 1}}}).argument == "defines");
+  CHECK(failure({.source = kScale, .entry_point = "scale", .text_defines = {{"T", nul}}}).argument ==
+        "text_defines");
+  CHECK(failure({.source = kScale, .entry_point = "scale", .language = nul}).argument == "language");
 }
 
 TEST_CASE("kernel: a launch that does not fit is refused by name and changes nothing") {
@@ -180,6 +191,17 @@ TEST_CASE("kernel: a launch that does not fit is refused by name and changes not
   CHECK(error.expected == "a multiple of the work-group's 2 in dimension 0");
   CHECK(error.got == "3");
   CHECK(test::failure_of([&] { scale({.work_group = {0, 1, 1}}, x, cl_float{9}); }).argument == "size");
+  const std::size_t many = context.device().max_work_group * 2;
+  error = test::failure_of([&] {
+    scale({.global = {many, 1, 1}, .work_group = {many, 1, 1}}, x, cl_float{9});
+  });
+  CHECK(error.argument == "size");
+  CHECK(error.got == std::to_string(many) + " x 1 x 1");
+  const smem::Context other;
+  const smem::Array<float> foreign(other, {1});
+  CHECK(test::failure_of([&] { scale({}, foreign, cl_float{9}); }).argument == "argument 0");
+  CHECK(test::failure_of([&] { scale({}, foreign.buffer()(), cl_float{9}); }).got ==
+        "a buffer of another context");
   error = test::failure_of([&] { scale({.global = {4, 1, 1}}, x); });
   CHECK(error.argument == "arguments");
   CHECK(error.expected == "2");
