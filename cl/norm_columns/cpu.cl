@@ -90,7 +90,7 @@ INLINED void merge_parts(local VALUE* base, local VALUE* mean, local VALUE* squa
 #define DIFFERENCE(k) (OPERATION == OP_RMS ? KEPT(k) : fits ? KEPT(k) - LANES_AT(mean + (k)) : KEPT(k) - LANES_AT(base + (k)) - LANES_AT(mean + (k)))
 // Of rows that are read again, the next ones are prefetched, too.
 #define RESULT_OF(k)                                                                                              \
-  (prefetch_ahead(after + (k)), fits ? (void)0 : prefetch_ahead(coming + (k)), DIFFERENCE(k) * LANES_AT(squares + (k)) WEIGHED)
+  (prefetch_ahead(after + (k)), PHASE == 1 ? prefetch_ahead(coming + (k)) : (void)0, DIFFERENCE(k) * LANES_AT(squares + (k)) WEIGHED)
 #if HAS_WEIGHT && HAS_BIAS
 #define WEIGHED *factor + summand
 #elif HAS_WEIGHT
