@@ -27,6 +27,10 @@ TEST_CASE("softmax_columns: plans for devices that are not here") {
   CHECK(plan_of("gfx90a", 100, 8192).variant == "tiled");
   CHECK(plan_of("cpu", 1000, 8192).variant == "cpu");
   CHECK(plan_of("cpu", 1000, 8192).before.empty());
+  // Tiles of a few columns would read pieces of lines.
+  const smem::SoftmaxColumnsProblem thin{
+      .in = smem::Scalar::bfloat16, .out = smem::Scalar::bfloat16, .rows = 3758, .cols = 2227};
+  CHECK(smem::plan_softmax_columns(test::target("cpu"), thin).number("parts") > 1);
   // Threads share the matrix: of few columns, whose rows share vectors, and of those that no cache holds.
   for (const auto& [rows, cols, parts, narrow] : {std::tuple{2000000, 2, true, true},
                                                   {200000, 20, true, true},

@@ -88,7 +88,9 @@ INLINED void merge_parts(local VALUE* base, local VALUE* mean, local VALUE* squa
 
 #define KEPT(k) LANES_AT(row + (k))
 #define DIFFERENCE(k) (OPERATION == OP_RMS ? KEPT(k) : fits ? KEPT(k) - LANES_AT(mean + (k)) : KEPT(k) - LANES_AT(base + (k)) - LANES_AT(mean + (k)))
-#define RESULT_OF(k) (prefetch_ahead(after + (k)), DIFFERENCE(k) * LANES_AT(squares + (k)) WEIGHED)
+// Of rows that are read again, the next ones are prefetched, too.
+#define RESULT_OF(k)                                                                                              \
+  (prefetch_ahead(after + (k)), PHASE == 1 ? prefetch_ahead(coming + (k)) : (void)0, DIFFERENCE(k) * LANES_AT(squares + (k)) WEIGHED)
 #if HAS_WEIGHT && HAS_BIAS
 #define WEIGHED *factor + summand
 #elif HAS_WEIGHT
@@ -181,6 +183,7 @@ void norm_columns_cpu(NORM_ARGUMENTS, ulong parts, global VALUE* partials) {
         local VALUE* row = block + r * WIDTH;
         global RESULT* to_row = out + at.to + (first + r) * out_pitch;
         global const RESULT* after = to_row + place_ahead(count - first, out_pitch, beside);
+        global const ELEMENT* coming = in + at.from + (first + r) * in_pitch + place_ahead(count - first, in_pitch, beside);
 #if HAS_SUM
         if (!fits) STORE_ROW(sums + at.sum_to + (first + r) * sums_pitch, row, wide, KEPT);
 #endif

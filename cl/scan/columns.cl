@@ -26,6 +26,7 @@
 // Whether columns are scanned in vectors of 16: on CPUs, by operations that the language has for vectors.
 #define IN_RUNS (STRIP % 16 == 0 && OPERATION != OP_ANY && OPERATION != OP_ALL && OPERATION != OP_CUSTOM)
 #if IN_RUNS || NARROW
+#include "common/read_ahead.clh"
 #include "scan/runs.clh"
 #endif
 #if NARROW
@@ -81,6 +82,17 @@ static inline void walk(global const ELEMENT* column, ulong in_pitch, global RES
 }
 
 #if IN_RUNS
+// Prefetches `count` rows of a vector's columns from p on, once for each line. The rows of a strip are in pages of their own, where hardware
+// prefetching begins anew.
+static inline void prefetch_rows(global const void* p, ulong pitch_bytes, const uint count, uint k, const uint run_bytes) {
+#if READ_AHEAD
+  if (k * (run_bytes / 16) % 64 != 0) return;
+#pragma unroll
+  for (uint u = 0; u < count; ++u) prefetch_lines((global const char*)p + u * pitch_bytes, run_bytes);
+#endif
+  (void)p, (void)pitch_bytes, (void)count, (void)k, (void)run_bytes;
+}
+
 // The same of 16 neighbouring columns, whose elements are x; a: what precedes them, and then with them.
 static inline run scan_columns_of_run(run a, const run* x, global RESULT* results, ulong out_pitch, const uint count) {
 #pragma unroll
@@ -108,6 +120,10 @@ static inline void walk_rows(global const ELEMENT* column, ulong in_pitch, globa
     for (uint u = 0; u < count; ++u) end[u] = load_run(column + u * in_pitch + last);
   for (uint k = 0; k < whole; k += 16) {
     run x[ROWS_OF_RUNS];
+    prefetch_rows(column + count * in_pitch + k, in_pitch * sizeof(ELEMENT), count, k, 16 * sizeof(ELEMENT));
+#if PHASE == 1
+    prefetch_rows(results + count * out_pitch + k, out_pitch * sizeof(RESULT), count, k, 16 * sizeof(RESULT));
+#endif
 #pragma unroll
     for (uint u = 0; u < count; ++u) x[u] = load_run(column + u * in_pitch + k);
     vstore16(scan_columns_of_run(vload16(0, a + k), x, results + k, out_pitch, count), 0, a + k);

@@ -70,9 +70,12 @@ INLINED void make_factors(local VALUE* shifts, const local VALUE* most, const lo
   }
 }
 
-#define LOG_RESULT(k) (LANES_AT(row + (k)) - LANES_AT(most + (k)) - LANES_AT(finish + (k)))
+// Of rows that are read again, the next ones are prefetched, too.
+#define LOG_RESULT(k) (prefetch_ahead(after + (k)), prefetch_ahead(coming + (k)), LANES_AT(row + (k)) - LANES_AT(most + (k)) - LANES_AT(finish + (k)))
 #define KEPT_RESULT(k) (prefetch_ahead(after + (k)), LANES_AT(row + (k)) * LANES_AT(factors + (k)))
-#define NEW_RESULT(k) (vector_exp(LANES_AT(row + (k)) - LANES_AT(most + (k))) * LANES_AT(finish + (k)))
+#define NEW_RESULT(k)                                             \
+  (prefetch_ahead(after + (k)), prefetch_ahead(coming + (k)),     \
+   vector_exp(LANES_AT(row + (k)) - LANES_AT(most + (k))) * LANES_AT(finish + (k)))
 #endif
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -138,9 +141,10 @@ void softmax_columns_cpu(COLUMN_ARGUMENTS, uint masked, ulong parts, global VALU
         local VALUE* row = block + r * WIDTH;
         global RESULT* to_row = to + (first + r) * out_pitch;
         global const RESULT* after = to_row + place_ahead(count - first, out_pitch, beside);
+        global const ELEMENT* coming = from + (first + r) * in_pitch + place_ahead(count - first, in_pitch, beside);
 #if OPERATION == OP_LOG_SOFTMAX
         STORE_ROW(to_row, row, wide, LOG_RESULT);
-        (void)after, (void)factors;
+        (void)factors;
 #else
         if (fits) {
           STORE_ROW(to_row, row, wide, KEPT_RESULT);

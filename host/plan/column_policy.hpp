@@ -32,7 +32,8 @@ struct ColumnPolicy {
   std::size_t least_lanes = 2;     ///< the same of long columns
   std::size_t groups_a_unit = 32;  ///< that a launch has at most
   // The same of columns that it does not hold, whose rows are in parts:
-  std::size_t part_lanes = 32;          ///< vectors of a row of a tile, at most
+  std::size_t least_run_bytes = 256;    ///< of a row of a tile, in memory; else columns are in parts, too
+  std::size_t part_lanes = 64;          ///< vectors of a row of a tile, at most
   std::size_t block_bytes = 32 * 1024;  ///< of the rows of a tile, which are in its first cache
   std::size_t part_rows = 256;          ///< of a part, at least
   // The same of narrow matrices, whose rows share vectors and which threads share:
@@ -70,8 +71,12 @@ struct ColumnPolicy {
 // Columns that no cache holds, in parts of the rows, rows of up to 512 columns, and before in blocks of 64 to
 // 256 columns, on two cores of an Emerald Rapids Xeon, PoCL 3.1, ms: softmax_columns of 200000 x 300 59 and
 // 91 to 122, halves 54 and 94, its logsumexp 23 and 31, norm_columns 39 and 65, 30000 x 2133 48 and 60,
-// softmax 80 and 86. part_lanes, block_bytes, part_rows: no other ones were measured; block_bytes: two thirds
-// of a first cache of 48 KiB.
+// softmax 80 and 86. block_bytes, part_rows: no other ones were measured; block_bytes: two thirds of a first
+// cache of 48 KiB.
+// least_run_bytes: there too, shares of memcpy's rate with 64 bytes of a row in a tile that has whole columns
+// and with parts of the rows: softmax_columns of 3758 x 2227 bfloat16 0.18 and 0.33, norm_columns 0.17 and
+// 0.40; of 757 x 25506, with 256 bytes, 0.30 and 0.33. part_lanes: 3758 x 2227 in rows of 47 and 140 vectors
+// 5.2 and 5.3 ms.
 inline constexpr ColumnPolicy kColumnPolicies[] = {
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: columns in the second cache of a thread, rows of up to 1 KiB"}},

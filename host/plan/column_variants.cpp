@@ -207,12 +207,15 @@ std::optional<Plan> cpu_narrow(const Device& device, const ColumnWork& w) {
   return plan;
 }
 
-/// Of columns that a thread's cache does not hold: parts of the rows, whose statistics a first launch leaves.
-/// Empty where there are columns enough for all threads, and no results for each element.
+/// Of columns that a thread's cache does not hold, or of which it holds few: parts of the rows, whose
+/// statistics a first launch leaves. Empty where there are columns enough for all threads, and no results for
+/// each element.
 std::optional<Plan> cpu_parts(const Device& device, const ColumnWork& w) {
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = value_bytes(w), lanes = policy.lanes_bytes / bytes;
-  const std::size_t vectors = std::clamp<std::size_t>(divide_up(w.cols, lanes), 1, policy.part_lanes);
+  // Blocks of about as many columns each.
+  const std::size_t all = at_least_1(divide_up(w.cols, lanes));
+  const std::size_t vectors = divide_up(all, divide_up(all, policy.part_lanes));
   const std::size_t width = vectors * lanes;
   const std::size_t rows =
       std::clamp<std::size_t>(policy.block_bytes / (width * bytes), 1, policy.block_rows);
@@ -253,8 +256,12 @@ Attempt cpu(const Device& device, const ColumnWork& w) {
   while (vectors > policy.least_lanes && rows_of(vectors) < w.rows)
     vectors /= 2;
   const bool fits = w.element_written != 0 && rows_of(vectors) >= w.rows;
-  if (!fits) {
+  // Each piece of a row is in a page of its own, or nearly.
+  const bool is_thin = vectors < wide && vectors * lanes * size_of(w.in) < policy.least_run_bytes;
+  if (!fits || is_thin) {
     if (std::optional<Plan> parts = cpu_parts(device, w)) return std::move(*parts);
+  }
+  if (!fits) {
     vectors = wide;
     while (vectors > policy.least_lanes && blocks_of(w, vectors * lanes) < 2 * device.compute_units)
       vectors /= 2;

@@ -6,6 +6,7 @@
 #include "plan/read_ahead_policy.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_policy.hpp"
+#include "plan/scan_strips.hpp"
 #include "plan/scan_types.hpp"
 #include "plan/variants.hpp"
 
@@ -66,11 +67,6 @@ std::size_t tile_of(const Device& device, const ScanProblem& problem, const Plan
   return group_of(device, problem, fixed) * items_of(device, problem, scans_in_registers(device, problem));
 }
 
-/// Columns that a thread scans at once.
-std::size_t strip_of(const ScanThreads& threads, const ScanProblem& problem) {
-  return threads.strip_bytes / std::max(size_of(problem.in), size_of(problem.out));
-}
-
 /// How a row, or a column, is cut.
 Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                std::string_view variant) {
@@ -82,7 +78,7 @@ Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverr
   const std::size_t tile = tile_of(device, problem, fixed);
   Parts parts;
   if (by_columns) {
-    const std::size_t strip = on_cpu ? strip_of(threads, problem) : policy.across;
+    const std::size_t strip = on_cpu ? strip_of(device, problem) : policy.across;
     const std::size_t jobs = at_least_1(divide_up(problem.cols, strip) * problem.batch);
     const std::size_t wanted = (on_cpu ? threads.strips_a_unit : policy.groups_a_unit) * device.compute_units;
     const std::size_t most = std::min(length / policy.column_rows, policy.most_parts);
@@ -366,7 +362,7 @@ Attempt columns(const Device& device, const ScanProblem& problem, const PlanOver
   const ScanPolicy& policy = scan_policy(device);
   const std::size_t wanted = group_wanted(fixed, policy.across);
   const std::size_t group = on_cpu ? 1 : group_for(device, wanted, 0);
-  const std::size_t strip = on_cpu ? strip_of(policy.threads, problem) : 1;
+  const std::size_t strip = on_cpu ? strip_of(device, problem) : 1;
   const std::size_t groups = divide_up(problem.cols, group * strip) * parts.parts * problem.batch;
   if (groups > kMaxTiles) return kTooManyTiles;
   Plan plan = base_plan(problem, variant, "scan/columns.cl", "scan_columns");
@@ -381,6 +377,7 @@ Attempt columns(const Device& device, const ScanProblem& problem, const PlanOver
                 {"LANES", 1},
                 {"PHASE", 1}});
   plan.reason = "neighbouring work-items scan neighbouring columns, without local memory";
+  if (on_cpu) define_read_ahead(device, plan);
   if (on_cpu && problem.cols > 0 && problem.cols <= policy.threads.narrow &&
       is_of_vectors(problem.operation.op)) {
     define(plan, "NARROW", problem.cols);
