@@ -14,6 +14,7 @@
 #define COUNTED 1  // and how many there are
 #include "scan/operation.clh"
 #include "common/compact.clh"
+#include "common/read_ahead.clh"
 #include "reduce_by_key/operation.clh"
 
 #ifndef PHASE
@@ -23,8 +24,8 @@
 #include "scan/states.clh"
 #include "scan/walk_back.clh"
 #endif
-#define CHUNK 1024  // elements that are read, and results that are written, at once
-#define CHAINS 3    // of runs that are combined in turns
+#define CHUNK 512  // elements that are read, and results that are written, at once
+#define CHAINS 2    // of runs that are combined in turns
 
 DEFINE_LOAD_RUN(load_values, private, VALUE)
 DEFINE_STORE_RUN(store_values, private)
@@ -57,6 +58,7 @@ INLINED void mark_heads(global const MARK* keys, ulong first, const uint here, u
   uchar* heads = (uchar*)words;
   const uint begins = first == 0;
   heads[0] = 1;
+  READ_ON(keys + first, CHUNK);
   for (uint k = begins; k < here; ++k) heads[k] = (uchar)differ(keys[first + k], keys[first + k - 1]);
   for (uint k = here; k < CHUNK; ++k) heads[k] = 0;
 }
@@ -93,17 +95,27 @@ INLINED void combine_one(const VALUE* x, const uchar* heads, uint k, ACC* value,
   *value = combine_unless(heads[k], *value, own);
   running[1 + k] = *value;
 }
+// The first that begins a run from element `from` on, or CHUNK.
+INLINED uint next_head(const ulong* words, uint from) {
+  if (from >= CHUNK) return CHUNK;
+  uint w = from / 8;
+  ulong word = words[w] >> from % 8 * 8 << from % 8 * 8;
+  while (word == 0) {
+    if (++w == CHUNK / 8) return CHUNK;
+    word = words[w];
+  }
+  return w * 8 + 7 - (uint)clz(word & -word) / 8;
+}
 // All `here` elements, after running[0]. Chains have about as many elements, and all but the first begin with a run.
-INLINED void combine_runs(const VALUE* x, const uchar* heads, const uint here, ACC* running) {
+INLINED void combine_runs(const VALUE* x, const ulong* words, const uint here, ACC* running) {
+  const uchar* heads = (const uchar*)words;
   uint at[CHAINS + 1] = {0};
   ACC value[CHAINS];
   uint turns = here;
   for (uint c = 1; c <= CHAINS; ++c) {
-    uint k = max(at[c - 1], c * here / CHAINS);
-    while (k < here && !heads[k]) ++k;
-    at[c] = k;
+    at[c] = min(here, next_head(words, max(at[c - 1], c * here / CHAINS)));
     value[c - 1] = running[0];
-    turns = min(turns, k - at[c - 1]);
+    turns = min(turns, at[c] - at[c - 1]);
   }
   for (uint k = 0; k < turns; ++k) {
 #pragma unroll
@@ -128,10 +140,17 @@ __attribute__((noinline)) state write_piece(global const MARK* keys, global cons
   ulong runs = head_of(before);  // that have begun
   for (ulong first = begin; first < end; first += CHUNK) {
     const uint here = (uint)min((ulong)CHUNK, end - first);
+    READ_ON(in + first, CHUNK);
     load_values(x, in, first, here);
     mark_heads(keys, first, here, words);
+    if (next_head(words, 0) == CHUNK) {  // nothing but the run before
+      ACC value = running[0];
+      for (uint k = 0; k < here; ++k) value = combine(value, lift(x[k]));
+      running[0] = value;
+      continue;
+    }
     pack_marks(words, marks, CHUNK / 8);
-    combine_runs(x, (const uchar*)words, here, running);
+    combine_runs(x, words, here, running);
     uint rank = 0, k = 0;
     for (; k + TAKE_READS <= here; k += 8) {
       const uint bits = marks[k / 8];

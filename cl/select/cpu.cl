@@ -21,13 +21,14 @@
 #include "scan/walk_back.clh"
 #endif
 #ifndef CHUNK
-#define CHUNK 512  // elements that are placed at once: at most 65536
+#define CHUNK (ELEMENT_BYTES == 8 ? 1024 : 2048)  // elements that are placed at once: at most 65536
 #endif
 #define OF_HALVES (TYPE_HALF && RULE != 1)  // numbers are compared, which a load of several makes of halves
 #if OF_HALVES
 DEFINE_LOAD_HALVES(load_numbers, private, NUMBER)
 #endif
 #include "common/compact.clh"
+#include "common/read_ahead.clh"
 JOIN(DEFINE_TAKE_, ELEMENT_BYTES)(take, global)
 
 // Marks those of elements [first, first + here) that are selected with 1, in bytes, others up to CHUNK with 0.
@@ -35,6 +36,11 @@ INLINED void mark(global const ELEMENT* in, global const FLAG* flags, ulong firs
   uchar* is_selected = (uchar*)words;
   const uint begins = begins_all(first);  // there is none before it
   is_selected[0] = 1;
+  if (RULE == 1) {
+    READ_ON(flags + first, CHUNK);
+  } else {
+    READ_ON(in + first, CHUNK);
+  }
 #if OF_HALVES
   NUMBER x[1 + CHUNK];  // after the one before them
   x[0] = RULE == 2 && first > 0 ? number_of(in[first - 1]) : 0;
@@ -80,6 +86,7 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
 #endif
   for (ulong first = begin; first < end; first += CHUNK) {
     const uint here = (uint)min((ulong)CHUNK, end - first);
+    if (RULE == 1) READ_ON(in + first, CHUNK);  // nobody has read them yet
     mark(in, flags, first, here, words);
     pack_marks(words, marks, CHUNK / 8);
     uint rank = 0, e = 0;
