@@ -111,6 +111,61 @@ TEST_CASE("reduce_by_key: every variant, runs of all lengths, sizes around tiles
   }
 }
 
+TEST_CASE("reduce_by_key: keys of every size, and numbers of 4 and 8 bytes, in their order") {
+  const smem::Context context;
+  const auto check = [&](auto key_zero, auto number_zero) {
+    using Key = decltype(key_zero);
+    using Number = decltype(number_zero);
+    if constexpr (sizeof(Number) == 8) {
+      if (!context.device().fp64) return;
+    }
+    for (const std::size_t length : {1, 3, 40, 2000}) {
+      for (const std::size_t size : {7, 16, 1023, 1031, 2048, 70001}) {
+        CAPTURE(length);
+        CAPTURE(size);
+        const Runs in = runs_of(size, length);
+        std::vector<Number> values, sums;
+        std::vector<Key> keys;
+        for (std::size_t i = 0; i < size; ++i) {
+          values.push_back(static_cast<Number>(in.values[i]) / Number(3));  // sums are rounded
+          if (i == 0 || in.keys[i] != in.keys[i - 1]) {
+            keys.push_back(static_cast<Key>(in.keys[i]));
+            sums.push_back(values.back());
+          } else {
+            sums.back() += values.back();
+          }
+        }
+        const smem::Array<Key> all_keys(context, std::vector<Key>(in.keys.begin(), in.keys.end())),
+            unique_keys(context, smem::Count{size});
+        const smem::Array<Number> numbers(context, values), out(context, smem::Count{size});
+        const std::size_t count = smem::reduce_by_key(context, all_keys.vector(), numbers.vector(),
+                                                      unique_keys.vector(), out.vector(), ReduceOp::sum);
+        REQUIRE(count == keys.size());
+        std::vector<Key> got_keys = unique_keys.to_host();
+        got_keys.resize(count);
+        CHECK(got_keys == keys);
+        const std::vector<Number> got = out.to_host();
+        const smem::ReduceByKeyProblem problem{.keys = smem::scalar_of<Key>,
+                                               .in = smem::scalar_of<Number>,
+                                               .out = smem::scalar_of<Number>,
+                                               .size = size};
+        // Threads add one after the other, between the ends of pieces. Work-groups have another order.
+        const bool exact =
+            size < 4096 && smem::plan_reduce_by_key(context.device(), problem).variant == "cpu";
+        const auto error = static_cast<Number>(exact ? 0.0 : 0.01 * static_cast<double>(length + 10));
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < count; ++i)
+          wrong += std::abs(got[i] - sums[i]) <= error ? 0 : 1;
+        CHECK(wrong == 0);
+      }
+    }
+  };
+  check(std::uint8_t{}, 0.0F);
+  check(std::uint16_t{}, 0.0);
+  check(std::uint64_t{}, 0.0F);
+  check(std::uint32_t{}, 0.0);
+}
+
 TEST_CASE("reduce_by_key: where nobody waits, groups compute what others make") {
   const test::Variable clamp("SMEM_CLAMP", "poll_limit=0");
   const smem::Context context;

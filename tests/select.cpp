@@ -70,6 +70,31 @@ TEST_CASE("select: every operation, by every variant") {
   }
 }
 
+// Threads of CPUs take 8 elements at a time from blocks, and what is left one by one.
+TEST_CASE("select: elements of every size, around blocks of them, few and many selected") {
+  const smem::Context context;
+  test::SelectSweep sweep(context);
+  for (const SelectOp op : {SelectOp::copy_flagged, SelectOp::partition, SelectOp::partition_flagged_reversed,
+                            SelectOp::run_length_encode}) {
+    for (const Scalar in : {Scalar::uint8, Scalar::half, Scalar::int32, Scalar::uint64}) {
+      SelectCase c;
+      c.op = op;
+      c.in = in;
+      std::size_t turn = 0;
+      for (const std::size_t size : {7, 8, 15, 16, 17, 511, 512, 2047, 2048, 2055, 2063, 4099, 70001}) {
+        for (const std::size_t per_mille : {0, 30, 500, 970, 1000}) {
+          c.size = size;
+          c.per_mille = per_mille;
+          c.in_offset = turn % 3;
+          c.out_offset = turn++ % 5;
+          sweep.run(c);
+        }
+      }
+      CHECK(sweep.ran() == turn);
+    }
+  }
+}
+
 TEST_CASE("select: where nothing is known of forward progress, nobody waits for another work-group") {
   const test::Variable clamp("SMEM_CLAMP", "forward_progress=0");
   const smem::Context context;

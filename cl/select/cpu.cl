@@ -7,8 +7,8 @@
 // scan/states.clh). PHASES 0 and 1 do the same in two launches, for devices on which that would happen often, and for
 // partitions in order, whose others go behind all that is selected.
 //
-// Placing has no branch: each element is written behind those taken so far, and stays there if it is selected. That is done in
-// a small array, so that nothing is written that is not a result.
+// Nothing depends on a branch: what is selected is found out for a block of elements at once, and then 8 elements at a time go behind those
+// taken so far, as vectors (common/compact.clh). That is done in small arrays, so that nothing is written that is not a result.
 //
 // Launch: one dimension, local size 1. PHASE 2: a group for each thread. Else group g does a run of neighbouring pieces.
 #include "select/operation.clh"
@@ -21,87 +21,95 @@
 #include "scan/walk_back.clh"
 #endif
 #ifndef CHUNK
-#define CHUNK 512  // elements that are placed at once: at most 65536
+#define CHUNK (ELEMENT_BYTES == 8 ? 1024 : 2048)  // elements that are placed at once: at most 65536
 #endif
 #define OF_HALVES (TYPE_HALF && RULE != 1)  // numbers are compared, which a load of several makes of halves
 #if OF_HALVES
-#define BLOCK 64  // elements that are counted at once
 DEFINE_LOAD_HALVES(load_numbers, private, NUMBER)
 #endif
+#include "common/compact.clh"
+#include "common/read_ahead.clh"
+JOIN(DEFINE_TAKE_, ELEMENT_BYTES)(take, global)
+
+// Marks those of elements [first, first + here) that are selected with 1, in bytes, others up to CHUNK with 0.
+INLINED void mark(global const ELEMENT* in, global const FLAG* flags, ulong first, const uint here, ulong words[CHUNK / 8]) {
+  uchar* is_selected = (uchar*)words;
+  const uint begins = begins_all(first);  // there is none before it
+  is_selected[0] = 1;
+  if (RULE == 1) {
+    READ_ON(flags + first, CHUNK);
+  } else {
+    READ_ON(in + first, CHUNK);
+  }
+#if OF_HALVES
+  NUMBER x[1 + CHUNK];  // after the one before them
+  x[0] = RULE == 2 && first > 0 ? number_of(in[first - 1]) : 0;
+  load_numbers(x + 1, (global const half*)in + first, here);
+  for (uint k = begins; k < here; ++k) is_selected[k] = (uchar)selects_number(x[1 + k], x[k]);
+  (void)flags;
+#else
+  for (uint k = begins; k < here; ++k)
+    is_selected[k] = (uchar)selects(in[first + k], in[first + k - (RULE == 2)], flags, first + k);
+#endif
+  for (uint k = here; k < CHUNK; ++k) is_selected[k] = 0;
+}
 
 // What elements [begin, end) select. Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state count_piece(global const ELEMENT* in, global const FLAG* flags, ulong begin, ulong end) {
   number selected = 0, last = 0;
-  ulong i = begin;
-  if (begins_all(begin)) {
-    selected = last = 1;
-    i = 1;
-  }
-#if OF_HALVES
-  NUMBER x[1 + BLOCK];  // after the one before them
-  x[0] = RULE == 2 && i > 0 ? number_of(in[i - 1]) : 0;
-  while (i < end) {
-    const uint count = (uint)min((ulong)BLOCK, end - i);
-    load_numbers(x + 1, (global const half*)in + i, count);
-    for (uint k = 0; k < count; ++k) {
-      const uint is_selected = selects_number(x[1 + k], x[k]);
-      selected += is_selected;
-      if (OUTPUT == 2) last = max(last, is_selected ? (number)(i + k + 1) : 0);
+  ulong words[CHUNK / 8];
+  for (ulong first = begin; first < end; first += CHUNK) {
+    mark(in, flags, first, (uint)min((ulong)CHUNK, end - first), words);
+    uint here = 0;
+    for (uint k = 0; k < CHUNK / 8; ++k) here += (uint)popcount(words[k]);
+    selected += here;
+    if (OUTPUT == 2 && here > 0) {
+      uint k = CHUNK / 8;
+      while (words[k - 1] == 0) --k;
+      last = (number)(first + k * 8 - clz(words[k - 1]) / 8);
     }
-    x[0] = x[count];
-    i += count;
   }
-  (void)flags;
-#else
-  for (; i < end; ++i) selected += selects(in[i], in[RULE == 2 ? i - 1 : i], flags, i);
-#if OUTPUT == 2
-  for (i = end; i > begin && last < i; --i)
-    if (selects(in[i - 1], in[i > 1 ? i - 2 : 0], flags, i - 1)) last = (number)i;
-#endif
-#endif
   return state_with(selected, last);
 }
 
 // Writes elements [begin, end) of `size`, `before` having been selected before them, and `total` in all; returns the state at the end.
-__attribute__((noinline)) state place_piece(global const ELEMENT* in, global const FLAG* flags, ulong begin, ulong end,
+__attribute__((noinline)) state place_piece(global const ELEMENT* in, global const FLAG* flags, const uchar16* orders, ulong begin, ulong end,
                                             ulong size, state before, number total, global ELEMENT* out, global uint* lengths,
                                             ulong lengths_offset, uint wide_lengths) {
-  ELEMENT taken[CHUNK];
+  ELEMENT taken[CHUNK + TAKE_ROOM];
+  ulong words[CHUNK / 8];
+  uchar marks[CHUNK / 8];
 #if OUTPUT == 1
-  ELEMENT others[CHUNK];
+  ELEMENT others[CHUNK + TAKE_ROOM];
 #elif OUTPUT == 2
-  ushort places[CHUNK];
-#endif
-#if OF_HALVES
-  NUMBER numbers[1 + CHUNK];  // after the one before them
-  numbers[0] = RULE == 2 && begin > 0 ? number_of(in[begin - 1]) : 0;
+  ushort places[CHUNK + TAKE_ROOM];
 #endif
   for (ulong first = begin; first < end; first += CHUNK) {
     const uint here = (uint)min((ulong)CHUNK, end - first);
-#if OF_HALVES
-    load_numbers(numbers + 1, (global const half*)in + first, here);
-#else
-    ELEMENT left = RULE == 2 && first > 0 ? in[first - 1] : 0;
+    if (RULE == 1) READ_ON(in + first, CHUNK);  // nobody has read them yet
+    mark(in, flags, first, here, words);
+    pack_marks(words, marks, CHUNK / 8);
+    uint rank = 0, e = 0;
+    for (; e + TAKE_READS <= here; e += 8) {
+      const uint bits = marks[e / 8];
+      take(in + first + e, bits, orders, taken + rank);
+#if OUTPUT == 1
+      take(in + first + e, bits ^ 255, orders, others + e - rank);
+#elif OUTPUT == 2
+      take_places(e, bits, orders, places + rank);
 #endif
-    uint rank = 0;
-    for (uint e = 0; e < here; ++e) {
+      rank += popcount(bits);
+    }
+    for (; e < here; ++e) {
       const ELEMENT x = in[first + e];
       taken[rank] = x;
 #if OUTPUT == 1
-      others[REVERSED ? CHUNK - 1 - (e - rank) : e - rank] = x;
+      others[e - rank] = x;
 #elif OUTPUT == 2
       places[rank] = (ushort)e;
 #endif
-#if OF_HALVES
-      rank += selects_number(numbers[1 + e], numbers[e]) | begins_all(first + e);
+      rank += marks[e / 8] >> e % 8 & 1;
     }
-    numbers[0] = numbers[here];
-    (void)flags;
-#else
-      rank += selects(x, left, flags, first + e) | begins_all(first + e);
-      left = x;
-    }
-#endif
     global ELEMENT* to = out + count_of(before);
     for (uint r = 0; r < rank; ++r) to[r] = taken[r];
     number last = 0;
@@ -109,14 +117,20 @@ __attribute__((noinline)) state place_piece(global const ELEMENT* in, global con
     const ulong earlier = first - count_of(before);
     const uint others_here = here - rank;
     to = out + (REVERSED ? size - earlier - others_here : total + earlier);
-    for (uint r = 0; r < others_here; ++r) to[r] = others[(REVERSED ? CHUNK - others_here : 0) + r];
+    for (uint r = 0; r < others_here; ++r) to[REVERSED ? others_here - 1 - r : r] = others[r];
 #elif OUTPUT == 2
     // A run ends where the next one begins.
     last = last_of(before);
-    for (uint r = 0; r < rank; ++r) {
-      const ulong place = first + places[r], run = (ulong)count_of(before) + r;
-      if (run > 0) store_count(lengths, lengths_offset + run - 1, wide_lengths, place - (last - 1));
-      last = (number)place + 1;
+    if (rank > 0) {
+      const ulong run = count_of(before);
+      if (run > 0) store_count(lengths, lengths_offset + run - 1, wide_lengths, first + places[0] - (last - 1));
+      const ulong at = lengths_offset + run;
+      if (wide_lengths) {
+        for (uint r = 1; r < rank; ++r) ((global ulong*)lengths)[at + r - 1] = (ulong)(places[r] - places[r - 1]);
+      } else {
+        for (uint r = 1; r < rank; ++r) lengths[at + r - 1] = (uint)(places[r] - places[r - 1]);
+      }
+      last = (number)(first + places[rank - 1]) + 1;
     }
 #endif
     before = join(before, state_with(rank, last));
@@ -131,6 +145,10 @@ void select_cpu(SELECT_ARGUMENTS) {
   global const ELEMENT* row = in + in_offset;
   global const FLAG* row_flags = flags + flags_offset;
   number total = 0;
+#if PHASE != 0
+  uchar16 orders[256];
+  make_orders(orders);
+#endif
 #if PHASE == 1 && OUTPUT == 1 && !REVERSED
   for (ulong p = 0; p < parts; ++p) total += count_of(((global const state*)scratch)[p]);
 #endif
@@ -165,7 +183,7 @@ void select_cpu(SELECT_ARGUMENTS) {
       }
     }
 #endif
-    before = place_piece(row, row_flags, begin, end, size, before, total, out + out_offset, lengths, lengths_offset, wide_lengths);
+    before = place_piece(row, row_flags, orders, begin, end, size, before, total, out + out_offset, lengths, lengths_offset, wide_lengths);
     if (part == parts - 1) store_end(before, size, count, count_offset, wide_count, lengths, lengths_offset, wide_lengths);
 #endif
   }

@@ -3,6 +3,7 @@
 
 #include "formatted.hpp"
 #include "plan/look_back.hpp"
+#include "plan/read_ahead_policy.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/scan_policy.hpp"
 #include "plan/variants.hpp"
@@ -193,6 +194,7 @@ Attempt cpu(const Device& device, const ReduceByKeyProblem& problem, const Parts
   plan.tile_cols = plan.items_per_work_item = parts.piece;
   define(plan, {{"PACK", 1}, {"LANES", 1}, {"PHASE", parts.single_pass ? 2 : 1}});
   if (parts.single_pass) define_publishing(device, plan);
+  define_read_ahead(device, plan);
   plan.reason = parts.single_pass
                     ? "a thread takes a part that its cache holds: it reduces first, then it writes"
                     : "a thread reduces the runs of a part, front to back";

@@ -3,6 +3,7 @@
 
 #include "formatted.hpp"
 #include "plan/look_back.hpp"
+#include "plan/read_ahead_policy.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/select_policy.hpp"
 #include "plan/select_types.hpp"
@@ -271,6 +272,7 @@ Attempt cpu(const Device& device, const SelectProblem& problem, const Parts& par
   plan.tile_cols = plan.items_per_work_item = parts.piece;
   define(plan, {{"PACK", 1}, {"PHASE", single_pass ? 2 : 1}});
   if (single_pass) define_publishing(device, plan);
+  define_read_ahead(device, plan);
   plan.reason = single_pass ? "a thread takes a part that its cache holds: it counts first, then it writes"
                             : "a thread selects from a part, front to back";
   return plan;
