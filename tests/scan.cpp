@@ -354,6 +354,20 @@ TEST_CASE("scan columns: rows of vectors") {
 TEST_CASE("scan columns: exclusive sums of half") {
   matrices(ScanShape::columns, ReduceOp::sum, Scalar::half, true);
 }
+TEST_CASE("scan columns: sums between two halves are rounded to the nearest, ties to even") {
+  const smem::Context context;
+  constexpr std::size_t kRows = 3, kCols = 100;
+  constexpr float kSums[] = {2048, 2048, 2050, 2052};  // of 2048 and 0 to 3
+  std::vector<smem::half> cells(kRows * kCols), expected(kRows * kCols);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t row = i / kCols, added = i % kCols % 4;
+    cells[i] = smem::half(row == 0 ? 2048.0F : row == 1 ? static_cast<float>(added) : 0.0F);
+    expected[i] = smem::half(row == 0 ? 2048.0F : kSums[added]);
+  }
+  const smem::Array<smem::half> in(context, cells), out(context, smem::Count{cells.size()});
+  smem::inclusive_scan_columns(context, in.matrix(kRows, kCols), out.matrix(kRows, kCols));
+  CHECK(out.to_host() == expected);
+}
 TEST_CASE("scan columns: inclusive minima of int32") {
   matrices(ScanShape::columns, ReduceOp::min, Scalar::int32, false);
 }
