@@ -153,25 +153,27 @@ static inline numbers magnitude(numbers across, numbers down) {
   typedef JOIN(ushort, LANES) squares;
   typedef JOIN(float, LANES) floats;
   typedef JOIN(int, LANES) integers;
-  // Slopes of 255 and more make the result 255, as does a sum of squares that exceeds 16 bits.
-  across = across < (short)0 ? -across : across, down = down < (short)0 ? -down : down;
-  across = across < (short)255 ? across : (numbers)(short)255, down = down < (short)255 ? down : (numbers)(short)255;
-  const squares first = CONVERT(squares, across) * CONVERT(squares, across);
-  squares sum = first + CONVERT(squares, down) * CONVERT(squares, down);
-  sum = sum < first ? (squares)(ushort)65535 : sum;
-  sum = sum < (ushort)65025 ? sum : (squares)(ushort)65025;
-  const integers whole = CONVERT(integers, sum);
-  union {
+  typedef union {
     floats real;
     integers bits;
-  } guess;
-  const floats n = CONVERT(floats, whole);
+  } number_bits;
+  // Slopes of 255 and more make the result 255, as does a sum of squares that exceeds 16 bits.
+  across = across < (short)255 ? across : (numbers)(short)255, down = down < (short)255 ? down : (numbers)(short)255;
+  across = across > (short)-255 ? across : (numbers)(short)-255, down = down > (short)-255 ? down : (numbers)(short)-255;
+  const squares first = CONVERT(squares, across * across);
+  squares sum = first + CONVERT(squares, down * down);
+  sum = sum < first ? (squares)(ushort)65535 : sum;
+  sum = sum < (ushort)65025 ? sum : (squares)(ushort)65025;
+  const floats n = CONVERT(floats, CONVERT(integers, sum));
+  number_bits guess, result;
   guess.real = n;
   guess.bits = 0x5f3759df - (guess.bits >> 1);
-  const floats root = n * guess.real, near = root * (1.5f - 0.5f * root * guess.real);
-  integers result = CONVERT(integers, near + 0.5f);
-  result -= whole - result * result > result;
-  return CONVERT(numbers, result);
+  const floats root = n * guess.real, less = root * guess.real - 3.0f;
+  // The last bits of a sum with 1.5 * 2^23 are those of the nearest integer.
+  result.real = root * less * -0.5f + 12582912.0f;
+  const floats whole = result.real - 12582912.0f;
+  result.bits -= n - whole * whole > whole;
+  return CONVERT(numbers, result.bits);
 }
 #endif
 
@@ -318,11 +320,12 @@ static inline void compute_row(global RESULT* to, global const ELEMENT* from, ul
     } else {
       load_beyond(w, from, in_pitch, places, (long)col, width, beyond);
     }
-    lanes made;
-    made.all = results_of(w);
+    const numbers results = results_of(w);
     if (col >= first_col && col + LANES <= end_col) {
-      store_numbers(to + col, made.all);
+      store_numbers(to + col, results);
     } else {
+      lanes made;
+      made.all = results;
       EACH_LANE
       for (uint k = 0; k < LANES; ++k)
         if (col + k >= first_col && col + k < end_col) store_pixel(to, col + k, (VALUE)made.each[k]);
