@@ -160,8 +160,9 @@ static inline numbers magnitude(numbers across, numbers down) {
   // Slopes of 255 and more make the result 255, as does a sum of squares that exceeds 16 bits.
   across = across < (short)255 ? across : (numbers)(short)255, down = down < (short)255 ? down : (numbers)(short)255;
   across = across > (short)-255 ? across : (numbers)(short)-255, down = down > (short)-255 ? down : (numbers)(short)-255;
-  const squares first = CONVERT(squares, across * across);
-  squares sum = first + CONVERT(squares, down * down);
+  // The squares of 16 bits do not depend on the sign.
+  const squares a = CONVERT(squares, across), b = CONVERT(squares, down), first = a * a;
+  squares sum = first + b * b;
   sum = sum < first ? (squares)(ushort)65535 : sum;
   sum = sum < (ushort)65025 ? sum : (squares)(ushort)65025;
   const floats n = CONVERT(floats, CONVERT(integers, sum));

@@ -14,13 +14,7 @@ namespace smem::ops {
 
 namespace {
 
-template <class T>
-T memory_value(cl_mem memory, cl_mem_info what, const char* operation) {
-  T value{};
-  runtime::check(clGetMemObjectInfo(memory, what, sizeof value, &value, nullptr), "clGetMemObjectInfo",
-                 operation);
-  return value;
-}
+using runtime::memory_value;
 
 /// Elements from the first of the first row to the last of the last, of one matrix.
 std::size_t matrix_span(const ConstMatrix& view) {
@@ -79,9 +73,7 @@ Memory check_view(const Context& context, const char* operation, const char* arg
            formatted("a batch stride of {} for {} x {} matrices of pitch {}", view.batch_stride, view.rows,
                      view.cols, view.pitch));
   }
-  const auto of = memory_value<cl_context>(view.buffer, CL_MEM_CONTEXT, operation);
-  if (of != context.runtime().context()())
-    refuse(operation, argument, "a buffer of this context", "a buffer of another context");
+  runtime::require_context(context.runtime().context()(), operation, argument, view.buffer);
   if (memory_value<cl_mem_object_type>(view.buffer, CL_MEM_TYPE, operation) != CL_MEM_OBJECT_BUFFER)
     refuse(operation, argument, "a buffer", "an image or a pipe");
   Memory memory;

@@ -58,14 +58,8 @@ void check_copy(const Context& context, const char* operation, const cl::Buffer&
   };
   if (host == nullptr) refuse(host_name, std::to_string(bytes) + " bytes", "a null pointer");
   if (buffer() == nullptr) refuse("buffer", "a buffer", "an empty handle");
-  cl_context of = nullptr;
-  std::size_t size = 0;
-  runtime::check(clGetMemObjectInfo(buffer(), CL_MEM_CONTEXT, sizeof of, &of, nullptr), "clGetMemObjectInfo",
-                 operation);
-  if (of != context.cl_context()())
-    refuse("buffer", "a buffer of this context", "a buffer of another context");
-  runtime::check(clGetMemObjectInfo(buffer(), CL_MEM_SIZE, sizeof size, &size, nullptr), "clGetMemObjectInfo",
-                 operation);
+  runtime::require_context(context.cl_context()(), operation, "buffer", buffer());
+  const auto size = runtime::memory_value<std::size_t>(buffer(), CL_MEM_SIZE, operation);
   if (bytes > size) refuse("bytes", "at most the buffer's " + std::to_string(size), std::to_string(bytes));
 }
 

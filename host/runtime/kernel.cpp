@@ -59,18 +59,6 @@ Plan plan_of(const KernelSource& source) {
   return plan;
 }
 
-/// Drivers may take another context's buffer and read what is no memory of theirs.
-void require_own(const runtime::Runtime& runtime, const std::string& operation, cl_uint index,
-                 cl_mem memory) {
-  if (memory == nullptr) return;  // a null pointer to the kernel
-  cl_context of = nullptr;
-  runtime::check(clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof of, &of, nullptr), "clGetMemObjectInfo",
-                 operation.c_str());
-  if (of == runtime.context()()) return;
-  refuse(operation, formatted("argument {}", index), "a buffer of this context",
-         "a buffer of another context");
-}
-
 }  // namespace
 
 Kernel Context::build(const KernelSource& source) const {
@@ -136,8 +124,13 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
       }
     }
     const bool is_local = argument.value == nullptr;
-    if (argument.is_memory)
-      require_own(runtime, operation, index, *static_cast<const cl_mem*>(argument.value));
+    if (argument.is_memory) {
+      const cl_mem memory = *static_cast<const cl_mem*>(argument.value);
+      if (memory != nullptr) {  // else a null pointer to the kernel
+        runtime::require_context(runtime.context()(), operation.c_str(), formatted("argument {}", index),
+                                 memory);
+      }
+    }
     const cl_int status =
         clSetKernelArg(kernel.get(), index,
                        is_local ? std::max<std::size_t>(argument.bytes, 1) : argument.bytes, argument.value);

@@ -1,5 +1,7 @@
 #include "runtime/status.hpp"
 
+#include "plan/sizes.hpp"
+
 namespace smem::runtime {
 
 namespace {
@@ -16,6 +18,11 @@ std::string text_of(Query query) {
 }
 
 }  // namespace
+
+void require_context(cl_context context, const char* operation, const std::string& argument, cl_mem memory) {
+  if (memory_value<cl_context>(memory, CL_MEM_CONTEXT, operation) != context)
+    plan::refuse(operation, argument, "a buffer of this context", "a buffer of another context");
+}
 
 std::string device_text(cl_device_id device, cl_device_info what) {
   return text_of([&](std::size_t size, void* value, std::size_t* got) {

@@ -31,6 +31,18 @@ T device_value(cl_device_id device, cl_device_info what, T otherwise = {}) {
   return status == CL_SUCCESS && size == sizeof value ? value : otherwise;
 }
 
+/// The value of a fixed-size property of a buffer. \throws Error when OpenCL fails.
+template <class T>
+T memory_value(cl_mem memory, cl_mem_info what, const char* operation) {
+  T value{};
+  check(clGetMemObjectInfo(memory, what, sizeof value, &value, nullptr), "clGetMemObjectInfo", operation);
+  return value;
+}
+
+/// Drivers may take another context's buffer and read what is no memory of theirs. \throws Error naming the
+/// argument when the buffer is of another context.
+void require_context(cl_context context, const char* operation, const std::string& argument, cl_mem memory);
+
 /// The value of a text property; empty where the driver does not know it.
 std::string device_text(cl_device_id device, cl_device_info what);
 std::string platform_text(cl_platform_id platform, cl_platform_info what);
