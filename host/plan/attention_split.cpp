@@ -73,13 +73,13 @@ bool is_for_split_keys(const Device& device, const AttentionProblem& p) {
 
 namespace {
 
-/// What plans that split keys share: tiles of `rows`, in groups of `group`, of which a unit has `a_unit`.
+/// What plans that split keys share: tiles of `rows`, in groups of `group`, of which a unit has `a_unit`; and
+/// chunks of `keys`, unless they are fixed.
 Attempt plan_of_chunks(const Device& device, const AttentionProblem& p, const PlanOverrides& fixed,
                        std::string_view variant, const char* file, std::size_t rows, std::size_t group,
-                       std::size_t a_unit) {
-  const AttentionSplit& policy = attention_policy(device).split;
+                       std::size_t a_unit, std::size_t keys) {
   if (fixed.tile_rows != 0 && fixed.tile_rows != rows) return formatted("its tiles have {} rows", rows);
-  const std::size_t chunk = std::min(fixed.tile_cols != 0 ? fixed.tile_cols : policy.chunk, kMostTokens);
+  const std::size_t chunk = std::min(fixed.tile_cols != 0 ? fixed.tile_cols : keys, kMostTokens);
   const std::size_t tiles = at_least_1(count_tiles(p, rows, sharing(p)));
   const std::size_t chunks = at_least_1(divide_up(p.keys, chunk));
   const double all = real(tiles, chunks, p.kv_heads, p.ragged ? 1 : p.batch);
@@ -117,7 +117,7 @@ Attempt split_keys(const Device& device, const AttentionProblem& p, const PlanOv
     }
   }
   Attempt made = plan_of_chunks(device, p, fixed, "split_keys", "attention/split_keys.cl", split.rows,
-                                split.group, policy.groups_a_unit[split.rows > 4 ? 1 : 0]);
+                                split.group, policy.groups_a_unit[split.rows > 4 ? 1 : 0], policy.chunk);
   if (!made.plan) return made;
   Plan& plan = *made.plan;
   plan.vector_width = split.pack;
@@ -151,6 +151,8 @@ namespace {
 
 /// The sizes that cl/nvidia/attention/split_mma.cl is compiled with.
 struct SplitMma {
+  static constexpr std::size_t kPadding =
+      1024 - 16;  ///< before the ring, which is aligned, after the last group's flag
   std::size_t rows, group, stages, keys_each;
 
   std::size_t warps() const { return group / 32; }
@@ -161,7 +163,27 @@ struct SplitMma {
     const std::size_t sums = warps() * (rows * (round_up(p.value_size, 16) + 4) + 2 * 2 * 8);
     return stages * turn * vectors + (sums + lists) * sizeof(float) + 16;  // and a flag
   }
+  /// Groups that a unit's local memory holds at once.
+  std::size_t groups_a_unit(const Device& device, const AttentionProblem& p) const {
+    constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
+    return at_least_1((device.local_bytes + kReserved) / (bytes(p) + kPadding + kReserved));
+  }
 };
+
+/// Whether each tile is a group's own, where all run at once: none waits for others to combine sums. Groups
+/// then have as many warps, up to those of `split`, as leave room for all tiles.
+bool gives_whole_tiles(const Device& device, const AttentionProblem& p, SplitMma& split) {
+  const std::size_t tiles = count_tiles(p, split.rows, sharing(p)) * p.kv_heads * p.batch;
+  const AttentionSplit& policy = attention_policy(device).split;
+  if (p.ragged || p.key_lengths || tiles < policy.mma_whole_tiles_a_unit * device.compute_units) return false;
+  SplitMma smaller = split;
+  while (smaller.group > 32 * policy.mma_whole_warps &&
+         smaller.groups_a_unit(device, p) * device.compute_units < tiles)
+    smaller.group -= 32;
+  if (smaller.groups_a_unit(device, p) * device.compute_units < tiles) return false;
+  split = smaller;
+  return true;
+}
 
 }  // namespace
 
@@ -175,9 +197,8 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
                  .stages = policy.mma_stages,
                  .keys_each = policy.mma_keys_each};
   if (split.group % 32 != 0) return "its work-groups have whole warps";
-  constexpr std::size_t kPadding =
-      1024 - 16;  // before the ring, which is aligned, after the last group's flag
-  while (split.bytes(p) + kPadding > device.local_bytes || group_for(device, split.group, 0) != split.group) {
+  while (split.bytes(p) + SplitMma::kPadding > device.local_bytes ||
+         group_for(device, split.group, 0) != split.group) {
     if (split.stages > 2) {
       --split.stages;
     } else if (split.keys_each > 1) {
@@ -188,25 +209,27 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
       return no_tile_fits(device);
     }
   }
-  constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
-  const std::size_t bytes = split.bytes(p) + kPadding;
-  const std::size_t a_unit =
-      std::min(policy.mma_groups_a_unit, at_least_1((device.local_bytes + kReserved) / (bytes + kReserved)));
+  const bool whole = fixed.work_items == 0 && fixed.tile_cols == 0 && gives_whole_tiles(device, p, split);
+  const std::size_t at_once = split.groups_a_unit(device, p);
   Attempt made = plan_of_chunks(device, p, fixed, "split_mma", "nvidia/attention/split_mma.cl", split.rows,
-                                split.group, a_unit);
+                                split.group, whole ? at_once : std::min(policy.mma_groups_a_unit, at_once),
+                                whole ? p.keys : policy.chunk);
   if (!made.plan) return made;
   Plan& plan = *made.plan;
   plan.vector_width = 8;
   plan.items_per_work_item = 8 * 16 * split.keys_each / 32;
-  plan.local_bytes = bytes;
+  plan.local_bytes = split.bytes(p) + SplitMma::kPadding;
   plan.counters = true;
   count_for_matrix_units(plan.prediction);
   define(plan,
          {{"KEYS_EACH", split.keys_each}, {"STAGES", split.stages}, {"DEVICE_FENCE", device_fence(device)}});
   plan.reason = formatted(
-      "matrix units multiply {} rows by each key that is read; groups get equal ranges of the chunks of {} "
-      "keys, {} stages of {} keys a warp; reads bound it",
-      split.rows, plan.tile_cols, split.stages, 16 * split.keys_each);
+      "matrix units multiply {} rows by each key that is read; {}, {} stages of {} keys a warp; reads bound "
+      "it",
+      split.rows,
+      whole ? "each tile is a group's own, as all of them run at once"
+            : formatted("groups get equal ranges of the chunks of {} keys", plan.tile_cols),
+      split.stages, 16 * split.keys_each);
   return made;
 }
 

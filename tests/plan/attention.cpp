@@ -130,3 +130,37 @@ TEST_CASE("attention: plans of matrix units for devices that are not here") {
   }
   CHECK(test::contains(refusal(test::target("sm_90")), "AMD or Intel"));
 }
+
+TEST_CASE("attention: tiles of split_mma are whole where all run at once") {
+  smem::AttentionProblem p{
+      .heads = 32, .kv_heads = 8, .queries = 1, .keys = 1000, .head_size = 128, .value_size = 128};
+  p.in = p.out = Scalar::half;
+  const smem::Device device = test::target("sm_90");  // 64 units
+  const auto plan_of = [&](std::size_t batch, const smem::PlanOverrides& fixed = {}) {
+    p.batch = batch;
+    smem::PlanOverrides all = fixed;
+    all.variant = "split_mma";
+    return smem::plan_attention(device, p, all);
+  };
+  // A unit's local memory has room for 12 warps.
+  const auto is_whole = [&](std::size_t batch, std::size_t work_items) {
+    const smem::Plan plan = plan_of(batch);
+    return plan.groups() == 8 * batch && plan.work_group[0] == work_items && plan.tile_cols == p.keys &&
+           test::contains(plan.reason, "a group's own");
+  };
+  CHECK(is_whole(16, 128));
+  CHECK(is_whole(24, 128));
+  CHECK(is_whole(25, 96));
+  CHECK(is_whole(33, 64));
+  CHECK(is_whole(48, 64));
+  // Fewer tiles than fill the device, more than two warps each can have at once, fixed ones, and tiles of
+  // different lengths are split.
+  for (const std::size_t batch : {std::size_t{15}, std::size_t{49}}) {
+    CHECK(plan_of(batch).groups() == 3 * 64);
+    CHECK(plan_of(batch).tile_cols == 128);
+  }
+  CHECK(plan_of(24, {.tile_cols = 256}).tile_cols == 256);
+  CHECK(plan_of(25, {.work_items = 128}).tile_cols == 128);
+  p.key_lengths = true;
+  CHECK(plan_of(24).tile_cols == 128);
+}
