@@ -2,18 +2,18 @@
 // windows that end in one chunk.
 //
 // Window i of a group ends before element i of the chunk. Its sum has three parts: a suffix sum of the TILE elements where the group's
-// windows begin, what all windows of the group share, and a prefix sum of i elements of the chunk. The shared part is of some elements up
-// to a chunk's end, which are read, and then of whole chunks, whose sums their own groups publish. Nothing is subtracted, so rounding
-// errors do not accumulate. Where windows begin, elements are read a second time, mostly from the cache.
+// windows begin, what all windows of the group share, and a prefix sum of i elements of the chunk. The shared part is the end of one
+// chunk, as long for all groups, and then whole chunks; the sums of both are published by the chunks' own groups. Nothing is subtracted,
+// so rounding errors do not accumulate. Where windows begin, elements are read a second time, mostly from the cache.
 //
-// A group publishes the sum of its chunk as soon as it has it, and then waits for those before it: no sum needs another one, so there is
+// A group publishes the sums of its chunk as soon as it has them, and then waits for those before it: no sum needs another one, so there is
 // no chain. All chunks before it have been taken: groups start in their order (ORDERED_START), or take chunks by a counter. After
-// POLL_LIMIT polls a group waits no longer: it computes the sum of a missing chunk itself, by the same operations in the same order, and
+// POLL_LIMIT polls a group waits no longer: it computes the sums of a missing chunk itself, by the same operations in the same order, and
 // publishes it. So the results have the same bits whichever groups fell back.
 //
 // Launch: one dimension, a group for each chunk of each row, and for those behind the row in which windows end. The window is at least
-// TILE elements. Local memory: see moving_mean/chunk.clh, and two words. Scratch, zero before the launch: 8 bytes for the counter, and 8
-// for each chunk of the rows: a sum of 4 bytes, and above it whether it is published.
+// TILE elements. Local memory: see moving_mean/chunk.clh, and two words. Scratch, zero before the launch: 8 bytes for the counter, and 16
+// for each chunk of the rows, of its end and of the whole: a sum of 4 bytes, and above it whether it is published.
 #include "moving_mean/chunk.clh"
 #include "common/hand_over.clh"
 
@@ -28,33 +28,45 @@
 
 #if INTEGER
 static inline uint bits_of(SUM sum) { return sum; }
-static inline SUM sum_of(uint bits) { return bits; }
+static inline SUM sum_with(ulong word) { return (uint)word; }
 #else
 static inline uint bits_of(SUM sum) { return as_uint(sum); }
-static inline SUM sum_of(uint bits) { return as_float(bits); }
+static inline SUM sum_with(ulong word) { return as_float((uint)word); }
 #endif
 
-// Computes the sum of the chunk that begins at `first` as its own group does, and publishes it.
-COLD_FUNCTION void publish_other(volatile global ulong* word, global const ELEMENT* from, long first, ulong width, local SUM* tile,
-                                 local SUM* sums, local pair* pairs, uint item) {
-  SUM values[ITEMS], more[ITEMS];
+// This work-item's share of the sum of a chunk's elements from `cut` on.
+static inline SUM end_of(const SUM more[ITEMS], uint cut, uint item) {
+  SUM end = 0;
+  if (item * ITEMS + ITEMS > cut) {
+#pragma unroll
+    for (uint k = 0; k < ITEMS; ++k) end += item * ITEMS + k >= cut ? more[k] : 0;
+  }
+  return end;
+}
+
+// Computes the sums of the chunk that begins at `first` as its own group does, and publishes them.
+COLD_FUNCTION void publish_other(volatile global ulong* words, global const ELEMENT* from, long first, ulong width, uint cut,
+                                 local SUM* tile, local SUM* sums, uint item) {
+  SUM more[ITEMS], before;
   load_tile(more, from, first, width, item);
   to_neighbours(more, tile, item);
-#pragma unroll
-  for (uint k = 0; k < ITEMS; ++k) values[k] = 0;
-  const SUM all = scan_chunks(values, more, sums, pairs, item);
-  if (item == 0) *word = PUBLISHED | bits_of(all);
+  SUM end = end_of(more, cut, item);
+  const SUM all = scan_prefixes(more, &before, &end, sums, item);
+  if (item == 0) {
+    words[0] = PUBLISHED | bits_of(end);
+    words[1] = PUBLISHED | bits_of(all);
+  }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
-  local SUM tile[PLACES], sums[GROUP];
-  local pair pairs[GROUP];
+  local SUM tile[TILES * PLACES], sums[COMBINED * GROUP], shares[GROUP];
   local uint taken[1], missing[1];
   (void)rows;
   const uint item = get_local_id(0);
   volatile global ulong* words = (volatile global ulong*)scratch;
+  if (item == 0) missing[0] = NONE;
 #if ORDERED_START
   (void)taken;
   const uint job = get_group_id(0);
@@ -66,46 +78,83 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
   const ulong after = window - window / 2;  // from a result to the end of its window
   const uint chunks = (uint)((width + TILE - 1) / TILE), jobs = (uint)((width - 1 + after) / TILE + 1);  // of a row; width >= 1
   const uint r = job / jobs, chunk = job - r * jobs;
-  volatile global ulong* own = words + 1 + (ulong)r * chunks;
+  volatile global ulong* own = words + 1 + (ulong)r * chunks * 2;
   global const ELEMENT* from = in + row_offset(first_row + r, height, depth, in_offset, in_pitch, in_plane, in_stride);
-  global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
   const long end = (long)chunk * TILE, begin = end - (long)window;  // of the first window, in the row
+  const uint cut = TILE - (uint)(window % TILE);
 
-  SUM values[ITEMS], more[ITEMS];
+  SUM values[ITEMS], more[ITEMS], before;
+#if COPY_ASYNC
+  copy_tile(tile, from, end, width, item);
+  end_copies();
+  copy_tile(tile + PLACES, from, begin, width, item);
+  end_copies();
+  WAIT_COPIES(1);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  own_elements(more, tile, item);
+#else
   load_tile(more, from, end, width, item);
   load_tile(values, from, begin, width, item);
-  // The elements that all windows share, up to the first chunk that they share.
-  const long shared_begin = max(begin + TILE, 0L);
-  const uint first_chunk = (uint)((shared_begin + TILE - 1) / TILE), end_chunk = min(chunk, chunks);
-  SUM shared = 0;
-  for (long at = shared_begin + (long)item; at < min((long)min(first_chunk, chunk) * TILE, (long)width); at += GROUP)
-    shared += (SUM)load_value(from, at);
   to_neighbours(more, tile, item);
+#endif
+  SUM tail = end_of(more, cut, item);
+  const SUM all = scan_prefixes(more, &before, &tail, sums, item);
+  if (item == 0 && chunk < chunks) {
+    own[2 * chunk] = PUBLISHED | bits_of(tail);
+    own[2 * chunk + 1] = PUBLISHED | bits_of(all);
+  }
+#if COPY_ASYNC
+  WAIT_COPIES(0);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  own_elements(values, tile + PLACES, item);
+#else
   to_neighbours(values, tile, item);
-  const SUM all = scan_chunks(values, more, sums, pairs, item);
-  if (item == 0 && chunk < chunks) own[chunk] = PUBLISHED | bits_of(all);
+#endif
+  scan_suffixes(values, sums, item);
+#if COPY_ASYNC
+  own_elements(more, tile, item);  // so that they need no registers meanwhile
+#endif
+  add_prefixes(values, more, before);
+#if COPY_ASYNC
+  put_sums(values, tile + PLACES, item);  // so that none is in a register while the group waits
+#endif
 
-  uint c = first_chunk + item;
+  // The end of the chunk in which the first window begins, or of the next one; then whole chunks.
+  const int cut_chunk = (int)chunk - (int)(window / TILE), end_chunk = (int)min(chunk, chunks);
+  int c = cut_chunk + (int)item;
+  SUM shared = 0;
   for (;;) {
     uint lost = NONE;
     for (; c < end_chunk && lost == NONE; c += lost == NONE ? GROUP : 0) {
-      ulong word = own[c];
-      for (uint polls = 0; word < PUBLISHED && polls < POLL_LIMIT; ++polls) word = own[c];
+      if (c < 0 || (c == cut_chunk && cut == TILE)) continue;
+      const uint at = 2 * (uint)c + (c != cut_chunk);
+      ulong word = own[at];
+      for (uint polls = 0; word < PUBLISHED && polls < POLL_LIMIT; ++polls) word = own[at];
       if (word < PUBLISHED)
-        lost = c;
+        lost = (uint)c;
       else
-        shared += sum_of((uint)word);
+        shared += sum_with(word);
     }
-    if (item == 0) missing[0] = NONE;
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (lost != NONE) atomic_min(missing, lost);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    SUM sum = shared;
+    team_sum(&sum, shares, item, GROUP);
+#if GROUP <= 32
+    barrier(CLK_LOCAL_MEM_FENCE);  // which a warp's sum does without
+#endif
     const uint other = missing[0];  // uniform in the group
+    if (other == NONE) {
+      shared = sum;
+      break;
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (other == NONE) break;
-    publish_other(own + other, from, (long)other * TILE, width, tile, sums, pairs, item);
+    if (item == 0) missing[0] = NONE;
+    publish_other(own + 2 * other, from, (long)other * TILE, width, cut, tile, sums, item);
   }
-  team_sum(&shared, sums, item, GROUP);
+  global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
   const bool is_full = whole || (begin >= 0 && end + TILE - 1 <= (long)width);
-  store_chunk(to, end - (long)after, width, window, whole, is_full, values, more, shared, tile, item);
+#if !COPY_ASYNC
+  put_sums(values, tile, item);
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  store_chunk(to, end - (long)after, width, window, whole, is_full, shared, tile + (TILES - 1) * PLACES, item);
 }

@@ -187,6 +187,11 @@ Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   return plan;
 }
 
+/// What combines the work-items of a chunk, in local memory.
+std::size_t sums_bytes(const MovingMeanProblem& p, std::size_t group) {
+  return 3 * group * size_of(sum_type(p));
+}
+
 /// Chunks of a row, `items` elements for each of a group's work-items, and what they need; false where there
 /// is no room, or windows are shorter.
 bool set_chunk(const Device& device, const MovingMeanProblem& p, std::size_t wanted, std::size_t usual,
@@ -202,10 +207,17 @@ bool set_chunk(const Device& device, const MovingMeanProblem& p, std::size_t wan
   if (tile == 0 || p.window < tile || group < items) return false;
   plan.tile_cols = tile;
   plan.items_per_work_item = items;
-  plan.local_bytes = (tile + tile / banks + 3 * group) * sum + kChunkWords;
+  plan.local_bytes = (tile + tile / banks) * sum + sums_bytes(p, group) + kChunkWords;
   define(plan, {{"GROUP", group}, {"ITEMS", items}, {"BANKS", banks}});
   if (uses_shuffles(device, group)) define(plan, "SHUFFLES", 1);
   return true;
+}
+
+/// Whether elements go to local memory as they are, without registers.
+bool copies_chunks(const Device& device, const MovingMeanProblem& p, std::size_t group) {
+  constexpr std::size_t kBanks = 32;  // a line of which has a place more
+  return is_nvidia_gpu(device) && compute_capability(device) >= 80 && sum_type(p) == p.in &&
+         size_of(p.in) == 4 && group % kBanks == 0;
 }
 
 /// The launch of PHASE `phase` of "chunks"; of no work-items where there is no room, or windows are too
@@ -268,10 +280,17 @@ Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t w
   const std::size_t chunks = divide_up(width, tile), jobs = (width - 1 + p.window - p.window / 2) / tile + 1;
   if (size_product(rows, jobs) > kMaxTiles) return "its chunks are more than a launch can have";
   plan.global = {rows * jobs * group, 1, 1};
+  // A second tile beside the first one.
+  const std::size_t both = 2 * plan.local_bytes - sums_bytes(p, group) - kChunkWords;
+  if (copies_chunks(device, p, group) && both <= device.local_bytes) {
+    define(plan, "COPY_ASYNC", 1);
+    plan.local_bytes = both;
+    plan.most_registers = policy.one_pass_registers;
+  }
   define(plan, {{"DEVICE_FENCE", device_fence(device)},
                 {"POLL_LIMIT", std::min(device.poll_limit, look_back_policy(device).polls)}});
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
-  const std::size_t bytes = word * (1 + rows * chunks);
+  const std::size_t bytes = word * (1 + 2 * rows * chunks);
   add_scratch(plan, bytes, bytes);
   plan.prediction.local_bytes = 6 * real(p.width * p.rows, size_of(sum_type(p)));
   plan.reason = formatted(

@@ -28,7 +28,9 @@ struct MovingMeanPolicy {
   std::size_t one_pass_window = 0;
   std::size_t one_pass_group = 256;  ///< work-items of "one_pass"
   std::size_t one_pass_items = 16;   ///< its elements of each
-  std::size_t most_chunks = 1024;    ///< whose sums each of its groups reads
+  /// Its registers of each where elements are copied to local memory without them; 0: the compiler's choice.
+  std::size_t one_pass_registers = 0;
+  std::size_t most_chunks = 1024;  ///< whose sums each of its groups reads
   /// Of "blocks": work-items that sum a block, and bytes of sums that a round has where rows are shorter.
   std::size_t sums_group = 256;
   std::size_t slice_bytes = std::size_t{128} << 20;
@@ -68,7 +70,8 @@ inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
                      .what = "2^28 floats, windows of 100001",
                      .share = "0.60 of copy, by chunks 0.50"},
      .chunks = true,
-     .one_pass_window = 262144},
+     .one_pass_window = 262144,
+     .one_pass_registers = 40},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .item_bytes = 32},
     {.when = {.family = "cpu"},
      .evidence = {.device = "Zen 4",

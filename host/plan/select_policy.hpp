@@ -76,7 +76,7 @@ inline constexpr SelectPolicy kNvidiaSelect{
     .group_of_partitions = 64,
     .flagged_local_bytes = 160 * 1024,
     .large_item_bytes = 128,
-    .large_run_bytes = 192,
+    .large_run_bytes = 256,
     .large_local_bytes = 96 * 1024,
     .most_single_items = 16};
 

@@ -125,6 +125,12 @@ TEST_CASE("plan of select: bytes are kept four to a word, where whole packs are 
   CHECK(smem::plan_select(smem::clamp(target("sm_90"), "work_group=16"), bytes).items_per_work_item <= 32);
 }
 
+TEST_CASE("plan of select: one tile needs no other group, two tiles have one each") {
+  const smem::Device device = target("sm_90");
+  CHECK(smem::plan_select(device, problem_for(SelectOp::copy_if, 8192)).variant == "count_then_place");
+  CHECK(smem::plan_select(device, problem_for(SelectOp::copy_if, 8193)).variant == "look_back");
+}
+
 TEST_CASE("plan of select: a tile of look_back can be fixed") {
   const smem::SelectProblem problem = problem_for(SelectOp::copy_if, std::size_t{1} << 28);
   const auto fixed = [&](std::size_t tile, std::size_t work_items) {
