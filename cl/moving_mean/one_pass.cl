@@ -23,6 +23,14 @@
 #ifndef POLL_LIMIT
 #define POLL_LIMIT 1024  // polls before a group computes a missing sum
 #endif
+#ifndef LIMITS_REGISTERS
+#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
+#endif
+#if LIMITS_REGISTERS
+#define GROUP_SIZE
+#else
+#define GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#endif
 #define NONE 0xffffffffu
 #define PUBLISHED 0x100000000ul
 
@@ -59,7 +67,7 @@ COLD_FUNCTION void publish_other(volatile global ulong* words, global const ELEM
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel GROUP_SIZE
 void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
   local SUM tile[TILES * PLACES], sums[COMBINED * GROUP], shares[GROUP];
   local uint taken[1], missing[1];

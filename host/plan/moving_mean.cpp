@@ -286,6 +286,7 @@ Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t w
     define(plan, "COPY_ASYNC", 1);
     plan.local_bytes = both;
     plan.most_registers = policy.one_pass_registers;
+    if (plan.most_registers != 0) define(plan, "LIMITS_REGISTERS", 1);
   }
   define(plan, {{"DEVICE_FENCE", device_fence(device)},
                 {"POLL_LIMIT", std::min(device.poll_limit, look_back_policy(device).polls)}});
