@@ -86,6 +86,28 @@ TEST_CASE("moving_mean: sums of chunks that lie between the ends of windows") {
   CHECK(sweep.ran() == (test::always_runs(context.device(), "one_pass") ? 2 : 1) * turn);
 }
 
+// Groups of whole warps copy elements to local memory on NVIDIA, and combine by shuffles.
+TEST_CASE("moving_mean: chunks of one warp and of several, and windows of as many, one more and one less") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  std::size_t turn = 0;
+  for (const std::size_t work_items : {32, 128}) {
+    const std::size_t tile = 16 * work_items;
+    for (const std::size_t window : {tile, tile + 1, 2 * tile - 1, 2 * tile, 5 * tile + 7}) {
+      MovingMeanCase c;
+      c.variant = "one_pass";
+      c.work_items = work_items;
+      c.window = window;
+      c.ends = turn % 2 == 0 ? MeanEnds::shrink : MeanEnds::zero;
+      c.grids.size = {turn % 3 == 0 ? tile - 1 : 7 * tile + 5, 2};
+      c.grids.gaps = turn % 3 != 1;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == (test::always_runs(context.device(), "one_pass") ? turn : 0));
+}
+
 TEST_CASE("moving_mean: groups that wait for no other one compute its sum themselves") {
   for (const char* limit : {"poll_limit=0", "poll_limit=1"}) {
     const test::Variable clamp("SMEM_CLAMP", limit);

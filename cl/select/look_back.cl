@@ -21,7 +21,6 @@
 #define STEPS (TILE / STEP)
 
 #if REGISTERS
-#define NEAR_BLOCKS 2
 #include "nvidia/look_back.clh"
 #else
 #include "scan/walk_back.clh"
@@ -88,21 +87,16 @@ void select_look_back(SELECT_ARGUMENTS) {
 
   // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
   state before = no_state();
-  if (item < POLLERS && parts > 1) publish_own(states, 0, job, own, item);
-#if STEPS == 1 && REGISTERS
-  // Before its look-back, which then has the elements' registers, and finds more of the tiles published.
-  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, begin, size, item);
-#endif
   if (item < POLLERS) {
     int complete = 1;
-    if (parts > 1) complete = await_earlier(states, 0, parts, job, own, &before, item);
+    if (parts > 1) complete = look_back(states, 0, parts, job, own, &before, item);
     if (item == 0) {
       found[0] = before;
       found[1] = own;
       subject[0] = complete ? job : job + 1;
     }
   }
-#if STEPS == 1 && !REGISTERS
+#if STEPS == 1
   compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, begin, size, item);
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
