@@ -351,7 +351,9 @@ std::string why_not(const Device& device, const SelectProblem& problem, std::str
     return variant == "look_back" ? "takes one more launch to clear the statuses of tiles"
                                   : "a part's tiles follow one another";
   }
-  return variant == "look_back" ? "one part needs no look-back" : "reads every element twice";
+  if (variant == "look_back") return "one tile needs no look-back";
+  return parts_of(device, problem, {}, variant).parts == 1 ? "one work-group takes one tile after the other"
+                                                           : "reads every element twice";
 }
 
 const Evidence& evidence(const Device& device, const SelectProblem& problem, const Plan& plan) {

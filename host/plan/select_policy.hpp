@@ -60,7 +60,8 @@ struct SelectPolicy {
 //
 // large_run_bytes: H100, run_length_encode of 2^28 floats in runs of 20, ms: 32 elements a work-item 0.584
 // (16: 0.666, CUB 0.753); by groups of 128 0.625, of 512 0.559, for which ptxas spills. Of 8 bytes it spills
-// more than 8 elements.
+// more than 8 elements. 32 elements of 4 bytes with their places take 256 bytes: stored together they take
+// 0.120 ms of 2^26 floats on an H200, 0.59 of copy, and apart 0.278 ms of 2^27, 0.50 of copy.
 //
 // short_vector: H100, copy_if of 1 million floats: groups of 512 18.6 us, 256 17.1, 128 16.5, 64 15.3; of 5
 // million 20.3, 19.2, 19.8.
