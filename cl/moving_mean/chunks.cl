@@ -8,7 +8,7 @@
 // rectangular and octagonal kernels", Pattern Recognition Letters 13, 1992, has blocks as long as the window instead.
 //
 // Launch: two dimensions: chunks, rows; grid-stride loops over both. The window is at least TILE elements. Local memory: TILE sums, one
-// more for every BANKS of them, and 2 * GROUP, with SHUFFLES GROUP. Scratch: for each row the sums of its units, then of its chunks.
+// more for every BANKS of them, and 3 * GROUP. Scratch: for each row the sums of its units, then of its chunks.
 #ifndef PHASE
 #define PHASE 1  // 0: sums, 1: means
 #endif
@@ -30,7 +30,10 @@ static inline SUM share_of(global const ELEMENT* from, global const SUM* units, 
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void moving_mean_chunks(MOVING_MEAN_ARGUMENTS) {
-  local SUM tile[PLACES], sums[COMBINED * GROUP];
+  local SUM tile[PLACES], sums[GROUP];
+#if PHASE == 1
+  local pair pairs[GROUP];
+#endif
   const uint item = get_local_id(0);
   const ulong tiles = (width + TILE - 1) / TILE, row_sums = tiles * (ITEMS + 1);
   for (ulong r = get_group_id(1); r < rows; r += get_num_groups(1)) {
@@ -68,15 +71,9 @@ void moving_mean_chunks(MOVING_MEAN_ARGUMENTS) {
       to_neighbours(values, tile, item);
       to_neighbours(more, tile, item);
       team_sum(&shared, sums, item, GROUP);
-      SUM before_item;
-      scan_prefixes(more, &before_item, 0, sums, item);
-      scan_suffixes(values, sums, item);
-      add_prefixes(values, more, before_item);
+      scan_chunks(values, more, sums, pairs, item);
       const bool is_full = whole || (begin >= 0 && end + TILE - 1 <= (long)width);
-      put_sums(values, tile, item);
-      barrier(CLK_LOCAL_MEM_FENCE);
-      store_chunk(to, begin + before, width, window, whole, is_full, shared, tile, item);
-      barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored
+      store_chunk(to, begin + before, width, window, whole, is_full, values, more, shared, tile, item);
     }
 #endif
   }

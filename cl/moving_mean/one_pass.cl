@@ -12,9 +12,9 @@
 // publishes it. So the results have the same bits whichever groups fell back.
 //
 // Launch: one dimension, a group for each chunk of each row, and for those behind the row in which windows end. The window is at least
-// TILE elements. Local memory: see moving_mean/chunk.clh, and two words. Scratch, zero before the launch: 8 bytes for the counter, and 16
+// TILE elements. Local memory: see moving_mean/one_pass.clh, and two words. Scratch, zero before the launch: 8 bytes for the counter, and 16
 // for each chunk of the rows, of its end and of the whole: a sum of 4 bytes, and above it whether it is published.
-#include "moving_mean/chunk.clh"
+#include "moving_mean/one_pass.clh"
 #include "common/hand_over.clh"
 
 #ifndef ORDERED_START
@@ -52,12 +52,16 @@ static inline SUM end_of(const SUM more[ITEMS], uint cut, uint item) {
   return end;
 }
 
-// Computes the sums of the chunk that begins at `first` as its own group does, and publishes them.
+// Computes the sums of the chunk that begins at `first` as its own group does, and publishes them. The tile has the group's own sums:
+// each work-item reads its elements from global memory, which is slow, and rare.
 COLD_FUNCTION void publish_other(volatile global ulong* words, global const ELEMENT* from, long first, ulong width, uint cut,
-                                 local SUM* tile, local SUM* sums, uint item) {
+                                 local SUM* sums, uint item) {
   SUM more[ITEMS], before;
-  load_tile(more, from, first, width, item);
-  to_neighbours(more, tile, item);
+#pragma unroll
+  for (uint k = 0; k < ITEMS; ++k) {
+    const long at = first + (long)(item * ITEMS + k);
+    more[k] = at < (long)width ? (SUM)load_value(from, at) : 0;
+  }
   SUM end = end_of(more, cut, item);
   const SUM all = scan_prefixes(more, &before, &end, sums, item);
   if (item == 0) {
@@ -103,7 +107,7 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
 #else
   load_tile(more, from, end, width, item);
   load_tile(values, from, begin, width, item);
-  to_neighbours(more, tile, item);
+  exchange(more, tile, item);
 #endif
   SUM tail = end_of(more, cut, item);
   const SUM all = scan_prefixes(more, &before, &tail, sums, item);
@@ -116,16 +120,15 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
   barrier(CLK_LOCAL_MEM_FENCE);
   own_elements(values, tile + PLACES, item);
 #else
-  to_neighbours(values, tile, item);
+  exchange(values, tile, item);
 #endif
   scan_suffixes(values, sums, item);
 #if COPY_ASYNC
   own_elements(more, tile, item);  // so that they need no registers meanwhile
 #endif
   add_prefixes(values, more, before);
-#if COPY_ASYNC
-  put_sums(values, tile + PLACES, item);  // so that none is in a register while the group waits
-#endif
+  local SUM* const own_sums = tile + (TILES - 1) * PLACES;
+  put_sums(values, own_sums, item);  // so that none is in a register while the group waits
 
   // The end of the chunk in which the first window begins, or of the next one; then whole chunks.
   const int cut_chunk = (int)chunk - (int)(window / TILE), end_chunk = (int)min(chunk, chunks);
@@ -156,13 +159,9 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) missing[0] = NONE;
-    publish_other(own + 2 * other, from, (long)other * TILE, width, cut, tile, sums, item);
+    publish_other(own + 2 * other, from, (long)other * TILE, width, cut, sums, item);
   }
   global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
   const bool is_full = whole || (begin >= 0 && end + TILE - 1 <= (long)width);
-#if !COPY_ASYNC
-  put_sums(values, tile, item);
-  barrier(CLK_LOCAL_MEM_FENCE);
-#endif
-  store_chunk(to, end - (long)after, width, window, whole, is_full, shared, tile + (TILES - 1) * PLACES, item);
+  store_means(to, end - (long)after, width, window, whole, is_full, shared, own_sums, item);
 }
