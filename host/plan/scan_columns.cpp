@@ -20,35 +20,44 @@ constexpr std::size_t kColumnStatuses = std::size_t{1} << 17;
 
 /// A tile of columns: `pack` neighbours and `items` rows of a work-item.
 struct ColumnTile {
-  std::size_t group = 0, width = 0, pack = 1, items = 0, local_bytes = 0;
-  std::size_t rows() const { return group * pack / width * items; }
+  std::size_t group = 0, width = 0, pack = 1, items = 0, rows = 0;
+  std::size_t padded = 0;  ///< columns of a matrix, in tiles of the usual width
+  /// Of local memory.
+  std::size_t bytes(std::size_t number_bytes) const {
+    constexpr std::size_t kBlock = 32;  // tiles of a block
+    return (group * (pack + 2) + (kBlock + 1) * width) * number_bytes + group;
+  }
 };
 
 ColumnTile column_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                        std::size_t number_bytes) {
   const ScanPolicy& policy = scan_policy(device);
   const std::size_t large = std::max(size_of(problem.in), size_of(problem.out));
-  const std::size_t fits = std::bit_floor(std::max<std::size_t>(problem.cols, 1));
+  const std::size_t cols = at_least_1(problem.cols), wanted = group_wanted(fixed, policy.column_group);
   ColumnTile tile;
-  const std::size_t wide = std::min({policy.column_pack_bytes / large, policy.column_pack, fits});
+  const std::size_t wide =
+      std::min({policy.column_pack_bytes / large, policy.column_pack, std::bit_floor(cols), wanted});
   if (problem.in_alignment >= wide * size_of(problem.in) &&
       problem.out_alignment >= wide * size_of(problem.out))
     tile.pack = wide;
-  tile.width = std::min(policy.column_line / large, std::bit_ceil(std::max<std::size_t>(problem.cols, 1)));
-  tile.width = std::clamp(tile.width, tile.pack, policy.column_width);
+  tile.width = std::clamp(std::min({policy.column_line / large, std::bit_ceil(cols), wanted}), tile.pack,
+                          policy.column_width);
   const std::size_t bytes = policy.column_item_bytes / (tile.pack * size_of(problem.in));
   const std::size_t most = number_bytes == 8 ? policy.column_wide_items : policy.column_items;
   tile.items = std::clamp<std::size_t>(std::min(bytes, policy.column_numbers / tile.pack), 1, most);
-  constexpr std::size_t kBlock = 32;  // tiles of a block
-  const auto local = [&](std::size_t group) {
-    return (group * (tile.pack + 2) + (kBlock + 1) * tile.width) * number_bytes + group;
+  tile.rows = wanted * tile.pack / tile.width * tile.items;
+  tile.padded = round_up(cols, tile.width);
+  // Smaller groups have tiles of as many rows.
+  tile.group = group_for(device, wanted, 0);
+  const auto shrink = [&] {
+    tile.width = std::min(tile.width, tile.group);
+    tile.pack = std::min(tile.pack, tile.width);
+    tile.items = tile.rows * tile.width / (tile.group * tile.pack);
   };
-  tile.group = group_for(device, group_wanted(fixed, policy.column_group), 0);
-  tile.width = std::min(tile.width, std::max(tile.group, tile.pack));
-  while (tile.group > tile.width && local(tile.group) > local_room(device))
+  shrink();
+  for (; tile.group > 1 && tile.bytes(number_bytes) > local_room(device); shrink())
     tile.group /= 2;
-  if (tile.group < tile.width || local(tile.group) > local_room(device)) tile.group = 0;
-  tile.local_bytes = local(tile.group);
+  if (tile.bytes(number_bytes) > local_room(device)) tile.group = 0;
   return tile;
 }
 
@@ -60,7 +69,7 @@ plan::Attempt plan::look_back_columns(const Device& device, const ScanProblem& p
   if (!device.forward_progress) return "groups that have started may wait for ever there";
   const ColumnTile tile = column_tile(device, problem, fixed, number_bytes);
   if (tile.group == 0) return no_tile_fits(device);
-  const std::size_t piece = tile.rows(), parts = at_least_1(divide_up(problem.rows, piece));
+  const std::size_t piece = tile.rows, parts = at_least_1(divide_up(problem.rows, piece));
   const std::size_t chains = size_product(divide_up(problem.cols, tile.width), problem.batch);
   const std::size_t tiles = size_product(chains, parts);
   if (tiles > kMaxTiles) return "its tiles are more than a launch can have";
@@ -70,7 +79,7 @@ plan::Attempt plan::look_back_columns(const Device& device, const ScanProblem& p
   plan.items_per_work_item = tile.items * tile.pack;
   plan.tile_rows = piece;
   plan.tile_cols = tile.width;
-  plan.local_bytes = tile.local_bytes;
+  plan.local_bytes = tile.bytes(number_bytes);
   plan.prediction.local_bytes = 3 * real(tiles, tile.group, tile.pack) * real(number_bytes);
   define(plan, {{"GROUP", tile.group},
                 {"WIDTH", tile.width},
@@ -86,7 +95,8 @@ plan::Attempt plan::look_back_columns(const Device& device, const ScanProblem& p
   // Each column has its own word, or four of a number of 8 bytes.
   const std::size_t line = look_back_policy(device).status_words;
   const std::size_t words = number_bytes == 8 ? 4 : 1, entries = parts + divide_up(parts, std::size_t{32});
-  const std::size_t bytes = 8 * (line + (parts == 1 ? 0 : size_product(chains, entries, tile.width, words)));
+  const std::size_t bytes =
+      8 * (line + (parts == 1 ? 0 : size_product(tile.padded, problem.batch, entries, words)));
   add_scratch(plan, bytes, bytes);
   plan.scratch.back().statuses = kColumnStatuses + number_bytes;
   plan.reason =
