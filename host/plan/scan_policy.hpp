@@ -111,7 +111,7 @@ inline constexpr ScanPolicy kScanPolicies[] = {
                     .what = "rows of 3 to 3000 floats, 64 million in all",
                     .share = "0.98 of copy, of 3000 0.93"},
      .columns = {.device = "H200",
-                 .driver = "580",
+                 .driver = "580.159",
                  .what = "columns of 2000000 x 32 and 16384 x 16384 floats, against copy",
                  .share = "look_back 0.82 and 0.89, reduce_then_scan 0.31 and 0.61"},
      .group = 512},
