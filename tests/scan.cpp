@@ -1,6 +1,7 @@
 // Scans: every variant, operation, type and shape against plain loops.
 #include <smem/smem.hpp>
 
+#include "plan/look_back.hpp"
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/large_buffer.hpp"
@@ -13,6 +14,7 @@
 #include <numeric>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 using smem::ReduceOp;
@@ -348,6 +350,46 @@ TEST_CASE("scan columns: rows of vectors") {
       }
     }
     CHECK(sweep.ran() == asked);
+  }
+}
+
+// Small groups have small tiles: of columns that are several blocks of them, and more blocks than a group
+// looks at.
+TEST_CASE("scan columns: tiles that look back over those above them") {
+  const smem::Context context;
+  for (const std::size_t work_items : {0, 64}) {
+    test::ScanSweep sweep(context);
+    constexpr std::pair<ReduceOp, Scalar> kOf[] = {
+        {ReduceOp::sum, Scalar::float32}, {ReduceOp::max, Scalar::half},  {ReduceOp::sum, Scalar::uint8},
+        {ReduceOp::min, Scalar::int64},   {ReduceOp::any, Scalar::int16}, {ReduceOp::custom, Scalar::uint32}};
+    std::size_t asked = 0, ran = 0;
+    for (const auto& [op, type] : kOf) {
+      ScanCase c = vector_case(op == ReduceOp::custom ? ReduceOp::sum : op, type, "look_back");
+      c.work_items = work_items;
+      if (op == ReduceOp::custom) c.operation = test::affine();
+      if (!test::fits(context.device(), op, type)) continue;
+      c.shape = ScanShape::columns;
+      for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{1, 1},
+                                       {70, 33},
+                                       {4099, 40},
+                                       {12007, 7},
+                                       {2503, 64},
+                                       {300, 130}}) {
+        c.rows = rows;
+        c.cols = cols;
+        c.exclusive = (rows + cols) % 2 == 0;
+        c.initial.reset();
+        if (c.exclusive && op != ReduceOp::any) c.initial = 3;
+        const std::size_t gap = rows % 4 == 3 ? 0 : 1;
+        c.from = {{.offset = 16 * gap, .pitch = cols + gap, .batch = 2}, 16 * gap};
+        c.to = {{.offset = 16 * gap, .pitch = cols + 3 * gap, .batch = 2}, 16 * gap};
+        c.in_place = cols % 3 == 1 && smem::size_of(c.in) == smem::size_of(test::problem_of(c).out);
+        sweep.run(c);
+        ++asked;
+        ran += sweep.ran();
+      }
+    }
+    CHECK(ran == (smem::plan::prefers_look_back(context.device()) ? asked : 0));
   }
 }
 

@@ -7,7 +7,8 @@
 // DOWN - 1 rows after each, and a second launch combines the partial results. Operations that do not commute (KEEP_ORDER): row d of
 // work-items of part p has chunk p * DOWN + d of the matrix's rows, and the chunks are combined in their order.
 // LANES = PACK: a work-item has an accumulator for each of its columns. Sums of small integers are numbers of 32 bits before they are combined
-// (NARROW_SUMS), if a work-item has few enough rows.
+// (NARROW_SUMS), if a work-item has few enough rows. The place of the least or greatest byte is found by numbers that have the byte above the number
+// of the row (PLACE_KEYS): the least of them is that of the first of equal bytes.
 //
 // Launch: one dimension, GROUP work-items a group; group g computes jobs g, g + groups, ... Local memory: GROUP * PACK
 // accumulators.
@@ -28,6 +29,9 @@
 #endif
 #ifndef NARROW_SUMS
 #define NARROW_SUMS 0  // 1: sums of a work-item fit VALUE
+#endif
+#ifndef PLACE_KEYS
+#define PLACE_KEYS 0  // 1: elements have a byte, and rows are fewer than 2^24
 #endif
 #define APART (INTERLEAVED ? ACROSS : 1)                         // columns of a work-item
 #define FIRST_COLUMN(i) (INTERLEAVED ? (i) : (i) * PACK)         // of work-item i of a row of them
@@ -70,6 +74,28 @@ static inline void add_column(column_set* set, uint k, term t, ulong row) {
   set->sum[k] += t;
 }
 static inline accumulator get_column(const column_set* set, uint k) { return (accumulator)set->sum[k]; }
+#elif PLACE_KEYS
+typedef struct { uint key[PACK]; } column_set;
+// A byte in the order of keys, and back.
+#define FLIPPED (OPERATION == OP_ARGMIN ? (SMALLEST < 0 ? 0x80000000u : 0) : (SMALLEST < 0 ? 0x7f000000u : 0xff000000u))
+static inline uint key_of(VALUE value, ulong row) { return ((uint)value << 24 ^ FLIPPED) | (uint)row; }
+static inline void begin_columns(column_set* set) {
+#pragma unroll
+  for (uint k = 0; k < PACK; ++k) set->key[k] = UINT_MAX;
+}
+static inline void add_columns(column_set* set, const term_pack* p, ulong row) {
+#pragma unroll
+  for (uint k = 0; k < PACK; ++k) set->key[k] = min(set->key[k], key_of((VALUE)p->first.each[k], row));
+}
+static inline void add_column(column_set* set, uint k, term t, ulong row) { set->key[k] = min(set->key[k], key_of(t, row)); }
+static inline accumulator get_column(const column_set* set, uint k) {
+  const uint key = set->key[k];
+  accumulator a = identity();
+  if (key == UINT_MAX) return a;
+  a.index = key & 0xffffff;
+  a.best = (ACC)(ELEMENT)((key ^ FLIPPED) >> 24);
+  return a;
+}
 #else
 typedef lane_set column_set;
 static inline void begin_columns(column_set* set) {

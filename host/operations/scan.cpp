@@ -175,7 +175,13 @@ std::vector<Programs> scan_programs() {
           {"268435456 --segments 1000", usual},
           {"268435456 --by-key", usual},
           {"65536x100", usual},
-          {"4096x4096 --columns", usual}};
+          {"4096x4096 --columns", usual},
+          {"4096x4097 --columns", usual},
+          {"4096x4096 half --columns", usual},
+          {"4096x4097 half --columns --exclusive", usual},
+          {"4096x4096 double --columns", usual},
+          {"4096x4096 uint8 --columns", usual},
+          {"100000x7 --columns", usual}};
 }
 
 }  // namespace

@@ -289,6 +289,11 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
   define(plan, {{"GROUP", group}, {"ACROSS", across}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", pack}});
   if (pack > pack_of(policy, problem)) define(plan, "INTERLEAVED", 1);
   if (fits_narrow_sums(problem, each)) define(plan, "NARROW_SUMS", 1);
+  constexpr std::size_t kKeyedRows = (std::size_t{1} << 24) - 1;  // of which a key has the number
+  const ReduceOp op = problem.reduction.op;
+  if ((op == ReduceOp::argmin || op == ReduceOp::argmax) && size_of(problem.in) == 1 &&
+      problem.rows <= kKeyedRows)
+    define(plan, "PLACE_KEYS", 1);
   share_results(device, problem, parts, plan);
   plan.reason = "neighbouring work-items reduce neighbouring columns, and combine in local memory";
   return plan;

@@ -5,6 +5,7 @@
 #include "plan/look_back.hpp"
 #include "plan/read_ahead_policy.hpp"
 #include "plan/reduce_types.hpp"
+#include "plan/scan_columns.hpp"
 #include "plan/scan_policy.hpp"
 #include "plan/scan_strips.hpp"
 #include "plan/scan_types.hpp"
@@ -114,7 +115,11 @@ bool fill_tiles(const Device& device, const ScanProblem& problem, const PlanOver
 std::vector<std::string_view> preference(const Device& device, const ScanProblem& problem,
                                          const PlanOverrides& fixed) {
   if (runs_cpu_variant(device)) return {"cpu"};
-  if (problem.shape == ScanShape::columns) return {"reduce_then_scan"};
+  if (problem.shape == ScanShape::columns) {
+    const bool is_one = parts_of(device, problem, fixed, "reduce_then_scan").parts == 1;
+    if (!prefers_look_back(device) || is_one) return {"reduce_then_scan"};
+    return {"look_back", "reduce_then_scan"};
+  }
   if (fill_tiles(device, problem, fixed)) return {"short_rows", "reduce_then_scan"};
   if (!prefers_look_back(device)) return {"reduce_then_scan"};
   // Where rows have one part each, one launch that needs no counters does all. Of rows that fill a tile the
@@ -340,23 +345,14 @@ Attempt ladder(const Device& device, const ScanProblem& problem, const PlanOverr
   return plan;
 }
 
-/// Whether OpenCL has the operation for vectors.
-bool is_of_vectors(ReduceOp op) {
-  constexpr ReduceOp kOfVectors[] = {ReduceOp::sum, ReduceOp::product, ReduceOp::min,
-                                     ReduceOp::max, ReduceOp::bit_and, ReduceOp::bit_or};
-  return std::find(std::begin(kOfVectors), std::end(kOfVectors), op) != std::end(kOfVectors);
-}
-
-/// Whether a thread may scan rows whose elements lie one after the other in the same vectors.
-bool has_short_rows(const ScanThreads& threads, const ScanProblem& problem, const Parts& parts) {
-  const std::size_t most = problem.out == Scalar::half ? threads.short_row_of_halves : threads.short_row;
-  return problem.shape == ScanShape::rows && problem.cols <= most && parts.parts == 1 &&
-         is_of_vectors(problem.operation.op);
-}
-
 Attempt columns(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
                 std::string_view variant, const Parts& parts) {
   const bool on_cpu = variant == "cpu";
+  if (variant == "look_back") {
+    Plan plan = base_plan(problem, variant, "scan/columns_look_back.cl", "scan_columns_look_back");
+    define_results(plan, problem);
+    return look_back_columns(device, problem, fixed, number_bytes(problem), std::move(plan));
+  }
   if (variant != "reduce_then_scan" && !on_cpu) return kOtherShape;
   if (on_cpu && !runs_cpu_variant(device)) return no_cpu_variant(device);
   const ScanPolicy& policy = scan_policy(device);
@@ -443,6 +439,7 @@ Attempt plan_variant(const Device& device, const ScanProblem& problem, const Pla
   const Parts parts = parts_of(device, problem, fixed, variant);
   const bool by_columns = problem.shape == ScanShape::columns;
   if (variant == "short_rows") return short_rows(device, problem, fixed);
+  if (by_columns && variant == "look_back") return columns(device, problem, fixed, variant, parts);
   Attempt attempt = by_columns                      ? columns(device, problem, fixed, variant, parts)
                     : variant == "cpu"              ? cpu(device, problem, parts)
                     : variant == "look_back"        ? look_back(device, problem, fixed, parts)
@@ -468,10 +465,11 @@ std::string why_not(const Device& device, const ScanProblem& /*problem*/, std::s
 
 const Evidence& evidence(const Device& device, const ScanProblem& problem, const Plan& plan) {
   const ScanPolicy& policy = scan_policy(device);
-  return plan.variant == "short_rows"         ? policy.short_rows
-         : problem.shape == ScanShape::vector ? policy.vectors
-         : problem.shape == ScanShape::rows   ? policy.rows
-                                              : policy.others;
+  return plan.variant == "short_rows"                                         ? policy.short_rows
+         : problem.shape == ScanShape::vector                                 ? policy.vectors
+         : problem.shape == ScanShape::rows                                   ? policy.rows
+         : problem.shape == ScanShape::columns && plan.variant == "look_back" ? policy.columns
+                                                                              : policy.others;
 }
 
 constexpr Operation<ScanProblem> kScan{.what = "scan",

@@ -32,6 +32,7 @@ struct ScanPolicy {
   Evidence rows = kFromFacts;     ///< of a matrix
   /// The same by "short_rows".
   Evidence short_rows = {.what = "no measurement: the tiles of vectors"};
+  Evidence columns = kFromFacts;  ///< by "look_back"
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;  ///< work-items
   /// The same where warps keep whole tiles of numbers of 8 bytes in their registers.
@@ -49,8 +50,18 @@ struct ScanPolicy {
   std::size_t across = 256;          ///< neighbouring columns that a group walks down
   std::size_t column_rows = 64;      ///< of a part of columns, at least
   std::size_t column_unroll = 4;     ///< rows under way of a work-item that walks down
-  std::size_t tree_row = 32;         ///< numbers of a row of a tree, as many as most devices have banks
-  ScanThreads threads;               ///< of CPUs
+  // Of "look_back" along columns:
+  std::size_t column_group = 512;       ///< work-items
+  std::size_t column_line = 128;        ///< bytes of a row of a tile
+  std::size_t column_width = 64;        ///< columns of a tile, at most
+  std::size_t column_pack = 8;          ///< neighbouring columns of a work-item, at most
+  std::size_t column_pack_bytes = 16;   ///< the same in bytes
+  std::size_t column_item_bytes = 128;  ///< elements of a work-item, in registers
+  std::size_t column_items = 32;        ///< rows of a work-item, at most
+  std::size_t column_wide_items = 8;    ///< the same of numbers of 8 bytes
+  std::size_t column_numbers = 64;      ///< of a work-item, at most
+  std::size_t tree_row = 32;            ///< numbers of a row of a tree, as many as most devices have banks
+  ScanThreads threads;                  ///< of CPUs
 };
 
 // nvidia: larger tiles make the chain from tile to tile shorter, and two groups or more should share a
@@ -62,6 +73,13 @@ struct ScanPolicy {
 // rows_fill: H100, 64 million elements, ms with short_rows, reduce_then_scan and look_back: rows of 3 to 2000
 // floats 0.177, 0.22 to 0.67 and 0.39 and more; of 3000, which fill 0.73, 0.187, 0.385 and 0.276; of 5000
 // (0.61) 0.204, 0.273 and 0.197; of 8000 0.177, 0.215 and 0.181. Halves 0.14, 0.15 to 0.65 and 0.34 and more.
+//
+// columns: an H200 scanned these by "look_back" and by two launches at these shares of copy: 200000 x 320
+// halves 0.61 and 0.27, 30000 x 2133 floats 0.55 and 0.40, halves 0.62 and 0.36, 1000 x 64000 halves 0.61 and
+// 0.42, 83412 x 242 doubles 0.78 and 0.35, 5000000 x 7 floats 0.50 and 0.10. column_group: of 256 work-items
+// 2000000 x 32 floats 0.78, 200000 x 320 halves 0.64. column_numbers, column_wide_items: with more, ptxas for
+// sm_90 spills registers; 700000 x 100 bytes in 128 numbers a work-item, with spills, 0.30 and 0.19. Where
+// columns have one part, two launches are one, which reads them once: not compared.
 //
 // intel: its compiler runs 32 work-items in the registers of one thread. cpu: compilers make loops of
 // work-items, and long code of many registers.
@@ -92,6 +110,10 @@ inline constexpr ScanPolicy kScanPolicies[] = {
                     .driver = "580.159",
                     .what = "rows of 3 to 3000 floats, 64 million in all",
                     .share = "0.98 of copy, of 3000 0.93"},
+     .columns = {.device = "H200",
+                 .driver = "580.159",
+                 .what = "columns of 2000000 x 32 and 16384 x 16384 floats, against copy",
+                 .share = "look_back 0.82 and 0.89, reduce_then_scan 0.31 and 0.61"},
      .group = 512},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .vectors = {.what = "no measurement: a Hopper's sizes"},

@@ -94,7 +94,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("read ahead", kReadAheadPolicies, &ReadAheadPolicy::evidence);
   check_table("look back", kLookBackPolicies, &LookBackPolicy::evidence);
   check_table("scan", kScanPolicies, &ScanPolicy::vectors, &ScanPolicy::rows, &ScanPolicy::short_rows,
-              &ScanPolicy::others);
+              &ScanPolicy::columns, &ScanPolicy::others);
   check_table("select", kSelectPolicies, &SelectPolicy::copies, &SelectPolicy::partitions,
               &SelectPolicy::others);
   check_table("sort", kSortPolicies, &SortPolicy::evidence);

@@ -41,6 +41,7 @@ struct ScanCase {
   smem::Scalar in = smem::Scalar::int32;
   std::optional<smem::Scalar> out = {};  ///< else the usual one
   std::string variant = {};
+  std::size_t work_items = 0;  ///< fixed, where it is not 0
   std::size_t rows = 1;
   std::size_t cols = 0;
   Layout from = {};
@@ -176,7 +177,9 @@ class PlainScan {
 inline cl::Event launch_scan(const smem::Context& context, const ScanCase& c, const smem::Matrix& in,
                              const smem::Matrix& out, const smem::Vector& marks) {
   using smem::ScanShape;
-  const smem::CallOptions options{.variant = c.variant};
+  const smem::PlanOverrides fixed{.variant = std::string(c.variant), .work_items = c.work_items};
+  const smem::CallOptions options =
+      c.work_items != 0 ? smem::CallOptions{.overrides = &fixed} : smem::CallOptions{.variant = c.variant};
   const smem::Vector from(in.buffer, c.in, c.cols, in.offset), to(out.buffer, out.type, c.cols, out.offset);
   const smem::Initial initial = c.initial ? smem::Initial(*c.initial) : smem::Initial();
   const bool ex = c.exclusive;
