@@ -382,7 +382,8 @@ struct Policy {
 // x 680 float 69.2, 61.4, 53.2; 16 x 4000 x 5184 half 20.7, 13.1, 13.8; 5826 x 133 x 9911 TF32 349, 321, 249.
 // Of two groups of wgmma a multiprocessor nothing came: 64 x 128 for 12192 x 560 x 576 half 30.1 and 30.5,
 // for 951 x 2568 x 1430 by 64 x 192 25.9 and 30.6; for 15392 x 1376 x 48 35.1 and 24.2, 128 x 256 takes 22.9.
-// skinny's memory keeps its distance to mma's, which an H100 had, and the 660 of 64 x 128 8192^3 at 128 x 256.
+// skinny's memory keeps its distance to mma's, which an H100 had, and the 660 of 64 x 128 8192^3 at 128 x
+// 256.
 //
 // team: the parts that a last group adds alone took most of 21 x 43 x 14596 TF32 in 58 parts: 24.5 us, in
 // teams 15.3.
