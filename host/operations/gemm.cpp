@@ -393,6 +393,7 @@ Operation gemm_operation() {
                    {"4096x4096x4096 bfloat16 --out bfloat16", {""}},
                    {"4096x4096x4096 int8", {""}},
                    {"4096x4096x4096 double", {""}},
+                   {"4096x4096x4096 double --bias column --residual each", {""}},
                    {"4096x4096x4096 --bias column --activation gelu --residual each", {"", "multistage"}},
                    {"4096x4096x4096 --bias column --activation gelu --residual each",
                     {""},

@@ -119,8 +119,11 @@ std::size_t count_tiles(const GemmProblem& problem, const TileShape& tile, std::
 
 const TileShape& best_tile(const Device& device, const GemmProblem& problem) {
   const Policy& policy = policy_of(device);
-  // With GELU of more results, Intel's compiler leaves them in memory.
-  if (device.vendor == Vendor::intel && problem.activation == Activation::gelu) return policy.tiles[1];
+  // With GELU of more results, Intel's compiler leaves them in memory; with any epilogue of more doubles, of
+  // which one factor lies along k, it spills 3 to 5 registers on pvc.
+  const bool has_doubles = problem.epilogue && problem.in == Scalar::float64;
+  if (device.vendor == Vendor::intel && (has_doubles || problem.activation == Activation::gelu))
+    return policy.tiles[1];
   const TileShape* best = &policy.tiles.front();
   double least = 0;
   for (const TileShape& tile : policy.tiles) {
