@@ -34,6 +34,8 @@ struct RowPolicy {
   std::size_t tiled_row_bytes = 0;
   std::size_t tiled_whole_bytes = 0;
   std::size_t tile_group = 256;
+  std::size_t tile_kept =
+      16;  ///< elements of a row that a work-item keeps in registers, as far as teams allow
   RowSteps tile_steps{.row = 16, .tree = 4};
   /// Of "ahead": chosen for rows of at least so many packs, of elements of 2, 4 and 8 bytes; 0: never.
   std::array<std::size_t, 3> ahead_packs{};
@@ -42,6 +44,8 @@ struct RowPolicy {
   std::size_t ahead_items = 1024;     ///< work-items that a unit has at once, of 64 registers
   std::size_t ahead_values = 16;      ///< of a work-item, that are waited for together
   std::size_t ahead_halves = 16;      ///< the same of elements of two bytes
+  std::size_t ahead_rows_a_unit =
+      8;  ///< rows for each unit from which a group has two, where weights are read
   /// Bytes from whose multiples on the packs of unaligned rows are counted, which are waited for one by one;
   /// 0: those of a pack.
   std::size_t ahead_line = 0;

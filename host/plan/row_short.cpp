@@ -21,7 +21,11 @@ Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t fit = (group * unroll * pack - (pack - step)) / w.cols;
   if (fit == 0) return "a row has more elements than a tile";
   const bool shuffles = uses_shuffles(device, group);
-  const RowTile tile = row_tile(policy.tile_steps, group, shuffles ? kTileWarp : group, fit, w.cols, step);
+  const RowTile tile =
+      row_tile(policy.tile_steps, group, shuffles ? kTileWarp : group, fit, w.cols, step, policy.tile_kept);
+  // Registers of a work-item, in elements, that a team of a warp leaves.
+  const std::size_t each = divide_up(w.cols, tile.team * step);
+  if (each * step > 2 * policy.tile_kept) return "a row has more elements than registers of a team hold";
   const std::size_t groups = divide_up(results_of(w), tile.rows);
   if (groups > kMaxTiles) return "has more rows than groups of a launch";
   Plan plan = base_plan(w, "short_rows", "short_rows", 1);
@@ -34,7 +38,12 @@ Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted) {
                         .local_bytes = group * unroll * kTilePackBytes + (tree ? group : 1) * tree_bytes});
   plan.prediction.local_bytes = w.local_passes * real(w.rows, w.batch, w.cols) * real(element);
   plan.numbers = {{"piece", tile.rows}};
-  define(plan, {{"GROUP", group}, {"TEAM", tile.team}, {"UNROLL", unroll}, {"PACK", pack}, {"STEP", step}});
+  define(plan, {{"GROUP", group},
+                {"TEAM", tile.team},
+                {"UNROLL", unroll},
+                {"PACK", pack},
+                {"STEP", step},
+                {"EACH", each}});
   if (shuffles) define(plan, "SHUFFLES", 1);
   plan.reason = formatted("{} whole row{} in a tile, {} work-item{} of each", tile.rows,
                           tile.rows == 1 ? "" : "s", tile.team, tile.team == 1 ? "" : "s");
