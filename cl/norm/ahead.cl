@@ -128,14 +128,13 @@ void norm_ahead(NORM_ARGUMENTS) {
   const ulong all = rows * batch, groups = (all + APART * ROWS - 1) / (APART * ROWS) * APART;
   for (ulong g = get_group_id(0); g < groups; g += get_num_groups(0)) {
     const ulong first_row = ROWS == 1 ? g : g / APART * (APART * ROWS) + g % APART;
-    if (ROWS > 1 && first_row >= all) continue;  // uniform in the group
     row_finish row[ROWS];
     ulong from[ROWS];
     FOR_ROWS(j) {
-      const ulong r = first_row + j * APART;
-      row[j].cols = j == 0 || r < all ? cols : 0;
-      from[j] = row_place(row[j].cols != 0 ? r : first_row, rows, batch, in_offset, in_pitch, in_stride);
-      row[j].to = row_place(row[j].cols != 0 ? r : first_row, rows, batch, out_offset, out_pitch, out_stride);
+      const ulong r = first_row + j * APART, place = ROWS == 1 || r < all ? r : min(first_row, all - 1);
+      row[j].cols = ROWS == 1 || r < all ? cols : 0;
+      from[j] = row_place(place, rows, batch, in_offset, in_pitch, in_stride);
+      row[j].to = row_place(place, rows, batch, out_offset, out_pitch, out_stride);
     }
     const int shift = from[0] % LINE;
     FOR_ROWS(j) copy_row(kept + j * PACKS, in + from[j], shift, row[j].cols, item);
@@ -143,8 +142,8 @@ void norm_ahead(NORM_ARGUMENTS) {
       const statistics mine = count_row(kept + j * PACKS, in + from[j], shift, row[j].cols, item);
       finish_row(&row[j], mine, cols, epsilon, scratch, item);
       const ulong r = first_row + j * APART;
-      if (item == 0 && (j == 0 || r < all) && flags & STORES_MEAN) means[means_offset + r] = row[j].mean;
-      if (item == 0 && (j == 0 || r < all) && flags & STORES_FACTOR) factors[factors_offset + r] = row[j].factor;
+      if (item == 0 && (ROWS == 1 || r < all) && flags & STORES_MEAN) means[means_offset + r] = row[j].mean;
+      if (item == 0 && (ROWS == 1 || r < all) && flags & STORES_FACTOR) factors[factors_offset + r] = row[j].factor;
     }
     const int aligned = ARE_ALIGNED(row[0].to, shift % PACK);
     ROLLED
@@ -158,8 +157,8 @@ void norm_ahead(NORM_ARGUMENTS) {
         for (int k = 0; k < AT_ONCE; ++k) {
           const int place = first + k * GROUP, i = place * PACK - shift;
           if (i >= row[j].cols) continue;
-          const packed_vector v = normalised(kept_pack(kept + j * PACKS, place, shift, cols, 0), &row[j]);
-          store_row_pack(out + row[j].to, i, cols, aligned, weighted(v, weight, weight_offset, bias, bias_offset, i, cols, shift % PACK, flags));
+          const packed_vector v = normalised(kept_pack(kept + j * PACKS, place, shift, row[j].cols, 0), &row[j]);
+          store_row_pack(out + row[j].to, i, row[j].cols, aligned, weighted(v, weight, weight_offset, bias, bias_offset, i, cols, shift % PACK, flags));
         }
       }
     }
