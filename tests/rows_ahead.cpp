@@ -1,9 +1,7 @@
 // Rows that are copied ahead, and columns that groups share.
 #include <smem/smem.hpp>
 
-#include "support/case_sweep.hpp"
 #include "support/environment.hpp"
-#include "support/norms.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
 #include "support/variants.hpp"
@@ -55,33 +53,6 @@ TEST_CASE("rows ahead: rows begin anywhere, also in place") {
     smem::layer_norm(context, in.matrix(rows, cols), two.matrix(rows, cols), how, {.overrides = &fixed});
     CHECK(largest_difference(one.to_host(), two.to_host()) < 1e-4);
   }
-}
-
-// Of the last rows a group has one, or none.
-TEST_CASE("rows ahead: two rows of a group, with the same weights") {
-  const smem::Context context;
-  test::CaseSweep<test::NormCase> sweep(context);
-  std::size_t turn = 0;
-  for (const std::size_t cols : {64, 100, 257, 1001}) {
-    for (const std::size_t more : {0, 1, 5, 15}) {
-      test::NormCase c;
-      c.variant = "ahead";
-      c.in = c.out = turn % 2 == 0 ? smem::Scalar::half : smem::Scalar::float32;
-      c.weights = turn % 4 == 2 ? smem::Scalar::float32 : c.in;
-      c.op = turn % 5 == 4 ? smem::NormOp::rms : smem::NormOp::layer;
-      c.weight = true;
-      c.bias = turn % 3 != 1;
-      c.statistics = turn % 3 != 2;
-      c.offsets = turn % 4 > 1;
-      if (turn % 7 == 6) c.in_place = test::NormInPlace::out_in;
-      c.batch = 1 + turn % 2;
-      c.rows = 8 * context.device().compute_units / c.batch + more;
-      c.cols = cols;
-      sweep.run(c);
-      ++turn;
-    }
-  }
-  CHECK(sweep.ran() == turn);
 }
 
 TEST_CASE("rows: in place, also where vectors overlap and a last tile has few elements") {

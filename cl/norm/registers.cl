@@ -87,8 +87,8 @@ void norm_registers(NORM_ARGUMENTS) {
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
     const uint item = hidden(get_local_id(0));  // so what is made of it takes no registers from row to row
     const int lane = LIMITS_REGISTERS ? item : item % TEAM;
-    // A team without a row has the last one, and stores nothing, as it reaches the barriers too. With LIMITS_REGISTERS all have one; of others, NVIDIA's
-    // compiler would load the weights before the loop over the rows, and keep them in registers.
+    // A team without a row has the last one, and stores nothing, as it reaches the barriers too. With LIMITS_REGISTERS all have one; of others,
+    // NVIDIA's compiler would load the weights before the loop over the rows, and keep them in registers.
     const bool is_row = LIMITS_REGISTERS || base + item / TEAM < all;
     const ulong r = min(base + item / TEAM, all - 1);
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
@@ -121,10 +121,17 @@ void norm_registers(NORM_ARGUMENTS) {
       if (HAS_BIAS && HAS_PACK(cut, u, lane)) biases[u] = *(global const weight_pack*)(bias + bias_offset + i);
     }
 #endif
+    const uint none = flags >> 8;
+    (void)none;
     moments mine = 0;
     VALUE mean = 0, left = 0;
 #if OPERATION == OP_LAYER
-    FOR_PACKS(u) mean += pack_sum(values_of(x[u]));
+    FOR_PACKS(u) {
+      mean += pack_sum(values_of(x[u]));
+#if FORGETS_VALUES
+      x[u] += none;
+#endif
+    }
     FOR_ENDS(e) mean += ends[e];
     team_sum(&mean, (local VALUE*)scratch, item, TEAM);
     mean *= share;
@@ -133,6 +140,8 @@ void norm_registers(NORM_ARGUMENTS) {
       if (HAS_PACK(cut, u, lane)) mine += (moments)(pack_sum(apart), pack_sum(apart * apart));
 #if !HOLDS_RAW
       x[u] = apart;
+#elif FORGETS_VALUES
+      x[u] += none;
 #endif
     }
     FOR_ENDS(e) {

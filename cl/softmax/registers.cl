@@ -45,8 +45,15 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
       const int i = place_of_end(&cut, e * TEAM + lane);
       ends[e] = i < cols ? load_value(in + from, i) : LEAST;
     }
+    const uint none = masked >> 8;
+    (void)none;
     VALUE largest = LEAST;
-    FOR_PACKS(u) largest = fmax(largest, pack_max(values_of(x[u])));
+    FOR_PACKS(u) {
+      largest = fmax(largest, pack_max(values_of(x[u])));
+#if FORGETS_VALUES
+      x[u] += none;
+#endif
+    }
     FOR_ENDS(e) largest = fmax(largest, ends[e]);
     team_max(&largest, scratch, item, TEAM);
     const VALUE moved = shift_of(largest);
@@ -56,6 +63,8 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
       sum += pack_sum(e);
 #if !HOLDS_RAW
       x[u] = OPERATION == OP_SOFTMAX ? e : less;
+#elif FORGETS_VALUES
+      x[u] += none;
 #endif
     }
     FOR_ENDS(e) sum += value_exp(ends[e] - moved);

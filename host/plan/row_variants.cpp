@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -164,33 +163,17 @@ struct AheadGroup {
   std::size_t items_at_once(std::size_t wanted) const { return std::min(items * a_unit, wanted); }
 };
 
-AheadGroup ahead_group(const Device& device, const RowWork& w, const Packs& row, std::size_t rows,
-                       std::size_t items, bool async) {
+AheadGroup ahead_group(const Device& device, const RowWork& w, const Packs& row, std::size_t items,
+                       bool async) {
   // Few sizes, so that a program serves several lengths of rows.
   AheadGroup group{.items = items, .packs = round_up(row.packs, at_least_1(std::bit_ceil(row.packs) / 32))};
-  group.bytes = rows * group.packs * row.pack * size_of(w.in) + (async ? 32 : items) * value_bytes(w);
+  group.bytes = group.packs * row.pack * size_of(w.in) + (async ? 32 : items) * value_bytes(w);
   constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
   const std::size_t most = w.policy.ahead_items / items;
   const std::size_t room = (device.local_bytes + kReserved) / (group.bytes + kReserved);
   if (divide_up(group.packs, items) <= w.policy.ahead_each && group.bytes <= local_room(device))
     group.a_unit = std::min(at_least_1(most), room);
   return group;
-}
-
-/// The groups of `rows` rows that put the most work-items on a unit, and of those the most groups.
-AheadGroup best_ahead_group(const Device& device, const RowWork& w, const Packs& row, std::size_t rows,
-                            std::size_t wanted, bool async) {
-  const RowPolicy& policy = w.policy;
-  AheadGroup best;
-  for (std::size_t items = wanted != 0 ? wanted : 128; items <= policy.most_group; items *= 2) {
-    if (group_for(device, items, 0) != items) break;
-    const AheadGroup group = ahead_group(device, w, row, rows, items, async);
-    const std::size_t at_once = group.items_at_once(policy.ahead_items),
-                      best_at_once = best.items_at_once(policy.ahead_items);
-    if (at_once > best_at_once || (at_once == best_at_once && group.a_unit > best.a_unit)) best = group;
-    if (wanted != 0) break;
-  }
-  return best;
 }
 
 Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
@@ -202,24 +185,21 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t pack_bytes = row.pack * size_of(w.in);
   const bool fills_lines = policy.ahead_line > pack_bytes && w.row_alignment < pack_bytes;
   if (fills_lines) row.packs += policy.ahead_line / pack_bytes - 1;
-  AheadGroup best = best_ahead_group(device, w, row, 1, wanted, async);
-  // Rows after which packs begin alike, where rows follow each other.
-  const bool aligned = w.row_alignment >= pack_bytes;
-  const std::size_t apart = aligned ? 1 : row.pack / std::gcd(w.cols, row.pack);
-  std::size_t rows = 1;
-  if (w.weights_bytes != 0 && (aligned || w.packed) &&
-      results_of(w) >= policy.ahead_rows_a_unit * device.compute_units) {
-    const AheadGroup two = best_ahead_group(device, w, row, 2, wanted, async);
-    if (two.a_unit != 0) rows = 2, best = two;
+  AheadGroup best;
+  for (std::size_t items = wanted != 0 ? wanted : 128; items <= policy.most_group; items *= 2) {
+    if (group_for(device, items, 0) != items) break;
+    const AheadGroup group = ahead_group(device, w, row, items, async);
+    const std::size_t at_once = group.items_at_once(policy.ahead_items),
+                      best_at_once = best.items_at_once(policy.ahead_items);
+    if (at_once > best_at_once || (at_once == best_at_once && group.a_unit > best.a_unit)) best = group;
+    if (wanted != 0) break;
   }
   if (best.a_unit == 0)
     return formatted("local memory and work-items do not hold a row of {} elements", w.cols);
   Plan plan = base_plan(w, "ahead", "ahead", 1);
   // A group for each row: groups that start as others end read neighbouring rows, where groups with several
   // rows in turn drift apart.
-  const std::size_t groups = rows == 1 ? results_of(w) : divide_up(results_of(w), rows * apart) * apart;
-  set_groups(plan, best.items, groups);
-  if (rows > 1) plan.tile_rows = rows;
+  set_groups(plan, best.items, results_of(w));
   plan.tile_cols = best.packs * row.pack;
   plan.vector_width = row.pack;
   plan.items_per_work_item = divide_up(row.packs, best.items) * row.pack;
@@ -235,10 +215,9 @@ Attempt ahead(const Device& device, const RowWork& w, std::size_t wanted) {
   if (fills_lines) define(plan, "LINE", policy.ahead_line / size_of(w.in));
   if (has_whole_packs(device, w, row.pack)) define(plan, "WHOLE_PACKS", 1);
   if (async) define(plan, "COPY_ASYNC", 1);
-  if (rows > 1) define(plan, {{"ROWS", rows}, {"APART", apart}});
-  plan.reason = formatted("{} copied to local memory asynchronously, and counted as {}; {} group{} a unit",
-                          rows == 1 ? "a row is" : "two rows with the same weights are",
-                          rows == 1 ? "it arrives" : "they arrive", best.a_unit, best.a_unit == 1 ? "" : "s");
+  plan.reason =
+      formatted("a row is copied to local memory asynchronously, and counted as it arrives; {} groups a unit",
+                best.a_unit);
   return plan;
 }
 
