@@ -51,7 +51,7 @@ inline constexpr RowPolicy kNormPolicies[] = {
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
      .kept_bytes = 48},
-    {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32},
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32, .tile_kept = 8},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"}},
     {},

@@ -3,6 +3,8 @@
 #include "plan/row_plans.hpp"
 #include "plan/row_tiles.hpp"
 
+#include <algorithm>
+
 namespace smem::plan {
 
 Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted) {
@@ -21,11 +23,13 @@ Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t fit = (group * unroll * pack - (pack - step)) / w.cols;
   if (fit == 0) return "a row has more elements than a tile";
   const bool shuffles = uses_shuffles(device, group);
+  // A work-item's share of a row, which a team of a warp may exceed.
+  const std::size_t kept = policy.tile_kept * sizeof(float) / value_bytes(w);
   const RowTile tile =
-      row_tile(policy.tile_steps, group, shuffles ? kTileWarp : group, fit, w.cols, step, policy.tile_kept);
-  // Registers of a work-item, in elements, that a team of a warp leaves.
+      row_tile(policy.tile_steps, group, shuffles ? kTileWarp : group, fit, w.cols, step, kept);
   const std::size_t each = divide_up(w.cols, tile.team * step);
-  if (each * step > 2 * policy.tile_kept) return "a row has more elements than registers of a team hold";
+  if (each * step > (shuffles ? 2 * policy.tile_kept : std::max(kept, step)))
+    return "a row has more elements than registers of a team hold";
   const std::size_t groups = divide_up(results_of(w), tile.rows);
   if (groups > kMaxTiles) return "has more rows than groups of a launch";
   Plan plan = base_plan(w, "short_rows", "short_rows", 1);
