@@ -375,6 +375,11 @@ TEST_CASE("norm: plans for devices that are not here") {
   CHECK(variant_of_halves(8192) == "shuffle");
   CHECK(variant_of_halves(16384) == "shuffle");
   CHECK(variant_of_halves(20000) == "ahead");
+  // Rows that begin anywhere: in tiles up to 512 bytes.
+  halves.row_alignment = 2;
+  halves.packed = true;
+  CHECK(variant_of_halves(100) == "short_rows");
+  CHECK(variant_of_halves(257) == "shuffle");
   // Rows that 64 work-items keep, and longer ones.
   const auto group_of = [](std::size_t cols) {
     return smem::plan_norm(test::target("sm_90"), {.rows = 8192, .cols = cols}).work_items();

@@ -445,6 +445,13 @@ TEST_CASE("softmax: plans for devices that are not here") {
   CHECK(variant_of("cpu", 8192, 1000) == "cpu");
   // Short rows share a group. Rows that begin anywhere have no pack more: elements beside whole packs.
   CHECK(smem::plan_softmax(test::target("sm_90"), {.rows = 1000000, .cols = 128}).tile_rows == 8);
+  // In tiles up to 320 bytes.
+  smem::SoftmaxProblem halves{.in = Scalar::half, .out = Scalar::half, .rows = 100000, .cols = 100};
+  halves.row_alignment = 2;
+  halves.packed = true;
+  CHECK(smem::plan_softmax(test::target("sm_90"), halves).variant == "short_rows");
+  halves.cols = 201;
+  CHECK(smem::plan_softmax(test::target("sm_90"), halves).variant == "shuffle");
   const smem::SoftmaxProblem loose{.rows = 4096, .cols = 128, .row_alignment = 4};
   CHECK(smem::plan_softmax(test::target("sm_90"), loose).tile_cols == 128);
 }

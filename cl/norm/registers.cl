@@ -5,7 +5,6 @@
 // shuffles.
 //
 // Launch: one dimension, GROUP work-items a group; a grid-stride loop over the rows. Local memory: GROUP moments.
-#define CUTS_ROWS 1
 #include "norm/operation.clh"
 
 #ifndef GROUP
@@ -33,11 +32,8 @@
 #endif
 #if LIMITS_REGISTERS
 #include "nvidia/copy_async.clh"
-// A division takes registers; the last place, by which the reciprocal may be off, is made good with the rounding of the mean.
-static inline VALUE mean_of_row(VALUE sum, int cols) { return sum * native_recip((VALUE)cols); }
 #else
 static inline uint hidden(uint number) { return number; }
-static inline VALUE mean_of_row(VALUE sum, int cols) { return sum / (VALUE)cols; }
 #endif
 
 static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
@@ -70,6 +66,13 @@ typedef packed_vector weight_pack;
 #endif
 #endif
 
+#if (HAS_WEIGHT || HAS_BIAS) && !EARLY_WEIGHTS
+// Weights or biases of a pack that begins with element i of the row. `shift`: of the row's packs.
+static inline packed_vector weights_of_pack(global const WEIGHT* w, ulong offset, int i, int shift, uint flags) {
+  return load_whole_weights(w + offset, i, ALIGNED_ROWS || (flags & ALIGNED_WEIGHTS && ARE_ALIGNED(offset, shift)));
+}
+#endif
+
 #if LIMITS_REGISTERS
 kernel
 #else
@@ -77,93 +80,106 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 #endif
 void norm_registers(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
-  local moments scratch[GROUP];
+  local moments scratch[SHUFFLES ? (GROUP + 31) / 32 : GROUP];
   const ulong all = rows * batch;
+  // The last place of a mean, by which the reciprocal may be off, is made good with the rounding of the mean.
+  const VALUE share = LIMITS_REGISTERS ? native_recip((VALUE)cols) : 1 / (VALUE)cols;
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
     const uint item = hidden(get_local_id(0));  // so what is made of it takes no registers from row to row
     const int lane = LIMITS_REGISTERS ? item : item % TEAM;
-    // A team without a row reaches the barriers too. With LIMITS_REGISTERS all have one; of others, NVIDIA's compiler would load the weights before
-    // the loop over the rows, and keep them in registers.
+    // A team without a row has the last one, and stores nothing, as it reaches the barriers too. With LIMITS_REGISTERS all have one; of others,
+    // NVIDIA's compiler would load the weights before the loop over the rows, and keep them in registers.
     const bool is_row = LIMITS_REGISTERS || base + item / TEAM < all;
     const ulong r = min(base + item / TEAM, all - 1);
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
-    const int shift = WHOLE_PACKS ? 0 : from % PACK, count = is_row ? cols : 0;
-    const row_cut cut = cut_row(from, count);
+    const int shift = WHOLE_PACKS ? 0 : from % PACK;
+    const row_cut cut = cut_row(from, cols);
     held_pack x[UNROLL];
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u)
-      x[u] = load_held_x(in + from, residual + other, place_of_pack(&cut, u * TEAM + lane), count, ARE_ALIGNED(other, shift));
+    FOR_PACKS(u) {
+      x[u] = held_copies(0);
+      if (HAS_PACK(cut, u, lane)) x[u] = load_held_x(in + from, residual + other, place_of_pack(&cut, u * TEAM + lane), ARE_ALIGNED(other, shift));
+    }
     VALUE ends[ENDS + 1];  // one more: an array has an element
-    FOR_ENDS(e) ends[e] = load_end_of_row(in + from, residual + other, place_of_end(&cut, e * TEAM + lane), count);
+    FOR_ENDS(e) ends[e] = load_end_of_row(in + from, residual + other, place_of_end(&cut, e * TEAM + lane), cols);
 #if HAS_SUM
     const ulong sum_to = row_place(r, rows, batch, sums_offset, sums_pitch, sums_stride);
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u)
-      store_row_pack(sums + sum_to, place_of_pack(&cut, u * TEAM + lane), count, ARE_ALIGNED(sum_to, shift), values_of(x[u]));
+    FOR_PACKS(u) {
+      const int i = place_of_pack(&cut, u * TEAM + lane);
+      if (is_row && HAS_PACK(cut, u, lane)) store_whole_pack(sums + sum_to + i, ARE_ALIGNED(sum_to, shift), values_of(x[u]));
+    }
     FOR_ENDS(e) {
       const int i = place_of_end(&cut, e * TEAM + lane);
-      if (i < count) store_result(sums + sum_to, i, ends[e]);
+      if (is_row && i < cols) store_result(sums + sum_to, i, ends[e]);
     }
 #endif
 #if EARLY_WEIGHTS
     weight_pack weights[UNROLL], biases[UNROLL];
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) {
+    FOR_PACKS(u) {
       const int i = (u * TEAM + lane) * PACK;
-      if (HAS_WEIGHT && i < count) weights[u] = *(global const weight_pack*)(weight + weight_offset + i);
-      if (HAS_BIAS && i < count) biases[u] = *(global const weight_pack*)(bias + bias_offset + i);
+      if (HAS_WEIGHT && HAS_PACK(cut, u, lane)) weights[u] = *(global const weight_pack*)(weight + weight_offset + i);
+      if (HAS_BIAS && HAS_PACK(cut, u, lane)) biases[u] = *(global const weight_pack*)(bias + bias_offset + i);
     }
 #endif
+    const uint none = flags >> 8;
+    (void)none;
     moments mine = 0;
     VALUE mean = 0, left = 0;
 #if OPERATION == OP_LAYER
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) mean += pack_sum(values_of(x[u]));
+    FOR_PACKS(u) {
+      mean += pack_sum(values_of(x[u]));
+#if FORGETS_VALUES
+      x[u] += none;
+#endif
+    }
     FOR_ENDS(e) mean += ends[e];
     team_sum(&mean, (local VALUE*)scratch, item, TEAM);
-    mean = mean_of_row(mean, cols);
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) {
-      const packed_vector apart = in_row(values_of(x[u]) - mean, place_of_pack(&cut, u * TEAM + lane), count);
-      mine += (moments)(pack_sum(apart), pack_sum(apart * apart));
+    mean *= share;
+    FOR_PACKS(u) {
+      const packed_vector apart = values_of(x[u]) - mean;
+      if (HAS_PACK(cut, u, lane)) mine += (moments)(pack_sum(apart), pack_sum(apart * apart));
 #if !HOLDS_RAW
       x[u] = apart;
+#elif FORGETS_VALUES
+      x[u] += none;
 #endif
     }
     FOR_ENDS(e) {
-      ends[e] = place_of_end(&cut, e * TEAM + lane) < count ? ends[e] - mean : 0;
+      ends[e] = place_of_end(&cut, e * TEAM + lane) < cols ? ends[e] - mean : 0;
       mine += (moments)(ends[e], ends[e] * ends[e]);
     }
     team_add(&mine, scratch, item, TEAM);
-    left = mean_of_row(mine.x, cols);  // of the mean's rounding
+    left = mine.x * share;  // of the mean's rounding
 #else
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) mine.y += pack_sum(values_of(x[u]) * values_of(x[u]));
+    FOR_PACKS(u) mine.y += pack_sum(values_of(x[u]) * values_of(x[u]));
     FOR_ENDS(e) mine.y += ends[e] * ends[e];
     VALUE squares = mine.y;
     team_sum(&squares, (local VALUE*)scratch, item, TEAM);
     mine.y = squares;
 #endif
-    const VALUE factor = factor_of(mine.y - left * mine.x, cols, epsilon);
+    const VALUE factor = factor_of_variance((mine.y - left * mine.x) * share, epsilon);
     if (lane == 0 && is_row && flags & STORES_MEAN) means[means_offset + r] = mean + left;
     if (lane == 0 && is_row && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
     const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) {
+    FOR_PACKS(u) {
+      if (!is_row || !HAS_PACK(cut, u, lane)) continue;
       const int i = place_of_pack(&cut, u * TEAM + lane);
-      packed_vector results = (values_of(x[u]) - (HOLDS_RAW ? mean : 0) - left) * factor;
-#if EARLY_WEIGHTS
-      if (HAS_WEIGHT) results *= WIDENED_WEIGHTS(weights[u]);
-      if (HAS_BIAS) results += WIDENED_WEIGHTS(biases[u]);
-#else
-      results = weighted(results, weight, weight_offset, bias, bias_offset, i, count, shift, flags);
+      packed_vector results = (values_of(x[u]) - (HOLDS_RAW ? mean : 0)) * factor - left * factor;
+#if HAS_WEIGHT && EARLY_WEIGHTS
+      results *= WIDENED_WEIGHTS(weights[u]);
+#elif HAS_WEIGHT
+      results *= weights_of_pack(weight, weight_offset, i, shift, flags);
 #endif
-      store_row_pack(out + to, i, count, ARE_ALIGNED(to, shift), results);
+#if HAS_BIAS && EARLY_WEIGHTS
+      results += WIDENED_WEIGHTS(biases[u]);
+#elif HAS_BIAS
+      results += weights_of_pack(bias, bias_offset, i, shift, flags);
+#endif
+      store_whole_pack(out + to + i, ARE_ALIGNED(to, shift), results);
     }
     FOR_ENDS(e) {
       const int i = place_of_end(&cut, e * TEAM + lane);
-      if (i < count) store_result(out + to, i, weighted_value((ends[e] - left) * factor, weight, weight_offset, bias, bias_offset, i));
+      if (is_row && i < cols) store_result(out + to, i, weighted_value((ends[e] - left) * factor, weight, weight_offset, bias, bias_offset, i));
     }
   }
 }

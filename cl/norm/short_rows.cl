@@ -54,60 +54,54 @@ void norm_short_rows(NORM_ARGUMENTS, uint piece) {
   const uint item = get_local_id(0), lane = item % TEAM;
   const ulong first = get_group_id(0) * (ulong)piece, begin = in_offset + first * cols;
   const uint here = (uint)min(rows * batch - first, (ulong)piece), shift = (uint)(begin % PACK);
+  // Of all rows, as a work-item has the same places of each.
+#if HAS_WEIGHT
+  value_step weights[EACH];
+  FOR_STEPS(e) if (HAS_STEP(e, lane, cols)) load_weights_of_step(&weights[e], weight + weight_offset + (e * TEAM + lane) * STEP);
+#endif
+#if HAS_BIAS
+  value_step biases[EACH];
+  FOR_STEPS(e) if (HAS_STEP(e, lane, cols)) load_weights_of_step(&biases[e], bias + bias_offset + (e * TEAM + lane) * STEP);
+#endif
   read_rows(tile, (global const tile_element*)in + (begin - shift), shift + here * cols, item);
   barrier(CLK_LOCAL_MEM_FENCE);
+  const VALUE share = 1 / (VALUE)cols;
   for (uint turn = 0; turn < here; turn += GROUP / TEAM) {
-    // A team without a row reaches the barriers too.
-    const uint number = turn + item / TEAM, count = number < here ? cols : 0;
-    local tile_element* row = (local tile_element*)tile + shift + (number < here ? number : 0) * cols;
+    // A team without a row has the first one, and stores nothing, as it reaches the barriers too.
+    const uint number = turn + item / TEAM;
+    const bool is_row = number < here;
+    local tile_element* row = (local tile_element*)tile + shift + (is_row ? number : 0) * cols;
+    value_step v[EACH];
+    load_steps(v, row, lane, cols, 0);
     moments mine = 0;
-    VALUE mean = 0, left = 0;
+    VALUE mean = 0;
 #if OPERATION == OP_LAYER
-    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
-      value_step v;
-      load_step(&v, row + i);
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k) mean += v.each[k];
-    }
+    FOR_STEPS(e) FOR_STEP(k) mean += v[e].each[k];
     if (TEAM > 1) team_sum(&mean, (local VALUE*)scratch, item, TEAM);
-    mean /= (VALUE)cols;
+    mean *= share;  // the last place, by which it may be off, is made good with its rounding
 #endif
-    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
-      value_step v;
-      load_step(&v, row + i);
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k) {
-        const VALUE apart = v.each[k] - mean;
-        mine += (moments)(OPERATION == OP_LAYER ? apart : 0, apart * apart);
-      }
+    FOR_STEPS(e) FOR_STEP(k) {
+      const VALUE apart = HAS_STEP(e, lane, cols) ? v[e].each[k] - mean : 0;
+      mine += (moments)(OPERATION == OP_LAYER ? apart : 0, apart * apart);
+      v[e].each[k] = apart;
     }
     if (TEAM > 1) team_add(&mine, scratch, item, TEAM);
-    left = mine.x / (VALUE)cols;  // of the mean's rounding
-    const VALUE factor = factor_of(mine.y - left * mine.x, cols, epsilon);
-    if (lane == 0 && count != 0 && flags & STORES_MEAN) means[means_offset + first + number] = mean + left;
-    if (lane == 0 && count != 0 && flags & STORES_FACTOR) factors[factors_offset + first + number] = factor;
-    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
-      value_step v;
-      load_step(&v, row + i);
+    const VALUE left = mine.x * share;  // of the mean's rounding
+    const VALUE factor = factor_of_variance((mine.y - left * mine.x) * share, epsilon);
+    if (!is_row) continue;
+    if (lane == 0 && flags & STORES_MEAN) means[means_offset + first + number] = mean + left;
+    if (lane == 0 && flags & STORES_FACTOR) factors[factors_offset + first + number] = factor;
+    FOR_STEPS(e) {
+      FOR_STEP(k) {
+        v[e].each[k] = v[e].each[k] * factor - left * factor;
 #if HAS_WEIGHT
-      value_step weights;
-      load_weights_of_step(&weights, weight + weight_offset + i);
+        v[e].each[k] *= weights[e].each[k];
 #endif
 #if HAS_BIAS
-      value_step biases;
-      load_weights_of_step(&biases, bias + bias_offset + i);
-#endif
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k) {
-        v.each[k] = (v.each[k] - mean - left) * factor;
-#if HAS_WEIGHT
-        v.each[k] *= weights.each[k];
-#endif
-#if HAS_BIAS
-        v.each[k] += biases.each[k];
+        v[e].each[k] += biases[e].each[k];
 #endif
       }
-      store_step(row + i, &v);
+      if (HAS_STEP(e, lane, cols)) store_step(row + (e * TEAM + lane) * STEP, &v[e]);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);

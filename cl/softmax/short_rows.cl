@@ -29,36 +29,29 @@ void softmax_short_rows(SOFTMAX_ARGUMENTS, uint piece) {
   read_rows(tile, (global const tile_element*)in + (begin - shift), shift + here * cols, item);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint turn = 0; turn < here; turn += GROUP / TEAM) {
-    // A team without a row reaches the barriers too.
-    const uint number = turn + item / TEAM, count = number < here ? cols : 0;
-    local tile_element* row = (local tile_element*)tile + shift + (number < here ? number : 0) * cols;
+    // A team without a row has the first one, and stores nothing, as it reaches the barriers too.
+    const uint number = turn + item / TEAM;
+    const bool is_row = number < here;
+    local tile_element* row = (local tile_element*)tile + shift + (is_row ? number : 0) * cols;
+    value_step v[EACH];
+    load_steps(v, row, lane, cols, LEAST);
     VALUE largest = LEAST, sum = 0;
-    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
-      value_step v;
-      load_step(&v, row + i);
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k) largest = fmax(largest, v.each[k]);
-    }
+    FOR_STEPS(e) FOR_STEP(k) largest = fmax(largest, v[e].each[k]);
     if (TEAM > 1) team_max(&largest, scratch, item, TEAM);
     const VALUE moved = shift_of(largest);
-    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
-      value_step v;
-      load_step(&v, row + i);
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k) sum += value_exp(v.each[k] - moved);
+    FOR_STEPS(e) FOR_STEP(k) {
+      const VALUE less = v[e].each[k] - moved, power = value_exp(less);
+      sum += power;
+      v[e].each[k] = OPERATION == OP_SOFTMAX ? power : less;
     }
     if (TEAM > 1) team_sum(&sum, scratch, item, TEAM);
     const VALUE finish = finish_of(moved, sum, masked);
 #if OPERATION == OP_LOGSUMEXP
-    if (lane == 0 && count != 0) store_result(out + row_place(first + number, rows, batch, out_offset, out_pitch, out_stride), 0, finish);
+    if (lane == 0 && is_row) store_result(out + row_place(first + number, rows, batch, out_offset, out_pitch, out_stride), 0, finish);
 #else
-    for (uint i = lane * STEP; i < count; i += TEAM * STEP) {
-      value_step v;
-      load_step(&v, row + i);
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k)
-        v.each[k] = OPERATION == OP_SOFTMAX ? value_exp(v.each[k] - moved) * finish : v.each[k] - moved - finish;
-      store_step(row + i, &v);
+    FOR_STEPS(e) {
+      FOR_STEP(k) v[e].each[k] = OPERATION == OP_SOFTMAX ? v[e].each[k] * finish : v[e].each[k] - finish;
+      if (is_row && HAS_STEP(e, lane, cols)) store_step(row + (e * TEAM + lane) * STEP, &v[e]);
     }
 #endif
   }

@@ -13,9 +13,17 @@ namespace smem::plan {
 // TB/s: the cache's rate is the limit. One group a unit that goes on to other rows, with halves in registers
 // and weights in local memory: 0.45 (no loads are under way while it computes); 24577 floats 0.75 instead of
 // 0.67.
+// Two rows of a group of 1024 in local memory, of which weights are read once: 0.51, with weights alone 0.71.
+// A row in registers, 25 packs of 256 work-items, that passes the unit's cache, which is left to weights:
+// 0.67, without weights 0.85; groups that go on to other rows and load them as they store: 0.56 and 0.78.
 // Weights in the local memory of groups that have parts of several rows ("cooperative"): 0.53 and 0.35. Rows
 // of 16384 halves whose weights stayed in local memory, for several rows a group: 0.83; 4096: 0.78, and 0.86
 // with a group for each row.
+//
+// Rows of halves that begin anywhere: 67108 x 1001 0.76, and 0.80 since packs that every row has need no
+// tests, 8388 x 8001 0.61 and 0.81; bfloat16, 67108 x 1001 0.57 and 0.80 with pairs rounded by an
+// instruction. Two or four rows of a team at once, with the same weights: 1001 0.76 and 0.62, 8001 0.68 and
+// 0.55, in 128 and 223 registers.
 //
 // early_items, weight and bias that are loaded with the row: an H200 made layer_norm of 524288 x 128 floats
 // at 0.997 of copy instead of 0.977, 1000 elements 0.98 both; in groups of 256 that keep 4 packs a work-item
@@ -29,13 +37,13 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .evidence = {.device = "H200",
                   .driver = "580.159",
                   .what = "layer_norm of 16384 x 16384 half and float, against copy",
-                  .share = "0.89 and 0.98"},
+                  .share = "0.96 and 0.98"},
      .kept_group = 64,
      .kept_bytes = 128,
      .early_items = 64,
      .taken_registers = 108,
      .fewest_registers = 64,
-     .tiled_row_bytes = 640,
+     .tiled_row_bytes = 512,
      .ahead_packs = {2049, 4097, 4096},
      .ahead_loose_packs = 3073,
      .shares_long_rows = true,
@@ -43,7 +51,7 @@ inline constexpr RowPolicy kNormPolicies[] = {
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
      .kept_bytes = 48},
-    {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32},
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32, .tile_kept = 8},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"}},
     {},

@@ -34,6 +34,7 @@ struct RowPolicy {
   std::size_t tiled_row_bytes = 0;
   std::size_t tiled_whole_bytes = 0;
   std::size_t tile_group = 256;
+  std::size_t tile_kept = 16;  ///< elements of a row that a work-item keeps, as far as teams allow
   RowSteps tile_steps{.row = 16, .tree = 4};
   /// Of "ahead": chosen for rows of at least so many packs, of elements of 2, 4 and 8 bytes; 0: never.
   std::array<std::size_t, 3> ahead_packs{};
@@ -95,10 +96,17 @@ struct RowPolicy {
 // halves, rows of 3 0.43 and 0.09, 7 0.55 and 0.21, 33 0.69 and 0.28, 100 0.80 and 0.35, 300 0.78 and 0.31;
 // floats, 3 0.75 and 0.33, 33 0.86 and 0.64, 241 0.79 and 0.85. Softmax: halves, 3 0.58 and 0.14, 33 0.83 and
 // 0.26, 100 0.95 and 0.53, 300 0.91 and 0.75; floats, 3 0.83 and 0.54, 33 0.86 and 0.75, 241 0.89 and 0.97.
+// Since a work-item keeps its elements in registers, short_rows and shuffle: layer_norm of halves, rows of 3
+// 0.90 (0.43 before), 7 0.96 (0.54), 33 0.73 (0.68), 100 0.83 and 0.60, 201 0.75 and 0.71; softmax of 100
+// halves 0.98 and 0.94. Before: layer_norm of 257 halves 0.37 and 0.79, 150 floats 0.81 and 0.90, 251 0.80
+// and 0.95; softmax of 201 halves 0.73 and 0.94, 257 0.41 and 0.96. So norms change over at 512 bytes (640
+// before), softmax at 320 (512).
+//
 // tiled_whole_bytes: softmax of rows of 16 halves 0.97 and 0.79, 4 floats 0.96 and 0.80; norms of 16 floats
 // 0.66 and 0.72, so never there.
 //
-// tile_group, tile_steps: not measured; a row takes about as many steps as the functions of its statistics.
+// tile_kept: weights and biases of as many elements besides. tile_group, tile_steps: not measured; a row
+// takes about as many steps as the functions of its statistics.
 //
 // kept_cols: two cores of an Emerald Rapids Xeon, PoCL 3.1, ms with rows in registers and with a
 // transposition element by element, which all short rows had: softmax of 1333333 x 3 halves 2.3 and 4.5,

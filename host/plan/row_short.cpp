@@ -3,6 +3,8 @@
 #include "plan/row_plans.hpp"
 #include "plan/row_tiles.hpp"
 
+#include <algorithm>
+
 namespace smem::plan {
 
 Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted) {
@@ -21,7 +23,13 @@ Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted) {
   const std::size_t fit = (group * unroll * pack - (pack - step)) / w.cols;
   if (fit == 0) return "a row has more elements than a tile";
   const bool shuffles = uses_shuffles(device, group);
-  const RowTile tile = row_tile(policy.tile_steps, group, shuffles ? kTileWarp : group, fit, w.cols, step);
+  // A work-item's share of a row, which a team of a warp may exceed.
+  const std::size_t kept = policy.tile_kept * sizeof(float) / value_bytes(w);
+  const RowTile tile =
+      row_tile(policy.tile_steps, group, shuffles ? kTileWarp : group, fit, w.cols, step, kept);
+  const std::size_t each = divide_up(w.cols, tile.team * step);
+  if (each * step > (shuffles ? 2 * policy.tile_kept : std::max(kept, step)))
+    return "a row has more elements than registers of a team hold";
   const std::size_t groups = divide_up(results_of(w), tile.rows);
   if (groups > kMaxTiles) return "has more rows than groups of a launch";
   Plan plan = base_plan(w, "short_rows", "short_rows", 1);
@@ -34,7 +42,12 @@ Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted) {
                         .local_bytes = group * unroll * kTilePackBytes + (tree ? group : 1) * tree_bytes});
   plan.prediction.local_bytes = w.local_passes * real(w.rows, w.batch, w.cols) * real(element);
   plan.numbers = {{"piece", tile.rows}};
-  define(plan, {{"GROUP", group}, {"TEAM", tile.team}, {"UNROLL", unroll}, {"PACK", pack}, {"STEP", step}});
+  define(plan, {{"GROUP", group},
+                {"TEAM", tile.team},
+                {"UNROLL", unroll},
+                {"PACK", pack},
+                {"STEP", step},
+                {"EACH", each}});
   if (shuffles) define(plan, "SHUFFLES", 1);
   plan.reason = formatted("{} whole row{} in a tile, {} work-item{} of each", tile.rows,
                           tile.rows == 1 ? "" : "s", tile.team, tile.team == 1 ? "" : "s");

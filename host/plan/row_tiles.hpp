@@ -32,12 +32,14 @@ inline std::size_t row_step(std::size_t cols, std::size_t element, std::size_t a
 }
 
 /// Of teams up to `most`, that with which rows of `cols` elements, of which `fit` have room, take the fewest
-/// steps.
+/// steps. A work-item has at most `kept` elements of a row, if a team of `most` allows it.
 inline RowTile row_tile(const RowSteps& steps, std::size_t group, std::size_t most, std::size_t fit,
-                        std::size_t cols, std::size_t step) {
+                        std::size_t cols, std::size_t step,
+                        std::size_t kept = std::numeric_limits<std::size_t>::max()) {
   RowTile best;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t team = 1; team <= most; team *= 2) {
+    if (divide_up(cols, team * step) * step > kept && team < most) continue;
     const std::size_t teams = group / team;
     const std::size_t rows = fit >= teams ? fit / teams * teams : fit;
     const std::size_t each = divide_up(cols, team * step) * step + steps.row +

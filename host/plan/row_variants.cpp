@@ -95,6 +95,13 @@ std::size_t registers_of_two(const Device& device, const RowWork& w, std::size_t
   return registers < policy.taken_registers && registers >= policy.fewest_registers ? registers : 0;
 }
 
+/// Packs that every work-item of a team has of every row, whose places need no tests: rows begin anywhere,
+/// and as many elements as a pack has may stay behind the packs (cl/common/row_ends.clh).
+std::size_t full_packs(const RowWork& w, bool whole, const Team& team, std::size_t pack) {
+  const std::size_t ends = whole || pack == 1 ? 0 : 2 * pack - 1;
+  return std::min((w.cols - std::min(w.cols, ends)) / pack / team.items, team.unroll);
+}
+
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
   const bool shuffle = variant == "shuffle";
   if (shuffle && !is_nvidia_gpu(device)) return "needs NVIDIA's shuffle instructions";
@@ -119,6 +126,7 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
                           team.unroll * pack * bytes > policy.full_kept_bytes;
   const std::size_t registers = keeps_most ? registers_of_two(device, w, group, pack) : 0;
   if (registers != 0) team.unroll = policy.kept_bytes / (pack * bytes);  // one program for all of these rows
+  const bool whole = has_whole_packs(device, w, pack);
   Plan plan = base_plan(w, variant, "registers", 1);
   set_groups(plan, group, divide_up(results_of(w), group / team.items));
   set_group_tile(plan, {.rows = group / team.items,
@@ -127,9 +135,12 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
                         .items = team.unroll * pack,
                         .local_bytes = group * tree_bytes});
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
+  // Of doubles, ptxas for sm_90 spills 8 bytes with it.
+  if (registers == 0 && bytes != sizeof(double)) define(plan, "FULL", full_packs(w, whole, team, pack));
   if (shuffle) define(plan, "SHUFFLES", 1);
   if (holds_raw) define(plan, "HOLDS_RAW", 1);
-  if (has_whole_packs(device, w, pack)) {
+  if (!whole && w.row_alignment >= pack * size_of(w.in)) define(plan, "ALIGNED_ROWS", 1);
+  if (whole) {
     define(plan, "WHOLE_PACKS", 1);
     if (w.weights_bytes != 0 && !holds_raw && team.unroll <= policy.early_packs &&
         group <= policy.early_items)
@@ -303,15 +314,8 @@ Attempt cpu(const Device& device, const RowWork& w) {
   return plan;
 }
 
-}  // namespace
-
-std::vector<std::string_view> plan::row_variants() {
-  return {"naive",     "online",  "split", "tiled",       "short_rows",
-          "registers", "shuffle", "ahead", "cooperative", "cpu"};
-}
-
-plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
-                                     std::string_view variant) {
+Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& fixed,
+                   std::string_view variant) {
   const std::size_t wanted = fixed.work_items;
   if (variant == "naive") return naive(device, w, wanted);
   if (variant == "tiled") return tiled(device, w, wanted);
@@ -322,6 +326,21 @@ plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, con
   if (variant == "cooperative") return cooperative_rows(device, w, fixed);
   if (variant == "cpu") return cpu(device, w);
   return registers(device, w, variant, wanted);
+}
+
+}  // namespace
+
+std::vector<std::string_view> plan::row_variants() {
+  return {"naive",     "online",  "split", "tiled",       "short_rows",
+          "registers", "shuffle", "ahead", "cooperative", "cpu"};
+}
+
+plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
+                                     std::string_view variant) {
+  Attempt attempt = variant_of(device, w, fixed, variant);
+  if (attempt.plan && w.out == Scalar::bfloat16 && is_nvidia_gpu(device) && compute_capability(device) >= 80)
+    define(*attempt.plan, "PAIRS_BFLOAT16", 1);
+  return attempt;
 }
 
 std::vector<std::string_view> plan::row_preference(const Device& device, const RowWork& w,
