@@ -58,16 +58,6 @@ static inline uint cell_at(uint col, uint word_row) {
   return (col % WORD_ELEMENTS * (TILE_C / WORD_ELEMENTS) + col / WORD_ELEMENTS) * TILE_STRIDE + word_row;
 }
 
-// The WORD_ELEMENTS elements of two neighbouring words from element `first` of the low word on.
-static inline word cut_words(word low, word high, uint first) {
-#if WORD_ELEMENTS > 1
-  return (uint)((((ulong)high << 32) | low) >> (8 * ELEMENT_BYTES * first));
-#else
-  (void)high, (void)first;
-  return low;
-#endif
-}
-
 // Loads the TILE_R + HALO input rows from `row` on, columns col .. col + TILE_C - 1. `guarded`: rows and words outside of the matrix are
 // clamped to its first and last ones, because loads in branches would not be in flight together. `last` is the last word of this tile
 // whose two source words lie inside every row.

@@ -21,6 +21,17 @@ struct SkewedPolicy {
   std::size_t unroll;  ///< of the loop of reads
 };
 
+/// Of the variant "skewed" for rows of elements of one or two bytes that begin anywhere: see
+/// transpose/windows.cl.
+struct WindowsPolicy {
+  std::size_t lanes;  ///< work-items that store side by side
+  std::size_t rows;   ///< of the tile, elements
+  std::size_t cols;   ///< of the tile, elements
+  std::size_t group;  ///< work-items
+  std::size_t ahead;  ///< packs that a work-item has under way
+  std::size_t align;  ///< bytes that memory writes together
+};
+
 /// Of the variant "cpu": bytes of each output row and elements of each input row that a thread's tile has.
 struct TransposeThreads {
   std::size_t row_bytes = 256, cols = 1024;
@@ -44,6 +55,10 @@ struct StripPolicy {
   std::size_t chunk_bytes = 16384;  ///< of a work-group
   std::size_t group = 256;          ///< work-items
   std::size_t unroll = 8;           ///< words in flight of a work-item
+  Evidence of_planes = {.what = "no measurement: words that compilers keep in registers"};
+  /// Up to so many rows of elements of so many bytes are turned in registers; a work-item has about so many
+  /// words of all of them.
+  std::size_t most_planes = 16, most_plane_bytes = 2, plane_words = 12;
 };
 
 // NVIDIA H200, driver 580.159, shares of the device's own copy bandwidth at 1 GiB.
@@ -71,9 +86,14 @@ inline constexpr std::array<SkewedPolicy, 5> kSkewed{
      {.lanes = 32, .rows = 64, .cols = 64, .group = 352, .ahead = 7, .unroll = 1},
      {.lanes = 32, .rows = 64, .cols = 64, .group = 416, .ahead = 5, .unroll = 1}}};
 
+inline constexpr std::array<WindowsPolicy, 2> kWindows{
+    {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 6, .align = 64},
+     {.lanes = 32, .rows = 128, .cols = 128, .group = 512, .ahead = 6, .align = 64}}};
+
 struct TransposePolicy {
   When when;
   Evidence evidence;
+  Evidence of_windows = {.what = "no measurement: windows of the tile's rows"};       ///< of small elements
   Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};  ///< of "cpu"
   Evidence of_narrow = {.what =
                             "no measurement: chunks that a core's first cache holds"};  ///< of a short side
@@ -85,12 +105,13 @@ struct TransposePolicy {
   std::size_t register_bytes = 256;              ///< that a work-item holds of the tile at once
   bool tile_loop = false;                        ///< whether the kernel loops over tiles
   std::array<SkewedPolicy, 5> skewed = kSkewed;  ///< for elements of 1, 2, 4, 8 and 16 bytes
-  std::size_t quarters = 4;                      ///< of a matrix that is one tile: more groups are under way
-  std::size_t naive_group = 256;                 ///< work-items of "naive"
-  std::size_t square = 32;                       ///< elements of a side of the tiles of the ladder
-  std::size_t square_rows = 8;                   ///< work-items of a group down such a tile
-  StripPolicy strips = {};                       ///< of packed arrays with a short side
-  TransposeThreads threads = {};                 ///< of CPUs
+  std::array<WindowsPolicy, 2> windows = kWindows;  ///< for elements of 1 and 2 bytes
+  std::size_t quarters = 4;       ///< of a matrix that is one tile: more groups are under way
+  std::size_t naive_group = 256;  ///< work-items of "naive"
+  std::size_t square = 32;        ///< elements of a side of the tiles of the ladder
+  std::size_t square_rows = 8;    ///< work-items of a group down such a tile
+  StripPolicy strips = {};        ///< of packed arrays with a short side
+  TransposeThreads threads = {};  ///< of CPUs
 };
 
 inline std::size_t size_index(std::size_t element_bytes) {
