@@ -15,10 +15,8 @@
 #ifndef EACH
 #define EACH 4  // words of each plane of a work-item
 #endif
-#ifndef UNROLL
-#define UNROLL 8  // words in flight of a work-item
-#endif
 #define PADDED (SIDE % 2 == 0)  // work-items an even number of words apart would meet in banks
+#define AHEAD (PADDED ? EACH * SIDE : (EACH * SIDE + 3) / 4)  // all words of a work-item are in flight together
 #include "transpose/runs.clh"
 
 #define STRIP (GROUP * EACH * WORD_ELEMENTS)  // rows of a group

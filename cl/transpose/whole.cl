@@ -21,6 +21,9 @@
 #ifndef IN_PLACE
 #define IN_PLACE 0  // 1: in and out are the same square matrices
 #endif
+#ifndef TABLE
+#define TABLE 0  // elements of a matrix, at most, whose places are in a table; 0: none. For elements of one byte
+#endif
 #include "common/divisor.clh"
 #include "transpose/runs.clh"
 
@@ -76,6 +79,13 @@ void transpose_whole(global const element* RESTRICT in, ulong in_offset, long in
   const ulong from = in_offset + matrix * size;
   global element* to = out + out_offset + matrix * size;
   load_run(tile, in, from, count);
+#if TABLE
+  local ushort4 table[TABLE];  // of each element of a matrix: the places of it and of those behind it in the output, in the input
+  for (uint i = item; i < size; i += GROUP) {
+    table[i] = (ushort4)((ushort)place_of(i, width, by_size, by_rows).at, (ushort)place_of(i + 1, width, by_size, by_rows).at,
+                         (ushort)place_of(i + 2, width, by_size, by_rows).at, (ushort)place_of(i + 3, width, by_size, by_rows).at);
+  }
+#endif
   barrier(CLK_LOCAL_MEM_FENCE | (IN_PLACE ? CLK_GLOBAL_MEM_FENCE : 0));
 
   local const element* cells = (local const element*)tile;
@@ -83,6 +93,22 @@ void transpose_whole(global const element* RESTRICT in, ulong in_offset, long in
   const uint lead = (uint)((size_t)to / ELEMENT_BYTES % LINE_ELEMENTS);  // elements of the first line before the run
   int e = (int)(item * WORD_ELEMENTS) - (int)lead;
   if (e < 0) e += STEP;
+#if TABLE
+  uint first = divided((uint)e, by_size) * size, i = (uint)e - first;  // of the element's matrix, and its number there
+  const uint matrices_on = divided(STEP, by_size) * size, on = STEP - matrices_on;
+  first += before;
+  for (; e + WORD_ELEMENTS <= (int)count; e += STEP) {
+    const ushort4 at = table[i];
+    *(global word*)(to + e) = (word)cells[padded_element(first + at.x)] | (word)cells[padded_element(first + at.y)] << 8 |
+                              (word)cells[padded_element(first + at.z)] << 16 | (word)cells[padded_element(first + at.w)] << 24;
+    first += matrices_on;
+    i += on;
+    if (i >= size) {
+      i -= size;
+      first += size;
+    }
+  }
+#else
   element_place p = place_of((uint)e, width, by_size, by_rows);
   p.at += before;
   const element_place step = place_of(STEP, width, by_size, by_rows);
@@ -111,6 +137,7 @@ void transpose_whole(global const element* RESTRICT in, ulong in_offset, long in
 #endif
     p = advanced(p, step, height, width);
   }
+#endif
 #if WORD_ELEMENTS > 1  // what does not fill words, at both ends
   const uint head = min((WORD_ELEMENTS - lead % WORD_ELEMENTS) % WORD_ELEMENTS, count);
   const uint tail = count - (count - head) % WORD_ELEMENTS;

@@ -19,12 +19,13 @@ struct FlipPolicy {
   Evidence of_packs = {.what = "no measurement: what compilers keep in registers"};
   /// Elements of so many bytes get "packs", smaller ones too; 0: none.
   std::size_t most_packed_bytes = 2;
-  std::size_t pack_group = 128;       ///< work-items of "packs"
-  std::size_t packs = 3;              ///< of 16 bytes that a work-item has under way
-  std::size_t runs_below_bytes = 64;  ///< rows of fewer bytes go through local memory
-  std::size_t run_group = 256;        ///< work-items that share the rows there
-  std::size_t chunk_bytes = 16384;    ///< of their rows: a multiple of 16
-  std::size_t ahead = 4;              ///< loads of 16 bytes under way to local memory
+  std::size_t pack_group = 128;  ///< work-items of "packs"
+  std::size_t packs = 3;         ///< of 16 bytes that a work-item has under way
+  /// Rows of fewer bytes go through local memory; if a multiple of so many bytes, only those of still fewer.
+  std::size_t runs_below_bytes = 1600, even_runs_below_bytes = 64, pack_step = 8;
+  std::size_t run_group = 256;      ///< work-items that share the rows there
+  std::size_t chunk_bytes = 16384;  ///< of their rows: a multiple of 16
+  std::size_t ahead = 4;            ///< loads of 16 bytes under way to local memory
 };
 
 // group: H200, 16384 x 16384 floats, both ways: groups of 128 0.513 ms, 256 0.522, 512 0.546, 64 0.643.

@@ -56,9 +56,11 @@ struct StripPolicy {
   std::size_t group = 256;          ///< work-items
   std::size_t unroll = 8;           ///< words in flight of a work-item
   Evidence of_planes = {.what = "no measurement: words that compilers keep in registers"};
-  /// Up to so many rows of elements of so many bytes are turned in registers; a work-item has about so many
-  /// words of all of them.
-  std::size_t most_planes = 16, most_plane_bytes = 2, plane_words = 12;
+  /// Up to so many rows or columns of elements of so many bytes are turned in registers, where a work-item
+  /// has about so many words of all of them; and from so many columns of bytes on.
+  std::size_t most_planes = 16, most_plane_bytes = 4, plane_words = 10, least_byte_columns = 3;
+  std::size_t most_table = 512;  ///< bytes of a small matrix of bytes, whose places are in a table
+  std::size_t most_turns = 8;    ///< of the banks, up to which small matrices are not padded in local memory
 };
 
 // NVIDIA H200, driver 580.159, shares of the device's own copy bandwidth at 1 GiB.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <string>
 
 namespace smem::plan::transpose {
@@ -33,10 +34,16 @@ std::size_t local_words(Strip strip, std::size_t chunk, std::size_t word, std::s
 }
 
 /// Whether runs are padded in local memory. Work-items read words of rows that are `cols` words apart: of an
-/// odd number in different banks. Of twice that two share one, which costs less than padding's arithmetic
-/// for each small element.
-bool is_padded(Strip strip, std::size_t cols, std::size_t element) {
-  return strip == Strip::wide || cols % (element < kWordBytes ? 4 : 2) == 0;
+/// odd number in different banks. Padding's arithmetic for each element, and loads of single words for it,
+/// cost more than some turns of the banks.
+bool is_padded(const StripPolicy& policy, const TransposeProblem& problem, Strip strip) {
+  const std::size_t cols = problem.cols, element = problem.element_bytes;
+  if (strip == Strip::wide) return true;
+  if (strip == Strip::tall) return cols % (element < kWordBytes ? 4 : 2) == 0;
+  constexpr std::size_t kBanks = 32;
+  const std::size_t word = std::max(element, kWordBytes) / element;
+  const std::size_t side_by_side = std::min(divide_up(problem.rows, word), kBanks);  // words of a column
+  return side_by_side * std::gcd(cols, kBanks) * word > kBanks * policy.most_turns;
 }
 
 /// Whole matrices of a group: as many as a chunk of elements holds, at least one; if possible, as many as
@@ -72,9 +79,16 @@ Attempt whole(const Device& device, const TransposeProblem& problem, std::size_t
   plan.items_per_work_item = divide_up(most * size, group);
   plan.local_bytes = local_bytes;
   plan.numbers = {{"matrices_a_group", most}};
+  const StripPolicy& policy = transpose_policy(device).strips;
   define(plan, {{"LOCAL_WORDS", local_bytes / std::max(element, kWordBytes)},
-                {"UNROLL", transpose_policy(device).strips.unroll},
-                {"PADDED", is_padded(Strip::whole, problem.cols, element)}});
+                {"UNROLL", policy.unroll},
+                {"PADDED", is_padded(policy, problem, Strip::whole)}});
+  constexpr std::size_t kPlacesBytes = 8;  // of an element of the table
+  const std::size_t table_bytes = policy.most_table * kPlacesBytes;
+  if (element == 1 && size <= policy.most_table && local_bytes + table_bytes <= device.local_bytes) {
+    define(plan, "TABLE", policy.most_table);
+    plan.local_bytes += table_bytes;
+  }
   plan.reason = "whole matrices, which follow each other: one run in, one run out";
   return plan;
 }
@@ -104,7 +118,6 @@ Attempt planes(const Device& device, const TransposeProblem& problem, Strip stri
   plan.items_per_work_item = each * side * plan.vector_width;
   plan.local_bytes = local_bytes;
   define(plan, {{"SIDE", side}, {"EACH", each}});
-  if (!wide) define(plan, "UNROLL", policy.unroll);
   plan.reason = formatted("{} short {}: a work-item turns words of all of them in registers", side,
                           wide ? "rows" : "columns");
   plan.evidence = policy.of_planes.text(device);
@@ -148,7 +161,9 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
   if (has_whole) return whole(device, problem, whole_chunk, bytes_of(Strip::whole, whole_chunk), group);
   const Strip strip = has_tall ? Strip::tall : Strip::wide;
   const std::size_t thin = strip == Strip::tall ? problem.cols : problem.rows;
-  if (element <= policy.strips.most_plane_bytes && thin > 1 && thin <= policy.strips.most_planes) {
+  const bool few = thin > 1 && thin <= policy.strips.most_planes;
+  const std::size_t least = element == 1 && strip == Strip::tall ? policy.strips.least_byte_columns : 2;
+  if (element <= policy.strips.most_plane_bytes && few && thin >= least) {
     if (Attempt turned = planes(device, problem, strip, group); turned.plan) return turned;
   }
   chunk = std::max(chunk, thin * kMultiple);
@@ -169,7 +184,7 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
                 {"LOCAL_WORDS", plan.local_bytes / word_bytes},
                 {"MULTIPLE", kMultiple},
                 {"UNROLL", policy.strips.unroll},
-                {"PADDED", is_padded(strip, problem.cols, element)}});
+                {"PADDED", is_padded(policy.strips, problem, strip)}});
   plan.reason = formatted("{} short {}: a group reads and writes runs, and permutes in local memory", thin,
                           strip == Strip::tall ? "columns" : "rows");
   return plan;
