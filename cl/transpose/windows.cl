@@ -67,25 +67,27 @@ INLINED void read_tile(local uint4* tile, global const element* in, long origin,
   }
 }
 
-// Copies what lies beside whole packs at the matrix's first and last address, element by element, if it is of this tile.
+// Copies what lies beside whole packs at the matrix's first and last address, element by element, if it is of this tile: less than a pack,
+// of one row or of several short ones.
 static inline void read_ends(local element* cells, uint local_pitch, global const element* in, ulong base, long pitch, long row, ulong col,
                              long rows, ulong cols) {
-  const uint item = get_local_id(0);
-  if (item >= 2 * PACK || item / 2 >= cols) return;  // no barrier inside
-  const bool is_last = item % 2 != 0;
-  const long r = is_last == pitch >= 0 ? rows - 1 : 0, local_row = r - row;
-  const ulong c = is_last ? cols - 1 - item / 2 : item / 2;
-  if (local_row >= 0 && local_row < ROWS && c >= col && c - col < TILE_C)
-    cells[(uint)local_row * local_pitch + (uint)(c - col)] = in[base + (ulong)(r * pitch) + c];
+  for (uint i = get_local_id(0); i < 2 * PACK * PACK; i += GROUP) {
+    const uint across = i / 2 % PACK, down = i / 2 / PACK;
+    const bool is_last = i % 2 != 0;
+    const long r = is_last == pitch >= 0 ? rows - 1 - down : down, local_row = r - row;
+    const ulong c = is_last ? cols - 1 - across : across;
+    if (across < cols && down < rows && local_row >= 0 && local_row < ROWS && c >= col && c - col < TILE_C)
+      cells[(uint)local_row * local_pitch + (uint)(c - col)] = in[base + (ulong)(r * pitch) + c];
+  }
 }
 
 // Writes the windows of output rows col .. col + TILE_C - 1. `row` is the tile's first input row before the skew; element (r, c) of the
 // tile is cells[r * local_pitch + c].
 INLINED void write_tile(local const element* cells, uint local_pitch, global element* out, ulong base, long pitch, long row, ulong col, long rows,
                         ulong cols, const bool guarded) {
-  const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES;
+  const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES, width = (uint)min((ulong)TILE_C, cols - col);
 #pragma unroll 2
-  for (uint c = line; c < TILE_C; c += LINES) {
+  for (uint c = line; c < width; c += LINES) {
     const ulong start = base + (ulong)((long)(col + c) * pitch);  // the output row's first element
     const uint skew = (uint)start & (WINDOW - 1);
     local const element* from = cells + (HALO - skew + lane * WORD_ELEMENTS) * local_pitch + c;
@@ -96,9 +98,9 @@ INLINED void write_tile(local const element* cells, uint local_pitch, global ele
 #pragma unroll
       for (uint k = 0; k < WORD_ELEMENTS; ++k) w |= (word)from[(s * LANES * WORD_ELEMENTS + k) * local_pitch] << (8 * ELEMENT_BYTES * k);
       const long r = row - (long)skew + (lane + s * LANES) * WORD_ELEMENTS;
-      if (!guarded || (col + c < cols && r >= 0 && r + WORD_ELEMENTS <= rows)) {
+      if (!guarded || (r >= 0 && r + WORD_ELEMENTS <= rows)) {
         to[s * LANES] = w;
-      } else if (col + c < cols) {
+      } else {
         for (uint k = 0; k < WORD_ELEMENTS; ++k)
           if (r + k >= 0 && r + k < rows) out[start + (ulong)(r + k)] = (element)(w >> (8 * ELEMENT_BYTES * k));
       }
@@ -119,14 +121,14 @@ void transpose_windows(global const element* restrict in, ulong in_offset, long 
   const long origin = (long)(in_base + col) + (row - HALO) * in_pitch;
   const uint local_pitch = ROW_PACKS * PACK + (uint)in_pitch % PACK;
   local element* cells = (local element*)tile + (uint)origin % PACK;
-  // Uniform in the group. Packs of the matrix's first and last rows may leave it at the ends of these rows.
-  const bool inside = PATHS == 2 && row >= HALO && row + TILE_R <= (long)rows && col + TILE_C <= cols &&
-                      ((row > HALO && row + TILE_R < (long)rows) || (col >= PACK && col + TILE_C + PACK <= cols));
+  // Uniform in the group. What lies beside the tile's rows is read as well: of other rows, of the matrix from `low` to `high`.
+  const long down = (long)(rows - 1) * in_pitch, tile_down = (ROWS - 1) * in_pitch;
+  const long low = (long)in_base + min(down, 0L), high = (long)(in_base + cols) + max(down, 0L);
+  const bool inside = PATHS == 2 && row >= HALO && row + TILE_R <= (long)rows && origin + min(tile_down, 0L) - PACK >= low &&
+                      origin + max(tile_down, 0L) + TILE_C + PACK <= high;
   if (inside) {
     read_tile(tile, in, origin, in_pitch, local_pitch, 0, 0, 0, 0, false);
   } else {
-    const long down = (long)(rows - 1) * in_pitch;
-    const long low = (long)in_base + min(down, 0L), high = (long)(in_base + cols) + max(down, 0L);
     read_tile(tile, in, origin, in_pitch, local_pitch, low, high, (int)max(HALO - row, 0L),
               (int)min((long)rows - 1 - (row - HALO), ROWS - 1L), true);
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -50,6 +50,7 @@ struct TransposeThreads {
 struct StripPolicy {
   Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
   bool chosen = false;              ///< whether plans take it where it runs
+  std::size_t small_bytes = 4096;   ///< of a matrix, up to which it is better than tiles that are full
   std::size_t aligned_thin = 16;    ///< up to which it is better than vectors of aligned rows
   std::size_t most_thin = 64;       ///< rows or columns of a side that is short
   std::size_t chunk_bytes = 16384;  ///< of a work-group
@@ -58,8 +59,8 @@ struct StripPolicy {
   Evidence of_planes = {.what = "no measurement: words that compilers keep in registers"};
   /// Up to so many rows or columns of elements of so many bytes are turned in registers, where a work-item
   /// has about so many words of all of them; and from so many columns of bytes on.
-  std::size_t most_planes = 16, most_plane_bytes = 4, plane_words = 10, least_byte_columns = 3;
-  std::size_t most_table = 512;  ///< bytes of a small matrix of bytes, whose places are in a table
+  std::size_t most_planes = 16, most_plane_bytes = 4, plane_words = 12, least_byte_columns = 3;
+  std::size_t most_table = 256;  ///< bytes of a small matrix of bytes, whose places are in a table
   std::size_t most_turns = 8;    ///< of the banks, up to which small matrices are not padded in local memory
 };
 
@@ -84,13 +85,13 @@ struct StripPolicy {
 inline constexpr std::array<SkewedPolicy, 5> kSkewed{
     {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 1, .unroll = 16},
      {.lanes = 32, .rows = 192, .cols = 128, .group = 416, .ahead = 2, .unroll = 16},
-     {.lanes = 32, .rows = 64, .cols = 128, .group = 384, .ahead = 6, .unroll = 1},
+     {.lanes = 32, .rows = 64, .cols = 128, .group = 384, .ahead = 4, .unroll = 1},
      {.lanes = 32, .rows = 64, .cols = 64, .group = 352, .ahead = 7, .unroll = 1},
      {.lanes = 32, .rows = 64, .cols = 64, .group = 416, .ahead = 5, .unroll = 1}}};
 
 inline constexpr std::array<WindowsPolicy, 2> kWindows{
-    {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 6, .align = 64},
-     {.lanes = 32, .rows = 128, .cols = 128, .group = 512, .ahead = 6, .align = 64}}};
+    {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 5, .align = 32},
+     {.lanes = 32, .rows = 192, .cols = 128, .group = 512, .ahead = 7, .align = 32}}};
 
 struct TransposePolicy {
   When when;

@@ -51,11 +51,13 @@ Attempt packed_windows(const Device& device, const TransposeProblem& problem) {
   const auto smallest = [&](std::size_t lanes) {
     return WindowsPolicy{lanes, lanes * word, lanes * word, lanes * 8, 4, kSectorBytes};
   };
-  const WindowsPolicy sizes[] = {policy.windows[size_index(element)], smallest(32), smallest(16),
-                                 smallest(8)};
+  const WindowsPolicy& full = policy.windows[size_index(element)];
+  WindowsPolicy half = full;  // for fewer columns
+  half.cols /= 2;
+  const WindowsPolicy sizes[] = {full, half, smallest(32), smallest(16), smallest(8)};
   for (const WindowsPolicy& size : sizes) {
     if (size.lanes > device.sub_group_width && device.sub_group_width > 1) continue;
-    if (&size == sizes && (problem.rows < size.rows || problem.cols < size.cols)) continue;
+    if (size.rows == full.rows && (problem.rows < size.rows || 2 * problem.cols <= size.cols)) continue;
     if (size.group > device.max_work_group || size.group > device.max_work_items[0]) continue;
     const std::size_t window = size.align / element, rows = size.rows + window - 1;
     const std::size_t row = (size.cols / pack + 1) * pack + pack - 1;  // in local memory, at most
