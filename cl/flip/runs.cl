@@ -142,6 +142,7 @@ void flip_runs(global const element* restrict in, ulong in_offset, long in_pitch
     }
     *(global word*)(to + k) = value;
 #else
+    (void)to_next_row;
     if (end > k) to[k] = cells[at];
 #endif
   }

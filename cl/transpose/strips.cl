@@ -58,6 +58,7 @@ static inline uint strip_of(uint thin) {
 static inline uint words_of(uint count, uint phase) { return (count + phase + WORD_ELEMENTS - 1) / WORD_ELEMENTS; }
 #endif
 
+#if SHAPE == WIDE || WORD_ELEMENTS > 1
 // Element k of a word, the first one in the lowest bits.
 static inline word shifted(element one, uint k) {
 #if WORD_ELEMENTS > 1
@@ -67,6 +68,7 @@ static inline word shifted(element one, uint k) {
   return one;
 #endif
 }
+#endif
 
 #if SHAPE == WIDE
 // Loads word w of the run of `count` elements from in[begin] on. Elements outside of the run are not read.

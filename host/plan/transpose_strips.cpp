@@ -120,7 +120,7 @@ Attempt planes(const Device& device, const TransposeProblem& problem, Strip stri
   define(plan, {{"SIDE", side}, {"EACH", each}});
   plan.reason = formatted("{} short {}: a work-item turns words of all of them in registers", side,
                           wide ? "rows" : "columns");
-  plan.evidence = policy.of_planes.text(device);
+  plan.evidence = transpose_policy(device).of_planes.text(device);
   return plan;
 }
 
