@@ -95,7 +95,7 @@ TEST_CASE("transpose: strips of packed arrays with a short side, and whole small
 TEST_CASE("transpose: short sides of small elements are turned in registers") {
   const smem::Context context;
   test::Sweep sweep(context);
-  for (const std::size_t element_bytes : {1, 2}) {
+  for (const std::size_t element_bytes : {1, 2, 4}) {
     std::size_t asked = 0;
     for (const std::size_t side : {2, 3, 4, 5, 8, 16}) {
       for (const std::size_t places : {1030, 9001, 16387}) {  // around strips
