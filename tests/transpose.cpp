@@ -92,6 +92,53 @@ TEST_CASE("transpose: strips of packed arrays with a short side, and whole small
   }
 }
 
+TEST_CASE("transpose: short sides of small elements are turned in registers") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  for (const std::size_t element_bytes : {1, 2, 4}) {
+    std::size_t asked = 0;
+    for (const std::size_t side : {2, 3, 4, 5, 8, 16}) {
+      for (const std::size_t places : {1030, 9001, 16387}) {  // around strips
+        for (const bool wide : {false, true}) {
+          // Interleaved elements begin anywhere; planes do not where they are written.
+          test::Case c{Operation::transpose, "strips",        element_bytes,  wide ? side : places,
+                       wide ? places : side, test::packed(2), test::packed(2)};
+          test::Layout& planes = wide ? c.in : c.out;
+          planes.extent.pitch = wide ? places + 1 : (places + 4) / 4 * 4;
+          planes.extent.batch_stride = side * planes.extent.pitch + (wide ? 3 : 4);
+          planes.extent.offset = wide ? 3 : 4;
+          (wide ? c.out : c.in).extent.offset = 3;
+          sweep.run(c);
+          ++asked;
+        }
+      }
+    }
+    CHECK(sweep.ran() == asked);
+  }
+  const smem::Device device = test::target("sm_90");
+  smem::TransposeProblem problem{.element_bytes = 1, .rows = 3, .cols = 1000000};
+  problem.out_packed = true;
+  CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_interleave");
+  std::swap(problem.rows, problem.cols);
+  std::swap(problem.in_packed, problem.out_packed);
+  CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_separate");
+  problem.out_alignment = 2;
+  CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_strips");
+}
+
+TEST_CASE("transpose: windows of small elements, whose rows begin anywhere") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  for (const std::size_t element_bytes : {1, 2}) {
+    for (const auto& [rows, cols] :
+         {test::Shape{321, 511}, {511, 321}, {257, 255}, {703, 533}, {129, 1025}, {300, 3}, {5, 7}}) {
+      test::run_layouts(sweep, {Operation::transpose, "skewed", element_bytes, rows, cols, {}, {}});
+      test::run_layouts(sweep, {Operation::rotate_90, "skewed", element_bytes, rows, cols, {}, {}});
+    }
+  }
+  CHECK(sweep.ran() > 0);
+}
+
 TEST_CASE("transpose: tiles of vectors at edges that have whole blocks") {
   const smem::Context context;
   test::Sweep sweep(context);

@@ -13,6 +13,7 @@
 // Launch: GROUP work-items a group, as lines of LANES; a group has one tile, and there are
 // ceil((rows + WINDOW - 1) / TILE_R) tiles down a matrix.
 // Local memory: TILE_C columns of TILE_STRIDE words.
+#include "common/attributes.clh"
 #include "common/grid.clh"
 #include "common/word.clh"
 
@@ -57,50 +58,42 @@ static inline uint cell_at(uint col, uint word_row) {
   return (col % WORD_ELEMENTS * (TILE_C / WORD_ELEMENTS) + col / WORD_ELEMENTS) * TILE_STRIDE + word_row;
 }
 
-// The WORD_ELEMENTS elements of two neighbouring words from element `first` of the low word on.
-static inline word cut_words(word low, word high, uint first) {
-#if WORD_ELEMENTS > 1
-  return (uint)((((ulong)high << 32) | low) >> (8 * ELEMENT_BYTES * first));
-#else
-  (void)high, (void)first;
-  return low;
-#endif
-}
-
-// Loads input rows row .. row + TILE_R + HALO - 1 of columns col .. col + TILE_C - 1. `guarded`: rows and words outside of the
-// matrix are clamped to its first and last ones, because loads in branches would not be in flight together. `last` is the last
-// word of this tile whose two source words lie inside every row.
-static inline void read_tile(local word* tile, global const element* in, ulong base, long pitch, long row, ulong col, long rows,
-                      int last, const bool guarded) {
+// Loads the TILE_R + HALO input rows from `row` on, columns col .. col + TILE_C - 1. `guarded`: rows and words outside of the matrix are
+// clamped to its first and last ones, because loads in branches would not be in flight together. `last` is the last word of this tile
+// whose two source words lie inside every row.
+INLINED void read_tile(local word* tile, global const element* in, ulong base, long pitch, long row, ulong col, long rows, int last,
+                       const bool guarded) {
   const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES;
+  const ulong origin = base + (ulong)(row * pitch) + col;
+  const int first_row = (int)max(-row, 0L), last_row = (int)min(rows - 1 - row, (long)(TILE_R + HALO));  // of the tile, in the matrix
 #pragma unroll UNROLL_READS
   for (uint first = 0; first < COLUMN_WORDS; first += LINES * AHEAD) {  // uniform in the group
     word w[AHEAD][STEPS_IN][WORD_ELEMENTS];
 #pragma unroll
     for (uint n = 0; n < AHEAD; ++n) {
-      const uint word_row = min(first + n * LINES + line, (uint)COLUMN_WORDS - 1);
+      const int word_row = (int)min(first + n * LINES + line, (uint)COLUMN_WORDS - 1);
 #pragma unroll
-      for (uint k = 0; k < WORD_ELEMENTS; ++k) {
-        const long r = row + word_row * WORD_ELEMENTS + k;
-        const ulong begin = base + (ulong)((guarded ? clamp(r, 0L, rows - 1) : r) * pitch) + col;
+      for (int k = 0; k < WORD_ELEMENTS; ++k) {
+        const int r = word_row * WORD_ELEMENTS + k;
+        const ulong begin = origin + (ulong)((guarded ? clamp(r, first_row, last_row) : r) * pitch);
         global const word* p = (global const word*)in + begin / WORD_ELEMENTS;
+        if (!guarded) p += lane;
 #pragma unroll
         for (uint s = 0; s < STEPS_IN; ++s) {
-          const int i = guarded ? min((int)(lane + s * LANES), last) : (int)(lane + s * LANES);
+          const int i = guarded ? min((int)(lane + s * LANES), last) : (int)(s * LANES);
           w[n][s][k] = cut_words(p[i], WORD_ELEMENTS > 1 ? p[i + 1] : (word)0, (uint)begin % WORD_ELEMENTS);
         }
       }
     }
+    local word* cell = tile + cell_at(lane * WORD_ELEMENTS, first + line);  // of this work-item's first word
 #pragma unroll
     for (uint n = 0; n < AHEAD; ++n) {
-      const uint word_row = first + n * LINES + line;
-      if (word_row < COLUMN_WORDS) {
+      if (first + n * LINES + line < COLUMN_WORDS) {
 #pragma unroll
         for (uint s = 0; s < STEPS_IN; ++s) {
           transpose_words(w[n][s]);
 #pragma unroll
-          for (uint k = 0; k < WORD_ELEMENTS; ++k)
-            tile[cell_at((lane + s * LANES) * WORD_ELEMENTS + k, word_row)] = w[n][s][k];
+          for (uint k = 0; k < WORD_ELEMENTS; ++k) cell[cell_at(s * LANES * WORD_ELEMENTS + k, n * LINES)] = w[n][s][k];
         }
       }
     }
@@ -123,8 +116,8 @@ static inline void read_last_columns(local word* tile, global const element* in,
 #endif
 
 // Writes the windows of output rows col .. col + TILE_C - 1. `row` is the tile's first input row before the skew.
-static inline void write_tile(local const word* tile, global element* out, ulong base, long pitch, long row, ulong col, long rows,
-                       ulong cols, const bool guarded) {
+INLINED void write_tile(local const word* tile, global element* out, ulong base, long pitch, long row, ulong col, long rows, ulong cols,
+                        const bool guarded) {
   const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES;
 #pragma unroll 4
   for (uint first = 0; first < TILE_C; first += LINES) {

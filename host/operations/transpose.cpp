@@ -60,9 +60,17 @@ std::vector<Programs> transpose_programs() {
         all.push_back({formatted("4096x4096 {}{}", bytes, place),
                        {},
                        formatted("in_alignment={0} out_alignment={0}", std::max(alignment, bytes))});
-  for (const char* of :
-       {"4096x33 1", "4096x32 1", "4096x33 2", "33x4096 1", "4096x6 1", "4096x6 2", "4096x6", "4096x6 8",
-        "4096x6 16", "6x4096 1", "6x4096", "7x7 1 --batch 9", "7x7 --batch 9", "7x7 --batch 9 --in-place"})
+  for (const char* of : {"4096x33 1",     "4096x32 1",
+                         "4096x33 2",     "33x4096 1",
+                         "4096x6 1",      "4096x6 2",
+                         "4096x6",        "4096x6 8",
+                         "4096x6 16",     "6x4096 1",
+                         "6x4096",        "7x7 1 --batch 9",
+                         "7x7 --batch 9", "7x7 --batch 9 --in-place",
+                         "100000x3 1",    "3x100000 1",
+                         "100000x8 2",    "8x100000 2",
+                         "100000x16",     "16x100000",
+                         "6x100000 16"})
     all.push_back({of, {"strips"}});
   return all;
 }

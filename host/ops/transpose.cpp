@@ -1,6 +1,7 @@
 // transpose: views -> problem -> launch.
 #include "ops/transpose.hpp"
 
+#include "ops/divisor.hpp"
 #include "ops/run.hpp"
 #include "plan/sizes.hpp"
 
@@ -15,7 +16,14 @@ namespace {
 cl::Event launch(const Context& context, const char* operation, const TransposeProblem& problem,
                  const ops::KernelMatrix& in, const ops::KernelMatrix& out, const CallOptions& options) {
   return ops::run(context, operation, plan_transpose, problem, options, [&](const ops::Launching& launch) {
-    ops::bind_matrices(launch, in, out, {problem.rows, problem.cols, problem.batch});
+    if (const std::size_t most = launch.launch().number("matrices_a_group"); most != 0) {
+      launch(in.buffer, in.offset, in.pitch, in.stride, out.buffer, out.offset, out.pitch, out.stride,
+             static_cast<cl_ulong>(problem.rows), static_cast<cl_ulong>(problem.cols),
+             static_cast<cl_ulong>(problem.batch), ops::Divisor(problem.rows * problem.cols),
+             ops::Divisor(problem.rows), static_cast<cl_uint>(most));
+    } else {
+      ops::bind_matrices(launch, in, out, {problem.rows, problem.cols, problem.batch});
+    }
   });
 }
 

@@ -74,7 +74,8 @@ Attempt packs(const Device& device, const FlipProblem& problem, const PlanOverri
   const std::size_t row = problem.cols * problem.element_bytes;
   const std::size_t slots = (row + kPackBytes - 2) / kPackBytes + 1;  // packs that a row may touch
   const std::size_t all_slots = detail::size_product(problem.rows, slots);
-  if (row < policy.runs_below_bytes &&
+  const bool ends_anywhere = row % policy.pack_step != 0;  // so that packs are joined from two rows
+  if (row < (ends_anywhere ? policy.runs_below_bytes : policy.even_runs_below_bytes) &&
       detail::size_product(problem.rows, problem.batch) <= kMostPacksOrRows) {
     if (Attempt through_local_memory = runs(device, problem, fixed); through_local_memory.plan)
       return through_local_memory;

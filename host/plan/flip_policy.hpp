@@ -19,19 +19,24 @@ struct FlipPolicy {
   Evidence of_packs = {.what = "no measurement: what compilers keep in registers"};
   /// Elements of so many bytes get "packs", smaller ones too; 0: none.
   std::size_t most_packed_bytes = 2;
-  std::size_t pack_group = 128;       ///< work-items of "packs"
-  std::size_t packs = 3;              ///< of 16 bytes that a work-item has under way
-  std::size_t runs_below_bytes = 64;  ///< rows of fewer bytes go through local memory
-  std::size_t run_group = 256;        ///< work-items that share the rows there
-  std::size_t chunk_bytes = 16384;    ///< of their rows: a multiple of 16
-  std::size_t ahead = 4;              ///< loads of 16 bytes under way to local memory
+  std::size_t pack_group = 128;  ///< work-items of "packs"
+  std::size_t packs = 3;         ///< of 16 bytes that a work-item has under way
+  /// Rows of fewer bytes go through local memory; if a multiple of so many bytes, only those of still fewer.
+  std::size_t runs_below_bytes = 1600, even_runs_below_bytes = 64, pack_step = 8;
+  std::size_t run_group = 256;      ///< work-items that share the rows there
+  std::size_t chunk_bytes = 16384;  ///< of their rows: a multiple of 16
+  std::size_t ahead = 4;            ///< loads of 16 bytes under way to local memory
 };
 
 // group: H200, 16384 x 16384 floats, both ways: groups of 128 0.513 ms, 256 0.522, 512 0.546, 64 0.643.
 //
-// most_packed_bytes, runs_below_bytes: an H200 flipped bytes by "packs" and "vector" at these shares of copy:
-// rows of 30000 0.97 and 0.14, 5000 0.86 and 0.14, 100 0.50 and 0.25, 33 0.79 and 0.20, 3 0.79 and 0.27;
-// halves, rows of 300 0.68, 7 0.94. Other sizes of "packs" were not measured.
+// most_packed_bytes: an H200 flipped bytes by "packs" and "vector" at these shares of copy: rows of 30000
+// 0.97 and 0.14, 5000 0.86 and 0.14, 33 0.79 and 0.20, 3 0.79 and 0.27; halves, rows of 7 0.94. Other sizes
+// of "packs" were not measured.
+//
+// runs_below_bytes: H200, 300 MiB of bytes through local memory and by packs: rows of 100 0.81 and 0.45, 300
+// 0.79 and 0.54, 500 0.81 and 0.60, 700 0.76 and 0.58, 1500 0.78 and 0.64, 2001 (64 MB) 0.67 and 0.72.
+// pack_step: rows of 1000 0.81 and 0.87.
 //
 // most_element_bytes: a GPU's first-level cache joins runs of 16 bytes, and more bytes are under way at once.
 // A CPU's compiler turns a run of a work-item's own elements into vectors, of any size.

@@ -21,6 +21,17 @@ struct SkewedPolicy {
   std::size_t unroll;  ///< of the loop of reads
 };
 
+/// Of the variant "skewed" for rows of elements of one or two bytes that begin anywhere: see
+/// transpose/windows.cl.
+struct WindowsPolicy {
+  std::size_t lanes;  ///< work-items that store side by side
+  std::size_t rows;   ///< of the tile, elements
+  std::size_t cols;   ///< of the tile, elements
+  std::size_t group;  ///< work-items
+  std::size_t ahead;  ///< packs that a work-item has under way
+  std::size_t align;  ///< bytes that memory writes together
+};
+
 /// Of the variant "cpu": bytes of each output row and elements of each input row that a thread's tile has.
 struct TransposeThreads {
   std::size_t row_bytes = 256, cols = 1024;
@@ -39,11 +50,17 @@ struct TransposeThreads {
 struct StripPolicy {
   Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
   bool chosen = false;              ///< whether plans take it where it runs
+  std::size_t small_bytes = 4096;   ///< of a matrix, up to which it is better than tiles that are full
   std::size_t aligned_thin = 16;    ///< up to which it is better than vectors of aligned rows
   std::size_t most_thin = 64;       ///< rows or columns of a side that is short
   std::size_t chunk_bytes = 16384;  ///< of a work-group
   std::size_t group = 256;          ///< work-items
   std::size_t unroll = 8;           ///< words in flight of a work-item
+  /// Up to so many rows or columns of elements of so many bytes are turned in registers, where a work-item
+  /// has about so many words of all of them; and from so many columns of bytes on.
+  std::size_t most_planes = 16, most_plane_bytes = 4, plane_words = 12, least_byte_columns = 3;
+  std::size_t most_table = 256;  ///< bytes of a small matrix of bytes, whose places are in a table
+  std::size_t most_turns = 8;    ///< of the banks, up to which small matrices are not padded in local memory
 };
 
 // NVIDIA H200, driver 580.159, shares of the device's own copy bandwidth at 1 GiB.
@@ -62,19 +79,45 @@ struct StripPolicy {
 // tile_loop: a loop, even of one trip, lets NVIDIA's compiler arrange the reads better: 16384 x 16384 float
 // 0.967 with it, 0.962 without, in one run.
 //
-// skewed: odd shapes reach 0.70, 0.78, 0.90, 0.91 and 0.86 for elements of 1, 2, 4, 8 and 16 bytes (those of
-// smem bench transpose --goals).
+// most_planes, plane_words: H200, 256 MiB, shares of copy in registers and by strips: bytes of 3, 4, 6 and 16
+// rows 0.93, 0.92, 0.90, 0.87 and 0.47 to 0.51; of 3, 4, 12 and 16 columns 0.95, 0.84, 0.87, 0.93 and 0.92,
+// 0.74, 0.72, 0.71; halves of 2, 4 and 8 rows 0.96, 0.95, 0.92 and 0.53 to 0.57, of 2, 4 and 16 columns 0.95,
+// 0.96, 0.89 and 0.91, 0.80, 0.79; floats of 2, 3 and 16 rows 0.96, 0.96, 0.93 and 0.81, of 2, 3, 4 and 16
+// columns 0.96, 0.95, 0.96, 0.92 and 0.90 to 0.91. Words for half as many: bytes of 4 rows 0.89, 16 columns
+// 0.93, floats of 3 rows 0.97. Elements of 8 bytes: 0.95 both. least_byte_columns: of 2 0.85 and 0.92.
+//
+// most_table: H200, matrices of bytes with a table and without: 3 x 3 0.95 and 0.76, 7 x 7 0.81 and 0.75, 8 x
+// 8 0.89 and 0.57 (padded), 16 x 16 0.74 and 0.57, 20 x 21 0.72 and 0.75.
+//
+// most_turns: H200, floats unpadded and padded: 3 x 3 0.95 and 0.83, 8 x 8 0.93 and 0.84, 16 x 16 (8 turns)
+// 0.94 and 0.84, 30 x 30 0.95 and 0.83; bytes of 32 x 32 (32 turns) 0.43 and 0.57.
+//
+// small_bytes: H200, whole matrices and vectors: bytes of 32 x 32 0.57 and 0.28, 64 x 64 0.57 and 0.48,
+// halves of 32 x 32 0.77 and 0.39, 64 x 64 (8192 bytes) 0.77 and 0.92, floats of 32 x 32 0.85 and 0.78.
+//
+// skewed: odd shapes reach 0.92, 0.91 and 0.86 for elements of 4, 8 and 16 bytes (those of smem bench
+// transpose --goals). Four reads of floats under way: 0.92, six 0.91.
 inline constexpr std::array<SkewedPolicy, 5> kSkewed{
     {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 1, .unroll = 16},
      {.lanes = 32, .rows = 192, .cols = 128, .group = 416, .ahead = 2, .unroll = 16},
-     {.lanes = 32, .rows = 64, .cols = 128, .group = 384, .ahead = 6, .unroll = 1},
+     {.lanes = 32, .rows = 64, .cols = 128, .group = 384, .ahead = 4, .unroll = 1},
      {.lanes = 32, .rows = 64, .cols = 64, .group = 352, .ahead = 7, .unroll = 1},
      {.lanes = 32, .rows = 64, .cols = 64, .group = 416, .ahead = 5, .unroll = 1}}};
+
+// windows: H200, 32749 x 32771 bytes: 0.85, by "skewed" 0.70; 10 packs under way 0.80, windows at 64 bytes
+// 0.75, tiles of 128 rows 0.77, of 128 columns 0.70, of both 0.60. 32749 x 16381 halves: 0.91, by "skewed"
+// 0.80; 128 rows 0.89, 256 rows 0.90.
+inline constexpr std::array<WindowsPolicy, 2> kWindows{
+    {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 5, .align = 32},
+     {.lanes = 32, .rows = 192, .cols = 128, .group = 512, .ahead = 7, .align = 32}}};
 
 struct TransposePolicy {
   When when;
   Evidence evidence;
-  Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};  ///< of "cpu"
+  Evidence of_windows = {.what = "no measurement: windows of the tile's rows"};  ///< of small elements
+  Evidence of_planes = {.what =
+                            "no measurement: words that compilers keep in registers"};  ///< of a short side
+  Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};    ///< of "cpu"
   Evidence of_narrow = {.what =
                             "no measurement: chunks that a core's first cache holds"};  ///< of a short side
   /// Wanted, for elements of 1, 2, 4, 8 and 16 bytes.
@@ -85,12 +128,13 @@ struct TransposePolicy {
   std::size_t register_bytes = 256;              ///< that a work-item holds of the tile at once
   bool tile_loop = false;                        ///< whether the kernel loops over tiles
   std::array<SkewedPolicy, 5> skewed = kSkewed;  ///< for elements of 1, 2, 4, 8 and 16 bytes
-  std::size_t quarters = 4;                      ///< of a matrix that is one tile: more groups are under way
-  std::size_t naive_group = 256;                 ///< work-items of "naive"
-  std::size_t square = 32;                       ///< elements of a side of the tiles of the ladder
-  std::size_t square_rows = 8;                   ///< work-items of a group down such a tile
-  StripPolicy strips = {};                       ///< of packed arrays with a short side
-  TransposeThreads threads = {};                 ///< of CPUs
+  std::array<WindowsPolicy, 2> windows = kWindows;  ///< for elements of 1 and 2 bytes
+  std::size_t quarters = 4;       ///< of a matrix that is one tile: more groups are under way
+  std::size_t naive_group = 256;  ///< work-items of "naive"
+  std::size_t square = 32;        ///< elements of a side of the tiles of the ladder
+  std::size_t square_rows = 8;    ///< work-items of a group down such a tile
+  StripPolicy strips = {};        ///< of packed arrays with a short side
+  TransposeThreads threads = {};  ///< of CPUs
 };
 
 inline std::size_t size_index(std::size_t element_bytes) {
@@ -115,6 +159,14 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                   .driver = "580.159",
                   .what = "float, 16384 x 16384, and 16001 x 15999, whose rows are unaligned",
                   .share = "0.96 and 0.90 of copy"},
+     .of_windows = {.device = "H200",
+                    .driver = "580.159",
+                    .what = "32749 x 32771 bytes and 32749 x 16381 halves",
+                    .share = "0.85 and 0.91 of copy"},
+     .of_planes = {.device = "H200",
+                   .driver = "580.159",
+                   .what = "bytes of 3 x 89 million and its turn; floats",
+                   .share = "0.93 and 0.95 of copy; 0.96 and 0.95"},
      .tile_loop = true,
      .strips =
          {.evidence = {.device = "H100",

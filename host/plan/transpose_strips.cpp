@@ -3,16 +3,19 @@
 #include "plan/transpose_variants.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <string>
 
 namespace smem::plan::transpose {
 
 namespace {
 
-/// What a group has; the numbers are those of the kernel.
+/// What a group has; the numbers are those of transpose/strips.cl. Whole matrices have a kernel of their own.
 enum class Strip { tall, wide, whole };
 
 constexpr std::size_t kMultiple = 64;  // elements that divide a strip
+constexpr std::size_t kRestWords = 5;  // of a run beside its strip: see transpose/separate.cl
 constexpr std::size_t kSideStep = 32;  // short sides of as many elements share a program
 
 /// Elements of a strip along the long side.
@@ -31,10 +34,94 @@ std::size_t local_words(Strip strip, std::size_t chunk, std::size_t word, std::s
 }
 
 /// Whether runs are padded in local memory. Work-items read words of rows that are `cols` words apart: of an
-/// odd number in different banks. Of twice that two share one, which costs less than padding's arithmetic
-/// for each small element.
-bool is_padded(Strip strip, std::size_t cols, std::size_t element) {
-  return strip != Strip::tall || cols % (element < kWordBytes ? 4 : 2) == 0;
+/// odd number in different banks. Padding's arithmetic for each element, and loads of single words for it,
+/// cost more than some turns of the banks.
+bool is_padded(const StripPolicy& policy, const TransposeProblem& problem, Strip strip) {
+  const std::size_t cols = problem.cols, element = problem.element_bytes;
+  if (strip == Strip::wide) return true;
+  if (strip == Strip::tall) return cols % (element < kWordBytes ? 4 : 2) == 0;
+  constexpr std::size_t kBanks = 32;
+  const std::size_t word = std::max(element, kWordBytes) / element;
+  const std::size_t side_by_side = std::min(divide_up(problem.rows, word), kBanks);  // words of a column
+  return side_by_side * std::gcd(cols, kBanks) * word > kBanks * policy.most_turns;
+}
+
+/// Whole matrices of a group: as many as a chunk of elements holds, at least one; if possible, as many as
+/// fill memory's sectors, so that groups share none.
+std::size_t matrices_of(std::size_t chunk, std::size_t size, std::size_t element) {
+  const std::size_t sector = at_least_1(kSectorBytes / element), most = at_least_1(chunk / at_least_1(size));
+  const std::size_t step = sector / std::min(sector, std::size_t{1} << std::countr_zero(at_least_1(size)));
+  return most < step ? most : most / step * step;
+}
+
+/// What the kernels of "strips" have in common.
+Plan strips_plan(const Device& device, const TransposeProblem& problem, const char* file, const char* entry,
+                 std::size_t group, std::size_t groups) {
+  Plan plan = base_plan(problem, "strips", file, entry);
+  plan.work_group = {group, 1, 1};
+  plan.global = {groups * group, 1, 1};
+  plan.vector_width = std::max(problem.element_bytes, kWordBytes) / problem.element_bytes;
+  plan.prediction.local_bytes = plan.prediction.bytes();
+  define(plan, "GROUP", group);
+  plan.evidence = transpose_policy(device).strips.evidence.text(device);
+  return plan;
+}
+
+/// Small matrices that follow each other: see transpose/whole.cl.
+Attempt whole(const Device& device, const TransposeProblem& problem, std::size_t chunk,
+              std::size_t local_bytes, std::size_t group) {
+  const std::size_t element = problem.element_bytes, size = problem.rows * problem.cols;
+  const std::size_t most = matrices_of(chunk, size, element), groups = divide_up(problem.batch, most);
+  if (groups > kMaxTiles) return formatted("{} runs are more than a launch can have", groups);
+  Plan plan = strips_plan(device, problem, "transpose/whole.cl", "transpose_whole", group, groups);
+  plan.tile_rows = problem.rows;
+  plan.tile_cols = problem.cols;
+  plan.items_per_work_item = divide_up(most * size, group);
+  plan.local_bytes = local_bytes;
+  plan.numbers = {{"matrices_a_group", most}};
+  const StripPolicy& policy = transpose_policy(device).strips;
+  define(plan, {{"LOCAL_WORDS", local_bytes / std::max(element, kWordBytes)},
+                {"UNROLL", policy.unroll},
+                {"PADDED", is_padded(policy, problem, Strip::whole)}});
+  constexpr std::size_t kPlacesBytes = 8;  // of an element of the table
+  const std::size_t table_bytes = policy.most_table * kPlacesBytes;
+  if (element == 1 && size <= policy.most_table && local_bytes + table_bytes <= device.local_bytes) {
+    define(plan, "TABLE", policy.most_table);
+    plan.local_bytes += table_bytes;
+  }
+  plan.reason = "whole matrices, which follow each other: one run in, one run out";
+  return plan;
+}
+
+/// A short side of small elements, turned in registers: rows (wide, see transpose/interleave.cl) or columns
+/// (tall, see transpose/separate.cl).
+Attempt planes(const Device& device, const TransposeProblem& problem, Strip strip, std::size_t group) {
+  const StripPolicy& policy = transpose_policy(device).strips;
+  const std::size_t element = problem.element_bytes, word_bytes = std::max(element, kWordBytes);
+  const bool wide = strip == Strip::wide;
+  const std::size_t side = wide ? problem.rows : problem.cols, length = wide ? problem.cols : problem.rows;
+  if (!wide && problem.out_alignment < word_bytes)
+    return formatted("rows of the output do not begin at multiples of {} bytes", word_bytes);
+  const std::size_t each = at_least_1(policy.plane_words / side);
+  constexpr std::size_t kBanks = 32;
+  const std::size_t places = group * each * (word_bytes / element);
+  const std::size_t words = group * each * side + (wide ? 0 : kRestWords);
+  const std::size_t groups = divide_up(length, places) * problem.batch;
+  const std::size_t local_bytes =
+      round_up((words + (side % 2 == 0 ? words / kBanks : 0)) * word_bytes, kLocalStep);
+  if (local_bytes > device.local_bytes) return no_tile_fits(device);
+  if (groups > kMaxTiles) return formatted("{} strips are more than a launch can have", groups);
+  Plan plan = strips_plan(device, problem, wide ? "transpose/interleave.cl" : "transpose/separate.cl",
+                          wide ? "transpose_interleave" : "transpose_separate", group, groups);
+  plan.tile_rows = wide ? side : places;
+  plan.tile_cols = wide ? places : side;
+  plan.items_per_work_item = each * side * plan.vector_width;
+  plan.local_bytes = local_bytes;
+  define(plan, {{"SIDE", side}, {"EACH", each}});
+  plan.reason = formatted("{} short {}: a work-item turns words of all of them in registers", side,
+                          wide ? "rows" : "columns");
+  plan.evidence = transpose_policy(device).of_planes.text(device);
+  return plan;
 }
 
 }  // namespace
@@ -57,8 +144,7 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
   constexpr std::size_t kSteps = 1024;
   const std::size_t whole_chunk = std::max(chunk, fixed.tile_cols != 0 ? size : round_up(size, kSteps));
   const auto bytes_of = [&](Strip strip, std::size_t elements) {
-    constexpr std::size_t kLine = 64;  // some compilers round local arrays up
-    return round_up(local_words(strip, elements, word, problem.rows) * word_bytes, kLine);
+    return round_up(local_words(strip, elements, word, problem.rows) * word_bytes, kLocalStep);
   };
   constexpr std::size_t kMostElements = 65535;  // that the kernel's short divisions take
   const bool has_whole = problem.in_packed && problem.out_packed && size <= kMostElements &&
@@ -69,46 +155,38 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
     return formatted("for packed matrices that fit local memory, or of at most {} rows or columns",
                      most_thin);
   }
-  const Strip strip = has_whole ? Strip::whole : has_tall ? Strip::tall : Strip::wide;
-  if (strip == Strip::whole) {
-    chunk = whole_chunk;
-  } else {
-    const std::size_t thin = strip == Strip::tall ? problem.cols : problem.rows;
-    chunk = std::max(chunk, thin * kMultiple);
-    while (chunk > round_up(thin, kSideStep) * kMultiple && bytes_of(strip, chunk) > device.local_bytes)
-      chunk /= 2;
-    if (bytes_of(strip, chunk) > device.local_bytes) return no_tile_fits(device);
-  }
-  std::size_t groups = divide_up(problem.batch, std::max<std::size_t>(chunk / at_least_1(size), 1));
-  if (strip == Strip::tall) groups = divide_up(problem.rows, strip_of(chunk, problem.cols)) * problem.batch;
-  if (strip == Strip::wide) groups = divide_up(problem.cols, strip_of(chunk, problem.rows)) * problem.batch;
-  if (groups > kMaxTiles) return formatted("{} strips are more than a launch can have", groups);
   const std::size_t group =
       group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.strips.group, 0);
   if (group == 0) return no_tile_fits(device);
+  if (has_whole) return whole(device, problem, whole_chunk, bytes_of(Strip::whole, whole_chunk), group);
+  const Strip strip = has_tall ? Strip::tall : Strip::wide;
+  const std::size_t thin = strip == Strip::tall ? problem.cols : problem.rows;
+  const bool few = thin > 1 && thin <= policy.strips.most_planes;
+  const std::size_t least = element == 1 && strip == Strip::tall ? policy.strips.least_byte_columns : 2;
+  if (element <= policy.strips.most_plane_bytes && few && thin >= least) {
+    if (Attempt turned = planes(device, problem, strip, group); turned.plan) return turned;
+  }
+  chunk = std::max(chunk, thin * kMultiple);
+  while (chunk > round_up(thin, kSideStep) * kMultiple && bytes_of(strip, chunk) > device.local_bytes)
+    chunk /= 2;
+  if (bytes_of(strip, chunk) > device.local_bytes) return no_tile_fits(device);
+  const std::size_t length = strip == Strip::tall ? problem.rows : problem.cols;
+  const std::size_t groups = divide_up(length, strip_of(chunk, thin)) * problem.batch;
+  if (groups > kMaxTiles) return formatted("{} strips are more than a launch can have", groups);
 
-  Plan plan = base_plan(problem, "strips", "transpose/strips.cl", "transpose_strips");
-  plan.work_group = {group, 1, 1};
-  plan.global = {groups * group, 1, 1};
-  plan.tile_rows = strip == Strip::tall ? strip_of(chunk, problem.cols) : problem.rows;
-  plan.tile_cols = strip == Strip::wide ? strip_of(chunk, problem.rows) : problem.cols;
-  plan.vector_width = word;
+  Plan plan = strips_plan(device, problem, "transpose/strips.cl", "transpose_strips", group, groups);
+  plan.tile_rows = strip == Strip::tall ? strip_of(chunk, thin) : problem.rows;
+  plan.tile_cols = strip == Strip::wide ? strip_of(chunk, thin) : problem.cols;
   plan.items_per_work_item = divide_up(plan.tile_rows * plan.tile_cols, group);
   plan.local_bytes = bytes_of(strip, chunk);
-  plan.prediction.local_bytes = plan.prediction.bytes();
   define(plan, {{"SHAPE", static_cast<std::size_t>(strip)},
-                {"GROUP", group},
                 {"CHUNK", chunk},
                 {"LOCAL_WORDS", plan.local_bytes / word_bytes},
                 {"MULTIPLE", kMultiple},
                 {"UNROLL", policy.strips.unroll},
-                {"PADDED", is_padded(strip, problem.cols, element)}});
-  plan.reason = strip == Strip::whole
-                    ? "whole matrices, which follow each other: one run in, one run out"
-                    : formatted("{} short {}: a group reads and writes runs, and permutes in local memory",
-                                strip == Strip::tall ? problem.cols : problem.rows,
-                                strip == Strip::tall ? "columns" : "rows");
-  plan.evidence = policy.strips.evidence.text(device);
+                {"PADDED", is_padded(policy.strips, problem, strip)}});
+  plan.reason = formatted("{} short {}: a group reads and writes runs, and permutes in local memory", thin,
+                          strip == Strip::tall ? "columns" : "rows");
   return plan;
 }
 

@@ -29,6 +29,7 @@ Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const Pl
 using Kind = LocalLayout::Kind;
 
 inline constexpr std::size_t kWordBytes = 4;     // of a bank of local memory, on every GPU that smem knows
+inline constexpr std::size_t kLocalStep = 64;    // of local arrays: some compilers round them up
 inline constexpr std::size_t kSectorBytes = 32;  // what memory is read and written in at least
 
 Plan base_plan(const TransposeProblem& problem, std::string_view variant, const char* file,

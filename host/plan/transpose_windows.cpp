@@ -38,6 +38,63 @@ void allow_only(const PlanOverrides& fixed, std::string_view variant) {
   }
 }
 
+namespace {
+
+constexpr std::size_t kPackBytes = 16;
+
+/// Windows of small elements whose rows begin anywhere: see transpose/windows.cl.
+Attempt packed_windows(const Device& device, const TransposeProblem& problem) {
+  const TransposePolicy& policy = transpose_policy(device);
+  const std::size_t element = problem.element_bytes, pack = kPackBytes / element, word = kWordBytes / element;
+  if (problem.base_alignment < kPackBytes)
+    return formatted("the buffers do not begin at multiples of {} bytes", kPackBytes);
+  const auto smallest = [&](std::size_t lanes) {
+    return WindowsPolicy{lanes, lanes * word, lanes * word, lanes * 8, 4, kSectorBytes};
+  };
+  const WindowsPolicy& full = policy.windows[size_index(element)];
+  WindowsPolicy half = full;  // for fewer columns
+  half.cols /= 2;
+  const WindowsPolicy sizes[] = {full, half, smallest(32), smallest(16), smallest(8)};
+  for (const WindowsPolicy& size : sizes) {
+    if (size.lanes > device.sub_group_width && device.sub_group_width > 1) continue;
+    if (size.rows == full.rows && (problem.rows < size.rows || 2 * problem.cols <= size.cols)) continue;
+    if (size.group > device.max_work_group || size.group > device.max_work_items[0]) continue;
+    const std::size_t window = size.align / element, rows = size.rows + window - 1;
+    const std::size_t row = (size.cols / pack + 1) * pack + pack - 1;  // in local memory, at most
+    const std::size_t local_bytes = round_up((rows * row + 2 * pack) / pack * kPackBytes, kLocalStep);
+    if (local_bytes > device.local_bytes) continue;
+    const std::size_t groups =
+        divide_up(problem.rows + window - 1, size.rows) * divide_up(problem.cols, size.cols) * problem.batch;
+    if (groups > kMaxTiles) continue;
+    Plan plan = base_plan(problem, "skewed", "transpose/windows.cl", "transpose_windows");
+    plan.tile_rows = size.rows;
+    plan.tile_cols = size.cols;
+    plan.vector_width = pack;
+    plan.items_per_work_item = divide_up(size.rows * size.cols, size.group);
+    plan.work_group = {size.group, 1, 1};
+    plan.global = {groups * size.group, 1, 1};
+    plan.local_bytes = local_bytes;
+    plan.prediction.local_bytes = plan.prediction.bytes();
+    define(plan, {{"LANES", size.lanes},
+                  {"TILE_R", size.rows},
+                  {"TILE_C", size.cols},
+                  {"GROUP", size.group},
+                  {"ALIGN", size.align},
+                  {"AHEAD", size.ahead}});
+    if (device.type == DeviceType::cpu)
+      define(plan, "PATHS", 1);  // PoCL 3.1 miscompiles the kernel with both paths
+    plan.reason = formatted(
+        "rows begin anywhere: they are read as they lie, and each output row has a window of its own that "
+        "begins at {} bytes",
+        size.align);
+    plan.evidence = policy.of_windows.text(device);
+    return plan;
+  }
+  return no_tile_fits(device);
+}
+
+}  // namespace
+
 Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
   allow_only(fixed, "skewed");
   const std::size_t element = problem.element_bytes;
@@ -49,6 +106,9 @@ Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const
                      problem.base_alignment, word_bytes);
   }
 
+  if (element < kWordBytes && problem.in_alignment < kWordBytes) {
+    if (Attempt windows = packed_windows(device, problem); windows.plan) return windows;
+  }
   const TransposePolicy& policy = transpose_policy(device);
   // For smaller devices and smaller matrices: the smallest tile of so many lanes, with reads in groups of
   // four.
