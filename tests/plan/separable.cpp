@@ -63,7 +63,10 @@ TEST_CASE("plan separable: packed products of bytes where all weights are whole 
   CHECK(refused());
   bytes.fixed_point = true;
   CHECK(smem::plan_separable(device, bytes, packed).vector_width == 8);
+  CHECK(smem::plan_separable(device, bytes).variant == "units");
+  bytes.in_alignment = 4;
   CHECK(smem::plan_separable(device, bytes).variant == "packed");
+  bytes.in_alignment = 64;
   bytes.row_taps = bytes.column_taps = 15;
   CHECK(smem::plan_separable(device, bytes, packed).vector_width == 4);
   const auto has_products = [&](const smem::Device& one, const char* kind) {
@@ -168,7 +171,9 @@ TEST_CASE("plan box: boxes of bytes by shuffles, where a warp has room for them"
   CHECK(plan(50, 50, {.work_items = 64}).work_items() == 64);
   CHECK(plan(50, 50, {.variant = "shuffle", .work_items = 256}).work_items() == 256);
   CHECK_THROWS_AS(plan(50, 50, {.variant = "shuffle", .work_items = 48}), smem::Error);
-  CHECK(plan(7, 7).variant == "shuffle");
+  CHECK(plan(7, 7).variant == "units");
+  CHECK(plan(8, 8).variant == "units");
+  CHECK(plan(9, 8).variant == "shuffle");
   CHECK(plan(1, 1).kernel_file != "blur/box_shuffle.cl");
   CHECK(plan(51, 50).variant == "march");
   CHECK(plan(50, 51).variant == "march");
