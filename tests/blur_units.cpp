@@ -38,7 +38,7 @@ std::size_t run_window(test::BlurSweep& sweep, BlurCase c, const Window& w) {
   c.grids.batch = w.channels == 3 ? 2 : 1;
   std::size_t count = 0;
   for (const auto& [width, height, aligned] :
-       {std::tuple{264, 100, 0}, {24, 5, 0}, {5, 33, 8}, {133, 48, 8}, {61, 17, 16}}) {
+       {std::tuple{272, 100, 0}, {32, 5, 0}, {5, 33, 16}, {133, 48, 16}, {61, 17, 64}}) {
     c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
     c.grids.aligned = static_cast<std::size_t>(aligned);
     sweep.run(c);
@@ -63,7 +63,8 @@ TEST_CASE("blur: Gaussian of bytes by matrix units") {
                           {Boundary::constant, 15, 15, 1, 0, Scalar::uint8},
                           {Boundary::wrap, 3, 7, 1, 1.3, Scalar::float32},
                           {Boundary::leave, 9, 17, 1, 1.3, Scalar::uint8},
-                          {Boundary::zero, 17, 3, 1, 2.5, Scalar::uint8},
+                          {Boundary::zero, 33, 3, 1, 2.5, Scalar::uint8},
+                          {Boundary::mirror, 3, 21, 1, 2.5, Scalar::uint8},
                           {Boundary::clamp, 5, 5, 3, 0, Scalar::uint8}}) {
     const std::size_t ran = run_window(sweep, c, w);
     if (!is_refused) expected += ran;
@@ -77,9 +78,9 @@ TEST_CASE("blur: Gaussian of bytes by matrix units") {
     grids.fixed_point = true;
     return test::failure_of([&] { smem::plan_separable(device, grids, {.variant = "units"}); }).got;
   };
-  CHECK(refusal(19, 3, 64).find("reaches farther") != std::string::npos);
-  CHECK(refusal(3, 19, 64).find("reaches farther") != std::string::npos);
-  CHECK(refusal(3, 3, 4).find("multiples of 8 bytes") != std::string::npos);
+  CHECK(refusal(115, 3, 64).find("reaches farther") != std::string::npos);
+  CHECK(refusal(3, 115, 64).find("reaches farther") != std::string::npos);
+  CHECK(refusal(3, 3, 8).find("multiples of 16 bytes") != std::string::npos);
 }
 
 TEST_CASE("blur: boxes of bytes by matrix units") {
@@ -94,6 +95,7 @@ TEST_CASE("blur: boxes of bytes by matrix units") {
   const bool is_refused = test::is_broken(context.device(), "box_blur", "units");
   for (const Window& w : {Window{Boundary::mirror, 5, 5, 4, 0, Scalar::uint8},
                           {Boundary::constant, 17, 17, 1, 0, Scalar::uint8},
+                          {Boundary::mirror, 101, 101, 1, 0, Scalar::uint8},
                           {Boundary::reflect, 3, 1, 3, 0, Scalar::uint8},
                           {Boundary::leave, 1, 1, 1, 0, Scalar::uint8},
                           {Boundary::wrap, 7, 3, 2, 0, Scalar::uint8}}) {

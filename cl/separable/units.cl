@@ -1,18 +1,21 @@
 // Separable filter of bytes by matrix units: exact sums, where all weights are whole 256ths of at most 255 that add up to 1, or, with MEAN, the
 // means of boxes.
 //
-// A warp has a strip of 16 BLOCKS columns and goes down a band, 16 rows a step. Both directions are products by a band of weights. Along rows,
-// a block of 16 columns of sums is a matrix of 16 x 32 weights times the 32 bytes of 8 rows that its windows cover. Down columns, 16 rows of
-// results are 16 x 32 weights times the sums of 32 rows: of the step before, and of this one. Those sums have 16 bits; their low and high
-// bytes are multiplied by themselves.
+// A group has a strip of columns, of which a warp computes 16 BLOCKS, and goes down a band, 16 rows a step. Both directions are products by a
+// band of weights. Along rows, a block of 16 columns of sums is a matrix of 16 x 32 ALONG weights times the bytes of 8 rows that its windows
+// cover. Down columns, 16 rows of results are 16 x 16 DOWN weights times the sums of so many rows: of this step, and of DOWN - 1 before, which
+// stay in registers. Those sums have 16 bits; their low and high bytes are multiplied by themselves.
 //
-// The order of k and of the rows of a matrix is free as long as both factors have the same. It is chosen so that a work-item loads 8
+// The order of k and of the rows of a matrix is free as long as both factors have the same. It is chosen so that a work-item reads 8
 // neighbouring bytes of a row, has the sums in the places where the second product needs them, and has 4 neighbouring results of a row:
-// nothing is exchanged between work-items. The next step's bytes are loaded ahead of time.
+// the matrices are exchanged between work-items by nothing but the units.
 //
-// Rows begin at multiples of 8 bytes. Windows reach at most 8 bytes to either side, and have at most 17 rows. Launch: one dimension, GROUP
-// work-items a group, whole warps of 32; warp w computes strips of `band` rows: w, w + warps, ... EMULATED: in plain OpenCL C; a group is one
-// warp.
+// The bytes come through local memory, by asynchronous copies of 16 bytes, STAGES - 1 steps ahead of time. At the ends of rows they are made
+// one by one when they have come. Results go through local memory of the warp's own, so that 16 bytes are written at once.
+//
+// Rows begin at multiples of 16 bytes. Windows reach at most REACH bytes to either side, and have at most 16 DOWN - 15 rows. With MEAN 255
+// times a window's elements is less than 2^23. Launch: one dimension, GROUP work-items a group, whole warps of 32; group g computes strips of
+// `band` rows: g, g + groups, ... EMULATED: in plain OpenCL C.
 #ifndef ELEMENT
 #define ELEMENT uchar
 #endif
@@ -39,42 +42,76 @@
 #define ROW_ORIGIN 2
 #endif
 #ifndef VECTOR_OUT
-#define VECTOR_OUT 1  // 1: rows of results begin at multiples of 4 of them
+#define VECTOR_OUT 1  // 1: rows of results begin at multiples of 16 bytes
 #endif
 #ifndef EMULATED
 #define EMULATED 1  // 0: mma.sync of NVIDIA's sm_80 and later
 #endif
-#define STRIP (16 * BLOCKS)
-#define ROWS 16            // of a step
-#define REACH 8            // bytes that are read before a block, and after it
-#define PAIR 8             // bytes of a load
+#ifndef STAGES
+#define STAGES 4
+#endif
+#ifndef ALONG
+#define ALONG 1  // products along rows for 8 rows of a block
+#endif
+#ifndef DOWN
+#define DOWN 2  // steps whose sums along rows are in a sum down columns; even
+#endif
+#define OWN_COLUMNS (16 * BLOCKS)  // of a warp
+#define STRIP (GROUP / 32 * OWN_COLUMNS)
+#define ROWS 16                  // of a step
+#define REACH (16 * ALONG - 8)   // bytes that are read before a block, and after it
+#define PAIR 8                   // bytes of a load
+#define LOADS (BLOCKS + 2 * ALONG - 2)             // of a row; block b has loads b, b + 2, ...
 #define FIRST_TAP (REACH - ROW_ORIGIN * CHANNELS)  // where the window of a block's first result begins in what is read
-#define ALL_COLUMNS (0xffffffffu >> (32 - 4 * BLOCKS))
-#define HALF_A_UNIT 32768  // a result is a sum of 65536ths
+// Rows in local memory: whole vectors, so that the places of 8 rows of 32 bytes are in different banks.
+#define SIDE ((REACH + 15) / 16 * 16)  // bytes before those of the strip, and after them
+#define CHUNKS ((STRIP + 2 * SIDE) / 16)
+#define PITCH (16 * CHUNKS + (96 - 16 * CHUNKS % 64) % 64)
+#define STAGE_BYTES (ROWS * PITCH)
+#define OUT_PITCH (OWN_COLUMNS + 16)  // the same of 8 rows of 16 bytes of results
+// Products whose weights are all 1, known to the compiler.
+#define ALONG_IS_WHOLE(n) (MEAN && CHANNELS == 1 && 32 * (n) >= FIRST_TAP + 15 && 32 * (n) + 31 < FIRST_TAP + ROW_TAPS)
+#define DOWN_IS_WHOLE(n) (MEAN && 32 * (n) >= 15 && 32 * (n) + 31 < COLUMN_TAPS)
+#if MEAN
+#define START 0x4b000000  // the bits of 2^23, whose last places sums are added to
+#elif RESULT_INTEGER
+#define START 32768  // half of a unit: a result is a sum of 65536ths
+#else
+#define START 0
+#endif
 
 // What a work-item holds: words of factors, and sums. Of lane l, with g = l / 4 and q = l % 4: words 0 and 2 of the first factor have k 4 q to
 // 4 q + 3, and those 16 later, of row g, words 1 and 3 the same of row g + 8; words of the second factor have these k of column g; sums are those
 // of row g, columns 2 q and 2 q + 1, and of row g + 8.
 #if EMULATED
+#define UNROLL_UNITS _Pragma("unroll 1")  // code with many barriers takes compilers long
+#define COPY_16(to, from) (*(local uint4*)(to) = *(global const uint4*)(from))
+#define WAIT_COPIES(groups)
+static inline void end_copies(void) {}
+#define sync_warp() barrier(CLK_LOCAL_MEM_FENCE)
 #define SCRATCH_PARAMETER , local uint* scratch
 #define SCRATCH_ARGUMENT , scratch
-GROUP_FUNCTION void multiply_bytes(int sums[4], const uint a[4], uint b0, uint b1, int start, local uint* scratch) {
-  const uint lane = get_local_id(0);
+GROUP_FUNCTION void add_products(int sums[4], const uint a[4], uint b0, uint b1, local uint* scratch) {
+  const uint item = get_local_id(0), lane = item % 32, first = item - lane;
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-  for (uint i = 0; i < 4; ++i) scratch[lane * 6 + i] = a[i];
-  scratch[lane * 6 + 4] = b0, scratch[lane * 6 + 5] = b1;
+  for (uint i = 0; i < 4; ++i) scratch[item * 6 + i] = a[i];
+  scratch[item * 6 + 4] = b0, scratch[item * 6 + 5] = b1;
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
   for (uint i = 0; i < 4; ++i) {
-    int sum = start;
     for (uint k = 0; k < 32; ++k) {
       const uint q = k % 16 / 4, high = k / 16, bits = k % 4 * 8;
-      const uint x = scratch[(lane / 4 * 4 + q) * 6 + high * 2 + i / 2], y = scratch[((lane % 4 * 2 + i % 2) * 4 + q) * 6 + 4 + high];
-      sum += (int)((x >> bits & 255) * (y >> bits & 255));
+      const uint x = scratch[(first + lane / 4 * 4 + q) * 6 + high * 2 + i / 2],
+                 y = scratch[(first + (lane % 4 * 2 + i % 2) * 4 + q) * 6 + 4 + high];
+      sums[i] += (int)((x >> bits & 255) * (y >> bits & 255));
     }
-    sums[i] = sum;
   }
+}
+GROUP_FUNCTION void begin_products(int sums[4], const uint a[4], uint b0, uint b1, int start, local uint* scratch) {
+#pragma unroll
+  for (uint i = 0; i < 4; ++i) sums[i] = start;
+  add_products(sums, a, b0, b1, scratch);
 }
 // Bytes of two words, as for NVIDIA's.
 static inline uint permuted_bytes(uint a, uint b, uint selector) {
@@ -84,13 +121,22 @@ static inline uint permuted_bytes(uint a, uint b, uint selector) {
 }
 #else
 #include "nvidia/bytes.clh"
+#include "nvidia/copy_async.clh"
+#define UNROLL_UNITS _Pragma("unroll")
+#define COPY_16(to, from) copy_whole_16(local_address(to), from)
 #define SCRATCH_PARAMETER
 #define SCRATCH_ARGUMENT
 // PTX ISA, "Warp Level Matrix Instructions: mma".
-static inline void multiply_bytes(int sums[4], const uint a[4], uint b0, uint b1, int start) {
-  __asm__ volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
+#define MMA_BYTES "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+static inline void begin_products(int sums[4], const uint a[4], uint b0, uint b1, int start) {
+  __asm__ volatile(MMA_BYTES "{%10, %10, %10, %10};"
                    : "=r"(sums[0]), "=r"(sums[1]), "=r"(sums[2]), "=r"(sums[3])
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(start));
+}
+static inline void add_products(int sums[4], const uint a[4], uint b0, uint b1) {
+  __asm__ volatile(MMA_BYTES "{%0, %1, %2, %3};"
+                   : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 #endif
 
@@ -98,8 +144,8 @@ static inline void multiply_bytes(int sums[4], const uint a[4], uint b0, uint b1
 static inline uint column_of(uint m) { return m % 8 / 2 * 4 + m / 8 * 2 + m % 2; }
 
 // The weights of both directions: of a place, counted from the first one that a result may have.
-#define ROW_PLACES (16 + 4 * PAIR)
-#define COLUMN_PLACES (16 + 2 * ROWS)
+#define ROW_PLACES (16 + 32 * ALONG)
+#define COLUMN_PLACES (16 + 16 * DOWN)
 typedef struct {
   uchar along[ROW_PLACES], down[COLUMN_PLACES];
 } placed_weights;
@@ -118,34 +164,31 @@ GROUP_FUNCTION void place_weights(local placed_weights* placed, constant VALUE* 
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// The first factors of both products.
-static inline void find_factors(uint along[4], uint down[4], local const placed_weights* placed, uint lane) {
+// The first factors of the products.
+typedef struct {
+  uint along[ALONG][4], down[DOWN / 2][4];
+} unit_factors;
+
+INLINED void find_factors(unit_factors* f, local const placed_weights* placed, uint lane) {
   const uint g = lane / 4, q = lane % 4;
 #pragma unroll
   for (uint i = 0; i < 4; ++i) {
     const uint m = g + i % 2 * 8;
-    along[i] = down[i] = 0;
 #pragma unroll
-    for (uint b = 0; b < 4; ++b) {
-      const uint byte = q * PAIR + i / 2 * 4 + b, row = i / 2 * ROWS + b / 2 * 8 + 2 * q + b % 2;
-      along[i] |= (uint)placed->along[byte + 15 - column_of(m)] << 8 * b;
-      down[i] |= (uint)placed->down[row + 15 - m] << 8 * b;
+    for (uint n = 0; n < ALONG; ++n) {
+      f->along[n][i] = ALONG_IS_WHOLE(n) ? 0x01010101u : 0;
+#pragma unroll
+      for (uint b = 0; b < 4; ++b)
+        if (!ALONG_IS_WHOLE(n)) f->along[n][i] |= (uint)placed->along[32 * n + q * PAIR + i / 2 * 4 + b + 15 - column_of(m)] << 8 * b;
+    }
+#pragma unroll
+    for (uint n = 0; n < DOWN / 2; ++n) {
+      f->down[n][i] = DOWN_IS_WHOLE(n) ? 0x01010101u : 0;
+#pragma unroll
+      for (uint b = 0; b < 4; ++b)
+        if (!DOWN_IS_WHOLE(n)) f->down[n][i] |= (uint)placed->down[32 * n + i / 2 * 16 + b / 2 * 8 + 2 * q + b % 2 + 15 - m] << 8 * b;
     }
   }
-}
-
-// Where bytes beyond the ends of a row are found: at its left end and at its right one.
-typedef int edge_places[2][PAIR][GROUP];
-
-// Loads the bytes of a row of block `b` that the work-item has. `wanted`: the column of those of block 0.
-static inline uint2 load_edge(global const uchar* line, int wanted, int width, local const edge_places* places, uint item, uint beyond) {
-  if (wanted >= 0 && wanted + PAIR <= width) return *(global const uint2*)(line + wanted);
-  if (wanted >= width + REACH) return 0;  // for no result
-  local const int(*place)[GROUP] = (*places)[wanted < 0 ? 0 : 1];
-  uint byte[PAIR];
-#pragma unroll
-  for (uint k = 0; k < PAIR; ++k) byte[k] = place[k][item] < 0 ? beyond : line[place[k][item]];
-  return (uint2)(byte[0] | byte[1] << 8 | byte[2] << 16 | byte[3] << 24, byte[4] | byte[5] << 8 | byte[6] << 16 | byte[7] << 24);
 }
 
 // element_within() of rows of less than 2^30 elements.
@@ -159,167 +202,247 @@ static inline int element_in_few(int i, int width) {
 #endif
 }
 
-static inline void find_places(local edge_places* places, uint item, int wanted, int width) {
-#pragma unroll 1
-  for (uint b = 0; b < BLOCKS; ++b) {
-    const int first = wanted + 16 * (int)b;
-    if ((first >= 0 && first + PAIR <= width) || first >= width + REACH) continue;
-#pragma unroll 1
-    for (uint k = 0; k < PAIR; ++k) (*places)[first < 0 ? 0 : 1][k][item] = element_in_few(first + (int)k, width);
+// What a group reads.
+typedef struct {
+  global const uchar* plane;
+  ulong pitch;
+  int width, rows;
+  int first;  // the column of the first byte of a row in local memory
+  uint beyond;
+} read_bytes;
+
+// Copies the bytes of ROWS rows from row `first_row` on to a stage: whole vectors that lie in the row.
+INLINED void copy_rows(local uchar* stage, const read_bytes* r, int first_row, uint item) {
+#pragma unroll
+  for (uint n = 0; n < (ROWS * CHUNKS + GROUP - 1) / GROUP; ++n) {
+    const uint i = n * GROUP + item, row = i / CHUNKS, chunk = i - row * CHUNKS;
+    const int place = place_in_few(first_row + (int)row, r->rows), col = r->first + (int)(16 * chunk);
+    local uchar* to = stage + row * PITCH + 16 * chunk;
+    if (i < ROWS * CHUNKS) {
+      if (BOUNDARY < 2 && place < 0)
+        *(local uint4*)to = (uint4)(r->beyond * 0x01010101u);
+      else if (col >= 0 && col + 16 <= r->width)
+        COPY_16(to, r->plane + (ulong)(uint)max(place, 0) * r->pitch + col);
+    }
   }
 }
 
-// Loads the bytes of ROWS rows from row `first` on.
-INLINED void load_rows(uint2 ahead[BLOCKS][2], global const uchar* plane, ulong pitch, int first, int rows, int wanted, int width, bool inside,
-                       local const edge_places* places, uint item, uint beyond) {
-  const int row = first + (int)(item % 32 / 4);
-  if (inside && first >= 0 && first + ROWS <= rows) {
-    global const uchar* from = plane + (ulong)(uint)row * pitch + wanted;
-#pragma unroll
-    for (uint b = 0; b < BLOCKS; ++b) {
-      ahead[b][0] = *(global const uint2*)(from + 16 * b);
-      ahead[b][1] = *(global const uint2*)(from + 8 * pitch + 16 * b);
+// Whether a group reads bytes at the ends of rows that are in no whole vector.
+static inline bool has_edges(const read_bytes* r) { return r->first < 0 || r->first + 16 * CHUNKS > r->width / 16 * 16; }
+
+// Puts there what the boundary condition has: bytes of the same stage, or others. By all work-items: it ends with a barrier.
+GROUP_FUNCTION void make_edges(local uchar* stage, const read_bytes* r, int first_row, uint item) {
+  const int whole = r->width / 16 * 16, left = max(0 - r->first, 0), right = max(whole, r->first), end = min(r->width + REACH, r->first + 16 * CHUNKS);
+  const int count = left + max(end - right, 0);
+  for (int i = (int)item; i < ROWS * count; i += GROUP) {
+    const int row = i / count, n = i - row * count, col = n < left ? r->first + n : right + (n - left);
+    const int line = place_in_few(first_row + row, r->rows), place = element_in_few(col, r->width), from = place - r->first;
+    uint byte = r->beyond;
+    if ((line >= 0 || BOUNDARY > 1) && place >= 0) {
+      if (from >= 0 && from < 16 * CHUNKS && place < whole)
+        byte = stage[row * PITCH + from];
+      else
+        byte = r->plane[(ulong)(uint)max(line, 0) * r->pitch + place];
     }
-  } else {
-#pragma unroll
-    for (uint h = 0; h < 2; ++h) {
-      const int place = place_in_few(row + 8 * (int)h, rows);
-      global const uchar* line = plane + (ulong)(uint)max(place, 0) * pitch;
-#pragma unroll
-      for (uint b = 0; b < BLOCKS; ++b)
-        ahead[b][h] = BOUNDARY < 2 && place < 0 ? (uint2)(beyond * 0x01010101u)
-                                                : load_edge(line, wanted + 16 * (int)b, width, places, item, beyond);
-    }
+    stage[row * PITCH + (col - r->first)] = (uchar)byte;
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+// Reads the bytes that a work-item has of 8 rows, and of 8 rows below. `from`: the first ones.
+INLINED void read_rows(uint2 bytes[2][LOADS], local const uchar* from) {
+#pragma unroll
+  for (uint h = 0; h < 2; ++h)
+#pragma unroll
+    for (uint n = 0; n < LOADS; ++n) bytes[h][n] = *(local const uint2*)(from + 8 * h * PITCH + 16 * n);
 }
 
 // The sums along the rows of a block, low bytes and high ones: of columns g, and of those 8 later.
-INLINED void sum_along(uint sums[4], const uint2 bytes[2], const uint along[4] SCRATCH_PARAMETER) {
-  int upper[4], lower[4];
-  multiply_bytes(upper, along, bytes[0].s0, bytes[0].s1, 0 SCRATCH_ARGUMENT);
-  multiply_bytes(lower, along, bytes[1].s0, bytes[1].s1, 0 SCRATCH_ARGUMENT);
+INLINED void sum_along(uint sums[4], uint2 ahead[2][LOADS], const uint block, const unit_factors* f SCRATCH_PARAMETER) {
+  int row[2][4];
+UNROLL_UNITS
+  for (uint h = 0; h < 2; ++h) {
+    begin_products(row[h], f->along[0], ahead[h][block].s0, ahead[h][block].s1, 0 SCRATCH_ARGUMENT);
+UNROLL_UNITS
+    for (uint n = 1; n < ALONG; ++n) add_products(row[h], f->along[n], ahead[h][block + 2 * n].s0, ahead[h][block + 2 * n].s1 SCRATCH_ARGUMENT);
+  }
 #pragma unroll
   for (uint t = 0; t < 2; ++t) {
-    const uint a = permuted_bytes((uint)upper[2 * t], (uint)upper[2 * t + 1], 0x5140),
-               b = permuted_bytes((uint)lower[2 * t], (uint)lower[2 * t + 1], 0x5140);
+    const uint a = permuted_bytes((uint)row[0][2 * t], (uint)row[0][2 * t + 1], 0x5140),
+               b = permuted_bytes((uint)row[1][2 * t], (uint)row[1][2 * t + 1], 0x5140);
     sums[2 * t] = permuted_bytes(a, b, 0x5410);
     sums[2 * t + 1] = permuted_bytes(a, b, 0x7632);
   }
 }
 
-// The sums of the windows of four neighbours in two rows, 8 apart. `before`: the sums along rows of the step before.
-INLINED void sum_down(uint sums[2][4], const uint before[4], const uint now[4], const uint down[4], int start SCRATCH_PARAMETER) {
-#pragma unroll
+// The sums of the windows of four neighbours in two rows, 8 apart. `kept`: the sums along rows of DOWN steps, of which `first` has the oldest.
+INLINED void sum_down(uint sums[2][4], uint kept[DOWN][BLOCKS][4], const uint block, const uint first, const unit_factors* f SCRATCH_PARAMETER) {
+UNROLL_UNITS
   for (uint t = 0; t < 2; ++t) {
-    int low[4], high[4];
-    multiply_bytes(low, down, before[2 * t], now[2 * t], start SCRATCH_ARGUMENT);
-    multiply_bytes(high, down, before[2 * t + 1], now[2 * t + 1], 0 SCRATCH_ARGUMENT);
+    int byte[2][4];
+UNROLL_UNITS
+    for (uint h = 0; h < 2; ++h) {
+      begin_products(byte[h], f->down[0], kept[first % DOWN][block][2 * t + h], kept[(first + 1) % DOWN][block][2 * t + h],
+                     h == 0 ? START : 0 SCRATCH_ARGUMENT);
+UNROLL_UNITS
+      for (uint n = 1; n < DOWN / 2; ++n)
+        add_products(byte[h], f->down[n], kept[(first + 2 * n) % DOWN][block][2 * t + h],
+                     kept[(first + 2 * n + 1) % DOWN][block][2 * t + h] SCRATCH_ARGUMENT);
+    }
 #pragma unroll
-    for (uint i = 0; i < 4; ++i) sums[i / 2][2 * t + i % 2] = (uint)low[i] + ((uint)high[i] << 8);
+    for (uint i = 0; i < 4; ++i) sums[i / 2][2 * t + i % 2] = (uint)byte[0][i] + ((uint)byte[1][i] << 8);
   }
 }
 
 // Four neighbouring results, as they are stored.
 #if RESULT_INTEGER
 typedef uint four_results;
-static inline four_results results_of(const uint sum[4], uint inverse) {
 #if MEAN
-  // The inverse of the area is rounded up: the product is too great by less than 2^17 / 2^32, and no quotient is nearer to the next number.
-  return permuted_bytes(permuted_bytes(mul_hi(sum[0], inverse), mul_hi(sum[1], inverse), 0x40),
-                        permuted_bytes(mul_hi(sum[2], inverse), mul_hi(sum[3], inverse), 0x40), 0x5410);
-#else
-  (void)inverse;
-  return permuted_bytes(permuted_bytes(sum[0], sum[1], 0x62), permuted_bytes(sum[2], sum[3], 0x62), 0x5410);
-#endif
+// A mean in the low byte of a word, with undefined bits above it: mean_bits() of blur/box_shuffle.cl, of a sum in the last places of 2^23.
+static inline uint mean_bits(uint sum) {
+  return as_uint(fma(as_float(sum) - 0x1p23f, 1 / (float)(ROW_TAPS * COLUMN_TAPS), 0x1p23f));
 }
+static inline four_results results_of(const uint sum[4]) {
+  return permuted_bytes(permuted_bytes(mean_bits(sum[0]), mean_bits(sum[1]), 0x40),
+                        permuted_bytes(mean_bits(sum[2]), mean_bits(sum[3]), 0x40), 0x5410);
+}
+#else
+static inline four_results results_of(const uint sum[4]) {
+  return permuted_bytes(permuted_bytes(sum[0], sum[1], 0x62), permuted_bytes(sum[2], sum[3], 0x62), 0x5410);
+}
+#endif
 static inline RESULT result_at(four_results v, uint c) { return (RESULT)(v >> 8 * c); }
 #else
 typedef float4 four_results;
-static inline four_results results_of(const uint sum[4], uint inverse) {
-  (void)inverse;
+static inline four_results results_of(const uint sum[4]) {
   return convert_float4((uint4)(sum[0], sum[1], sum[2], sum[3])) * 0x1p-16f;
 }
 static inline RESULT result_at(four_results v, uint c) { return c == 0 ? v.s0 : c == 1 ? v.s1 : c == 2 ? v.s2 : v.s3; }
 #endif
 
-// Writes the results of a step: all, or those whose bits are set in `written`, one for each column, and whose rows are among `rows`.
-INLINED void store_results(global RESULT* to, ulong pitch, four_results made[BLOCKS][2], uint written, int rows) {
-  if (VECTOR_OUT && written == ALL_COLUMNS && rows > 8) {
+// What a group writes.
+typedef struct {
+  global RESULT* to;  // the first result of the warp in the step's first row
+  ulong pitch;
+  long first_col, end_col;  // the columns that are written, counted from that result
+  int rows;                 // the rows, counted from it
+} write_results;
+
+#if RESULT_INTEGER
+// Writes the results of a step by way of local memory of the warp's own.
+INLINED void store_results(const write_results* w, four_results made[BLOCKS][2], local uchar* own, uint lane) {
 #pragma unroll
-    for (uint b = 0; b < BLOCKS; ++b) {
-      *(global four_results*)(to + 16 * b) = made[b][0];
-      *(global four_results*)(to + 8 * pitch + 16 * b) = made[b][1];
+  for (uint b = 0; b < BLOCKS; ++b)
+#pragma unroll
+    for (uint h = 0; h < 2; ++h) *(local uint*)(own + (lane / 4 + 8 * h) * OUT_PITCH + 16 * b + lane % 4 * 4) = made[b][h];
+  sync_warp();
+#pragma unroll
+  for (uint n = 0; n < BLOCKS / 2; ++n) {
+    const uint i = n * 32 + lane, row = i / BLOCKS, chunk = i % BLOCKS;
+    local const uchar* from = own + row * OUT_PITCH + 16 * chunk;
+    const long col = 16 * chunk;
+    global RESULT* to = w->to + row * w->pitch + col;
+    if (VECTOR_OUT && col >= w->first_col && col + 16 <= w->end_col && (int)row < w->rows) {
+      *(global uint4*)to = *(local const uint4*)from;
+    } else if ((int)row < w->rows) {
+#pragma unroll 1
+      for (int c = 0; c < 16; ++c)
+        if (col + c >= w->first_col && col + c < w->end_col) to[c] = from[c];
     }
-  } else {
-#pragma unroll
-    for (uint h = 0; h < 2; ++h)
-#pragma unroll
-      for (uint b = 0; b < BLOCKS; ++b)
-#pragma unroll
-        for (uint c = 0; c < 4; ++c)
-          if ((int)(8 * h) < rows && written >> (4 * b + c) & 1) to[8 * h * pitch + 16 * b + c] = result_at(made[b][h], c);
   }
+  sync_warp();
 }
+#else
+INLINED void store_results(const write_results* w, four_results made[BLOCKS][2], local uchar* own, uint lane) {
+  (void)own;
+#pragma unroll
+  for (uint b = 0; b < BLOCKS; ++b)
+#pragma unroll
+    for (uint h = 0; h < 2; ++h) {
+      const uint row = lane / 4 + 8 * h;
+      const long col = 16 * b + lane % 4 * 4;
+      global RESULT* to = w->to + row * w->pitch + col;
+      if (VECTOR_OUT && col >= w->first_col && col + 4 <= w->end_col && (int)row < w->rows) {
+        *(global float4*)to = made[b][h];
+      } else if ((int)row < w->rows) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+          if (col + c >= w->first_col && col + c < w->end_col) to[c] = result_at(made[b][h], c);
+      }
+    }
+}
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void separable_units(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)streaming, (void)scratch;
   local placed_weights placed;
-  local edge_places places;
+  local uchar stages[STAGES * STAGE_BYTES] __attribute__((aligned(16)));
+  local uchar results[GROUP / 32 * ROWS * OUT_PITCH] __attribute__((aligned(16)));
 #if EMULATED
   local uint shared[GROUP * 6];
 #define SHARED_ARGUMENT , shared
 #else
 #define SHARED_ARGUMENT
 #endif
-  const uint item = get_local_id(0), lane = item % 32, g = lane / 4, q = lane % 4, beyond = (uint)value_beyond(weights);
+  const uint item = get_local_id(0), warp = item / 32, lane = item % 32;
   place_weights(&placed, weights, item);
-  uint along[4], down[4];
-  find_factors(along, down, &placed, lane);
-  const uint area = ROW_TAPS * COLUMN_TAPS, inverse = area == 1 ? 0 : (uint)((1ul << 32) / area + 1);
-  const int start = MEAN ? (int)area / 2 : RESULT_INTEGER ? HALF_A_UNIT : 0;
+  unit_factors factors;
+  find_factors(&factors, &placed, lane);
+  local const uchar* from = stages + lane / 4 * PITCH + SIDE - REACH + warp * OWN_COLUMNS + PAIR * (lane % 4);
+  local uchar* own = results + warp * ROWS * OUT_PITCH;
   const ulong across = (end_col + STRIP - 1) / STRIP, bands = (end_row - first_row + band - 1) / band;
-  for (ulong t = get_global_id(0) / 32; t < across * bands * planes; t += get_global_size(0) / 32) {
-    const ulong line = t / across, p = line / bands;
-    const int first = (int)((t - line * across) * STRIP), wanted = first - REACH + PAIR * (int)q;  // columns
-    const ulong top = first_row + (line - p * bands) * band;
+  for (ulong t = get_group_id(0); t < across * bands * planes; t += get_num_groups(0)) {
+    const ulong line = t / across, p = line / bands, top = first_row + (line - p * bands) * band;
+    const long first = (long)((t - line * across) * STRIP);  // column
     const int height = (int)min((ulong)band, end_row - top), first_read = (int)top - (int)column_origin;
-    global const uchar* plane = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
-    global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + ((top + g) * out_pitch + (ulong)first + 4 * q);
-    uint written = 0;  // one bit for each column
-#pragma unroll
-    for (uint c = 0; c < 4 * BLOCKS; ++c) {
-      const ulong col = (ulong)first + c / 4 * 16 + 4 * q + c % 4;
-      if (col >= first_col && col < end_col) written |= 1u << c;
-    }
-    const bool inside = wanted >= 0 && wanted + 16 * (BLOCKS - 1) + PAIR <= (int)width;
-    if (!inside) find_places(&places, item, wanted, (int)width);
+    const read_bytes read = {in + plane_offset(p, depth, in_offset, in_stride, in_plane), in_pitch, (int)width, (int)rows, (int)first - SIDE,
+                             (uint)value_beyond(weights)};
+    const long result = first + warp * OWN_COLUMNS;  // the warp's first column
+    write_results write = {out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top * out_pitch + (ulong)result), out_pitch,
+                           (long)first_col - result, (long)end_col - result, height};
 
-    uint before[BLOCKS][4], now[BLOCKS][4];
-    uint2 ahead[BLOCKS][2];
-    for (int y = -2 * ROWS; y < height; y += ROWS) {  // the first result that the step completes
-      if (y >= -ROWS) {
-#pragma unroll
-        for (uint b = 0; b < BLOCKS; ++b) sum_along(now[b], ahead[b], along SHARED_ARGUMENT);
-      }
-      if (y + ROWS < height)
-        load_rows(ahead, plane, in_pitch, first_read + y + 2 * ROWS, (int)rows, wanted, (int)width, inside, &places, item, beyond);
-      if (y >= 0) {
-        four_results made[BLOCKS][2];
-#pragma unroll
-        for (uint b = 0; b < BLOCKS; ++b) {
-          uint sums[2][4];
-          sum_down(sums, before[b], now[b], down, start SHARED_ARGUMENT);
-          made[b][0] = results_of(sums[0], inverse);
-          made[b][1] = results_of(sums[1], inverse);
-        }
-        store_results(to, out_pitch, made, written, height - y - (int)g);
-        to += ROWS * out_pitch;
-      }
-#pragma unroll
-      for (uint b = 0; b < BLOCKS; ++b)
-#pragma unroll
-        for (uint i = 0; i < 4; ++i) before[b][i] = now[b][i];
+    const bool edges = has_edges(&read);
+    const int steps = DOWN - 1 + (height + ROWS - 1) / ROWS;
+#pragma unroll 1
+    for (int s = 0; s < STAGES - 1; ++s) {
+      if (s < steps) copy_rows(stages + s * STAGE_BYTES, &read, first_read + s * ROWS, item);
+      end_copies();
     }
+    uint kept[DOWN][BLOCKS][4], stage = 0;
+    // Steps, DOWN of them at a time, so that the place of each among those that are kept is known to the compiler.
+    for (int turn = 0; turn < steps; turn += DOWN) {
+UNROLL_UNITS
+      for (uint u = 0; u < DOWN; ++u) {
+        const int s = turn + (int)u;
+        if (s < steps) {
+          WAIT_COPIES(STAGES - 2);
+          barrier(CLK_LOCAL_MEM_FENCE);
+          if (s + STAGES - 1 < steps)
+            copy_rows(stages + (stage == 0 ? STAGES - 1 : stage - 1) * STAGE_BYTES, &read, first_read + (s + STAGES - 1) * ROWS, item);
+          end_copies();
+          if (edges) make_edges(stages + stage * STAGE_BYTES, &read, first_read + s * ROWS, item);
+          uint2 bytes[2][LOADS];
+          read_rows(bytes, from + stage * STAGE_BYTES);
+          stage = stage == STAGES - 1 ? 0 : stage + 1;
+UNROLL_UNITS
+          for (uint b = 0; b < BLOCKS; ++b) sum_along(kept[u][b], bytes, b, &factors SHARED_ARGUMENT);
+          if (s >= DOWN - 1) {
+            four_results made[BLOCKS][2];
+UNROLL_UNITS
+            for (uint b = 0; b < BLOCKS; ++b) {
+              uint sums[2][4];
+              sum_down(sums, kept, b, u + 1, &factors SHARED_ARGUMENT);
+              made[b][0] = results_of(sums[0]);
+              made[b][1] = results_of(sums[1]);
+            }
+            store_results(&write, made, own, lane);
+            write.to += ROWS * out_pitch;
+            write.rows -= ROWS;
+          }
+        }
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);  // the next strip's copies take the place of bytes that may still be read
   }
 }

@@ -44,6 +44,7 @@ Operation box_blur_operation() {
                 {"two_pass", "sliding sums along rows, then down columns, through temporary memory"},
                 {"march", "column sums slide down and are added along rows in local memory"},
                 {"shuffle", "bytes: column sums are added along rows in a warp's registers"},
+                {"units", "bytes: products with bands of ones, by matrix units"},
                 {"cpu", "one thread a band of rows; its sums stay in the cache"}},
       .words = {grid_rule(), pixel_rule(), grids_rule(),
                 or_zero(sizes_rule("radius", "Radius of the box: one number, or ACROSSxDOWN", "ACROSSxDOWN",

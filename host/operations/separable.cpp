@@ -87,6 +87,7 @@ Operation separable_operation() {
                 {"tiled", "both passes through tiles in local memory"},
                 {"march", "columns in registers, rows in local memory"},
                 {"packed", "bytes: dot products of packed numbers, in registers"},
+                {"units", "bytes: products with bands of weights, by matrix units"},
                 {"cpu", "one thread a band of rows, vector registers"}},
       .words = {grid_rule(), pixel_rule(), grids_rule(),
                 sizes_rule("window", "Size of the window: one number, or ACROSSxDOWN", "ACROSSxDOWN", {1, 2},

@@ -320,9 +320,9 @@ Plan box_separable(const Device& device, const SeparableProblem& g, const PlanOv
 }
 
 /// By separable()'s matrix units, of weights 1.
-Attempt box_units(const Device& device, SeparableProblem g, std::size_t wanted) {
+Attempt box_units(const Device& device, SeparableProblem g, const PlanOverrides& fixed) {
   g.mean = !is_float(g.in);
-  Attempt made = separable_units(device, g, wanted);
+  Attempt made = separable_units(device, g, fixed);
   if (made.plan) made.plan->operation = kBoxName;
   return made;
 }
@@ -330,7 +330,7 @@ Attempt box_units(const Device& device, SeparableProblem g, std::size_t wanted) 
 Attempt plan_variant(const Device& device, const BoxProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   const SeparableProblem& g = problem.grids;
-  if (variant == "units") return box_units(device, g, fixed.work_items);
+  if (variant == "units") return box_units(device, g, fixed);
   if (variant == "separable") {
     if (!is_separable(g)) return "its float sums are not exact";
     return box_separable(device, g, fixed);
@@ -399,7 +399,8 @@ constexpr Operation<BoxProblem> kBox{.what = "blur",
                                      .attempt = plan_variant,
                                      .why_not = why_not,
                                      .evidence = evidence,
-                                     .one_work_item = "a thread has a band of rows"};
+                                     .one_work_item = "a thread has a band of rows",
+                                     .with_tile = {"units"}};
 
 }  // namespace
 

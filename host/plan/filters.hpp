@@ -45,8 +45,8 @@ struct Bands {
 /// as long as a band has rows, with the `again` that its neighbours read too.
 std::size_t best_band(std::size_t height, std::size_t again, const Bands& bands);
 
-/// The plan by matrix units (cl/separable/units.cl); `wanted`: work-items of a group, or 0.
-Attempt separable_units(const Device& device, const SeparableProblem& problem, std::size_t wanted);
+/// The plan by matrix units (cl/separable/units.cl).
+Attempt separable_units(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed);
 
 /// \throws Error naming the argument unless the device can compute it.
 void check_separable(const char* operation, const Device& device, const SeparableProblem& problem);

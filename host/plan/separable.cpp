@@ -357,7 +357,7 @@ Attempt packed(const Device& device, const SeparableProblem& problem, const Plan
 
 Attempt plan_variant(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
-  if (variant == "units") return separable_units(device, problem, fixed.work_items);
+  if (variant == "units") return separable_units(device, problem, fixed);
   if (variant == "packed") return packed(device, problem, fixed);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
@@ -412,7 +412,7 @@ constexpr Operation<SeparableProblem> kSeparable{
     .why_not = why_not,
     .evidence = evidence,
     .one_work_item = "a thread has a band of rows",
-    .with_tile = {"packed"}};
+    .with_tile = {"packed", "units"}};
 
 }  // namespace
 

@@ -44,14 +44,18 @@ struct SeparablePacked {
   std::size_t most_rounds = 8;             ///< of resident groups, in which a launch is imagined
 };
 
-/// Of "units": strips of columns that a warp goes down with its matrix units.
+/// Of "units": strips of columns that a group goes down with its warps' matrix units.
 struct SeparableUnits {
-  bool chosen = false;            ///< plans choose it
-  std::size_t group = 128;        ///< work-items, where units are not emulated
-  std::size_t blocks = 4;         ///< of 16 columns of a strip
-  std::size_t warps_a_unit = 12;  ///< that run at once, by their registers
-  std::size_t least_band = 64;    ///< rows
-  std::size_t most_rounds = 8;    ///< of resident warps, in which a launch is imagined
+  bool chosen = false;              ///< plans choose it
+  std::size_t group = 128;          ///< work-items, where units are not emulated
+  std::size_t blocks = 4;           ///< of 16 columns of a warp: 2, 4
+  std::size_t blocks_of_large = 2;  ///< the same of windows of more than 17 rows, whose sums take registers
+  std::size_t stages = 4;  ///< steps of 16 rows in local memory, of which all but one are on their way
+  std::size_t items_a_unit = 512;  ///< work-items that run at once, by their registers
+  std::size_t least_band = 64;     ///< rows
+  std::size_t bands_of_rows =
+      2;  ///< a band has so many times the rows that it shares with the next one, if it can
+  std::size_t most_rounds = 8;  ///< of resident groups, in which a launch is imagined
 };
 
 /// Of "tiled".
