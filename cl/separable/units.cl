@@ -238,7 +238,7 @@ GROUP_FUNCTION void make_edges(local uchar* stage, const read_bytes* r, int firs
     const int row = i / count, n = i - row * count, col = n < left ? r->first + n : right + (n - left);
     const int line = place_in_few(first_row + row, r->rows), place = element_in_few(col, r->width), from = place - r->first;
     uint byte = r->beyond;
-    if ((line >= 0 || BOUNDARY > 1) && place >= 0) {
+    if ((BOUNDARY > 1 || line >= 0) && place >= 0) {
       if (from >= 0 && from < 16 * CHUNKS && place < whole)
         byte = stage[row * PITCH + from];
       else
