@@ -227,35 +227,23 @@ static inline uint high_halves(uint a, uint b) { return a >> 16 | (b & 0xffff000
 #endif
 #endif
 
-// What a work-item has of a row as it is loaded, where it is loaded ahead of time.
 #define IN_WORDS (PAIRS && BYTES && CHANNELS == 1 && ALIGNED)
-#define AHEAD (IN_WORDS || (!PAIRS && FLOATING_ELEMENT && !USE_DOUBLE))
 #if IN_WORDS
-#define HALVES (COLS / 2 + 4)     // words of two bytes: of four bytes before the results, of the results, of four bytes after them
-#define LOADED_WORDS (COLS / 4 + 2)
-typedef uint loaded_word;
-// Loads a row of a work-item's elements, which all exist. `from`: as for load_row().
-INLINED void load_ahead(uint row[LOADED_WORDS], global const uchar* from) {
-  row[0] = ((global const uint*)from)[-1];
+#define HALVES (COLS / 2 + 4)  // words of two bytes: of four bytes before the results, of the results, of four bytes after them
+// Loads a row of a work-item's elements, which all exist: pairs of bytes two apart, those of even places
+// first. `from`: as for load_row().
+INLINED void load_halves(uint h[HALVES], global const uchar* from) {
+  const uint before = ((global const uint*)from)[-1], after = *(global const ushort*)(from + COLS);
+  h[0] = before & EVEN_BYTES, h[1] = odd_bytes(before);
 #if COLS == 8
   const uint2 own = *(global const uint2*)from;
-  row[1] = own.s0, row[2] = own.s1;
+  h[2] = own.s0 & EVEN_BYTES, h[3] = odd_bytes(own.s0), h[4] = own.s1 & EVEN_BYTES, h[5] = odd_bytes(own.s1);
 #else
-  row[1] = *(global const uint*)from;
+  const uint own = *(global const uint*)from;
+  h[2] = own & EVEN_BYTES, h[3] = odd_bytes(own);
 #endif
-  row[LOADED_WORDS - 1] = *(global const ushort*)(from + COLS);
+  h[HALVES - 2] = after & 255, h[HALVES - 1] = after >> 8;
 }
-
-// Its pairs of bytes two apart, those of even places first.
-INLINED void find_halves(uint h[HALVES], const uint row[LOADED_WORDS]) {
-#pragma unroll
-  for (uint n = 0; n < LOADED_WORDS - 1; ++n) h[2 * n] = row[n] & EVEN_BYTES, h[2 * n + 1] = odd_bytes(row[n]);
-  h[HALVES - 2] = row[LOADED_WORDS - 1] & 255, h[HALVES - 1] = row[LOADED_WORDS - 1] >> 8;
-}
-#elif AHEAD
-#define LOADED_WORDS WIDE
-typedef loaded loaded_word;
-INLINED void load_ahead(loaded row[WIDE], global const ELEMENT* from) { load_row(row, from); }
 #endif
 
 // The words of columns, of the elements of READ rows.
@@ -272,14 +260,14 @@ INLINED void fill_columns(number v[WIDE][LINES], loaded line[READ][WIDE]) {
     }
 }
 
-#if AHEAD
-// The elements of a work-item's windows, column by column.
-INLINED void fill_from(number v[WIDE][LINES], loaded_word rows[READ][LOADED_WORDS]) {
+// Loads the elements of a work-item's windows, which all exist, column by column. `first`: the place of the
+// first result in the first row.
+INLINED void load_inside(number v[WIDE][LINES], global const ELEMENT* first, ulong in_pitch) {
 #if IN_WORDS
   uint h[READ][HALVES];
 #pragma unroll
   for (uint j = 0; j < READ; ++j)
-    find_halves(h[j], rows[j]);
+    load_halves(h[j], first + j * in_pitch);
 #pragma unroll
   for (uint c = 0; c < WIDE; ++c) {
     const uint place = c + 2, n = place / 4 * 2 + place % 2;  // of bytes, from the four before the results on
@@ -290,43 +278,13 @@ INLINED void fill_from(number v[WIDE][LINES], loaded_word rows[READ][LOADED_WORD
     }
   }
 #else
-  fill_columns(v, rows);
-#endif
-}
-
-// The same of rows that all exist: those that two steps have in common are loaded once, and the next step's ahead
-// of time. `first`: the place of the first result in the first row. `ready`: the rows have been loaded; `more`: the
-// next step's rows shall be.
-INLINED void load_inside(number v[WIDE][LINES], loaded_word rows[READ][LOADED_WORDS], global const ELEMENT* first,
-                         ulong in_pitch, bool ready, bool more) {
-  if (!ready) {
-#pragma unroll
-    for (uint j = 0; j < READ; ++j)
-      load_ahead(rows[j], first + j * in_pitch);
-  }
-  fill_from(v, rows);
-#pragma unroll
-  for (uint j = 0; j < READ - ROWS; ++j)
-#pragma unroll
-    for (uint c = 0; c < LOADED_WORDS; ++c)
-      rows[j][c] = rows[j + ROWS][c];
-  if (more) {
-#pragma unroll
-    for (uint j = READ - ROWS; j < READ; ++j)
-      load_ahead(rows[j], first + (j + ROWS) * in_pitch);
-  }
-}
-#else
-// Loads the elements of a work-item's windows, which all exist, column by column. `first`: the place of the
-// first result in the first row.
-INLINED void load_inside(number v[WIDE][LINES], global const ELEMENT* first, ulong in_pitch) {
   loaded line[READ][WIDE];
 #pragma unroll
   for (uint j = 0; j < READ; ++j)
     load_row(line[j], first + j * in_pitch);
   fill_columns(v, line);
-}
 #endif
+}
 
 #if PAIRS
 typedef STORED kept;  // in local memory
@@ -341,23 +299,16 @@ static inline void load_edge(number v[WIDE][LINES], local kept* own, global cons
                              ulong in_pitch, long row, long rows, long cell, long cells, uint channel,
                              loaded beyond) {
 #pragma unroll 1
-  for (uint j = 0; j < READ; ++j) {
-    const long line = row + (long)j, at = line < rows + RADIUS ? place_within(line, rows) : -1;
-    global const ELEMENT* elements = from + (ulong)max(at, 0L) * in_pitch + channel;
-    // What lies farther away is for no result. Four loads are under way.
-#pragma unroll 1
-    for (uint c = 0; c < WIDE; c += 4) {
-      loaded four[4];
-#pragma unroll
-      for (uint k = 0; k < 4; ++k) {
-        const long wanted = cell + (long)(c + k) - RADIUS, place = wanted < cells + RADIUS ? place_within(wanted, cells) : -1;
-        four[k] = number_of(elements, (ulong)max(place, 0L) * CHANNELS);
-        if (at < 0 || place < 0) four[k] = beyond;
-      }
-#pragma unroll
-      for (uint k = 0; k < 4; ++k)
-        own[(j * WIDE + c + k) * GROUP] = (kept)four[k];
-    }
+  for (uint n = 0; n < READ * WIDE; ++n) {
+    const uint j = n / WIDE;
+    // What lies farther away is for no result.
+    const long wanted = cell + (long)(n - j * WIDE) - RADIUS, line = row + (long)j;
+    const long place = wanted < cells + RADIUS ? place_within(wanted, cells) : -1,
+               at = line < rows + RADIUS ? place_within(line, rows) : -1;
+    loaded one = beyond;
+    if (at >= 0 && place >= 0)
+      one = number_of(from + (ulong)at * in_pitch, (ulong)place * CHANNELS + channel);
+    own[n * GROUP] = (kept)one;
   }
   loaded line[READ][WIDE];
 #pragma unroll
@@ -394,65 +345,42 @@ INLINED void store_words(global RESULT* to, ulong out_pitch, number made[TILE][C
 }
 #endif
 
-// Writes the medians of `rows` rows.
-INLINED void store_rows(global RESULT* to, ulong out_pitch, number made[TILE][COLS], ulong col, ulong first_col,
-                        ulong end_col, uint rows) {
-#if OUT_WORDS
-  if (rows == ROWS && col >= first_col && col + COLS <= end_col) {
-    store_words(to + col, out_pitch, made);
-    return;
-  }
-#endif
-#pragma unroll
-  for (uint r = 0; r < ROWS; ++r)
-    if (r < rows)
-      store_medians(to + r * out_pitch, made[r % TILE], r / TILE * 16, col, first_col, end_col);
-}
-
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void median_tiles(SEPARABLE_ARGUMENTS) {
-  (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch;
+  (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch,
+      (void)band;
   local kept edge[READ * WIDE * GROUP];
   const uint item = (get_local_id(2) * GROUP_1 + get_local_id(1)) * GROUP_0 + get_local_id(0);
   const loaded beyond = loaded_beyond(weights);
   const ulong cells = width / CHANNELS, pieces = (cells + COLS - 1) / COLS * CHANNELS;  // of a row
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
-    for (ulong top = first_row + band * get_global_id(1); top < end_row; top += band * get_global_size(1)) {
-      const ulong bottom = min(top + band, end_row);
+    for (ulong row = first_row + ROWS * get_global_id(1); row < end_row; row += ROWS * get_global_size(1)) {
+      global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch;
       for (ulong piece = get_global_id(0); piece < pieces; piece += get_global_size(0)) {
         const ulong channel = piece % CHANNELS;
         const long cell = (long)(piece / CHANNELS * COLS);  // of the first result
-        const bool inside = cell >= RADIUS && cell + COLS + RADIUS <= (long)cells;
-        const ulong col = (ulong)cell * CHANNELS + channel;
-        global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + top * out_pitch;
-#if AHEAD
-        loaded_word lines[READ][LOADED_WORDS];
-        bool ready = false;
-#endif
-        for (ulong row = top; row < bottom; row += ROWS) {
-          number v[WIDE][LINES];
-          if (inside && row >= RADIUS && row + (ROWS - 1) + RADIUS < rows) {
-            global const ELEMENT* first = from + (row - RADIUS) * in_pitch + col;
-#if AHEAD
-            const bool more = row + ROWS < bottom && row + (2 * ROWS - 1) + RADIUS < rows;
-            load_inside(v, lines, first, in_pitch, ready, more);
-            ready = more;
-#else
-            load_inside(v, first, in_pitch);
-#endif
-          } else {
-            load_edge(v, edge + item, from, in_pitch, (long)row - RADIUS, (long)rows, cell, (long)cells,
-                      (uint)channel, beyond);
-#if AHEAD
-            ready = false;
-#endif
-          }
-          number made[TILE][COLS];
-          find_medians(made, v);
-          store_rows(to, out_pitch, made, col, first_col, end_col, (uint)min(end_row - row, (ulong)ROWS));
-          to += ROWS * out_pitch;
+        number v[WIDE][LINES];
+        if (cell >= RADIUS && cell + COLS + RADIUS <= (long)cells && row >= RADIUS &&
+            row + (ROWS - 1) + RADIUS < rows) {
+          load_inside(v, from + (row - RADIUS) * in_pitch + (ulong)cell * CHANNELS + channel, in_pitch);
+        } else {
+          load_edge(v, edge + item, from, in_pitch, (long)row - RADIUS, (long)rows, cell, (long)cells,
+                    (uint)channel, beyond);
         }
+        const ulong col = (ulong)cell * CHANNELS + channel;
+        number made[TILE][COLS];
+        find_medians(made, v);
+#if OUT_WORDS
+        if (row + ROWS <= end_row && col >= first_col && col + COLS <= end_col) {
+          store_words(to + col, out_pitch, made);
+          continue;
+        }
+#endif
+#pragma unroll
+        for (uint r = 0; r < ROWS; ++r)
+          if (row + r < end_row)
+            store_medians(to + r * out_pitch, made[r % TILE], r / TILE * 16, col, first_col, end_col);
       }
     }
   }

@@ -232,7 +232,8 @@ static inline bool has_edges(const read_bytes* r) { return r->first < 0 || r->fi
 
 // Puts there what the boundary condition has: bytes of the same stage, or others. By all work-items: it ends with a barrier.
 GROUP_FUNCTION void make_edges(local uchar* stage, const read_bytes* r, int first_row, uint item) {
-  const int whole = r->width / 16 * 16, left = max(0 - r->first, 0), right = max(whole, r->first), end = min(r->width + REACH, r->first + 16 * CHUNKS);
+  const int whole = r->width / 16 * 16, left = max(0 - r->first, 0), right = max(whole, r->first);
+  const int end = min(r->width + REACH, r->first + 16 * CHUNKS);
   const int count = left + max(end - right, 0);
   for (int i = (int)item; i < ROWS * count; i += GROUP) {
     const int row = i / count, n = i - row * count, col = n < left ? r->first + n : right + (n - left);

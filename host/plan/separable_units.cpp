@@ -83,12 +83,13 @@ Attempt separable_units(const Device& device, const SeparableProblem& problem, c
   UnitShape shape;
   shape.along = divide_up(reach_of(problem) + kBlock / 2, kBlock);
   shape.down = round_up(divide_up(problem.column_taps + kRows - 1, kRows), 2);
-  shape.blocks = shape.down > 2 ? policy.blocks_of_large : policy.blocks;
+  const UnitGroups& groups = shape.down > 2 ? policy.large : policy.small;
+  shape.blocks = groups.blocks;
   if (fixed.tile_cols != 0) shape.blocks = fixed.tile_cols / kBlock;
   if ((shape.blocks != 2 && shape.blocks != 4) || (fixed.tile_cols != 0 && fixed.tile_cols % kBlock != 0))
     return "a warp has 32 or 64 columns";
   if (fixed.tile_rows % kRows != 0) return formatted("a band has a multiple of {} rows", kRows);
-  const std::size_t group = fixed.work_items != 0 ? fixed.work_items : emulated ? kWarp : policy.group;
+  const std::size_t group = fixed.work_items != 0 ? fixed.work_items : emulated ? kWarp : groups.group;
   if (group % kWarp != 0 || (emulated && group != kWarp) || group > device.max_work_group)
     return formatted("groups have {}warps of {} work-items", emulated ? "single " : "whole ", kWarp);
   const std::size_t local = shape.local_bytes(group, policy.stages, emulated);
@@ -100,7 +101,7 @@ Attempt separable_units(const Device& device, const SeparableProblem& problem, c
       fixed.tile_rows != 0
           ? fixed.tile_rows
           : best_band(problem.height, kRows * (shape.down - 1),
-                      {strips, at_least_1(policy.items_a_unit / group * device.compute_units), kRows,
+                      {strips, at_least_1(groups.items_a_unit / group * device.compute_units), kRows,
                        least_band, policy.most_rounds});
   Plan plan = separable_plan(kSeparableName, problem, "units", "separable/units.cl", "separable_units");
   set_groups(plan, group, strips * divide_up(problem.height, band), std::size_t{1} << 20);

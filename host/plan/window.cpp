@@ -32,8 +32,6 @@ struct Shared {
   std::size_t cols, rows;   ///< of results of a work-item
   std::size_t group, held;  ///< work-items, and the bytes of local memory of each
   bool pairs;
-  std::size_t band =
-      0;  ///< rows that a work-item goes down, one after the other; 0: those that it has at once
 };
 
 /// Their launch: a work-item for each `cols` x `rows` results of a channel.
@@ -41,7 +39,7 @@ Attempt shared_plan(const Device& device, const WindowProblem& problem, const Sh
   const SeparableProblem& g = problem.grids;
   Plan plan = filter_plan(operation_of(problem), s.variant, s.file, s.entry, g, kShared / 2, kShared / 2);
   const std::array<std::size_t, 3> extent{divide_up(g.width, s.cols) * g.channels,
-                                          divide_up(g.height, s.band == 0 ? s.rows : s.band), g.planes};
+                                          divide_up(g.height, s.rows), g.planes};
   const std::size_t group = group_for(device, s.group, s.held, kOwnBytes);
   if (group == 0) return no_tile_fits(device);
   plan.work_group = shape_group(device, group, 64, extent);
@@ -49,7 +47,7 @@ Attempt shared_plan(const Device& device, const WindowProblem& problem, const Sh
   plan.global = global_size(extent, plan.work_group);
   plan.vector_width = s.cols;
   plan.items_per_work_item = s.rows * s.cols;
-  plan.numbers = {{"band", s.band == 0 ? 1 : s.band}};
+  plan.numbers = {{"band", 1}};
   define(plan, "COLS", s.cols);
   if (s.pairs) define(plan, "PAIRS", 1);
   if (s.pairs && is_nvidia_gpu(device) && compute_capability(device) >= 90)
@@ -104,11 +102,10 @@ Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOver
   if (fixed.tile_rows != 0 && fixed.tile_rows != rows)
     return formatted("a work-item has {} rows of results", rows);
   const std::size_t group = fixed.work_items == 0 ? policy.tiles_group : fixed.work_items;
-  Attempt made =
-      shared_plan(device, problem,
-                  {"tiles", "blur/median_tiles.cl", "median_tiles", cols, rows, group,
-                   (rows + kShared - 1) * (cols + kShared - 1) * (pairs ? size_of(g.in) : number_bytes(g.in)),
-                   pairs, policy.tiles_band});
+  Attempt made = shared_plan(
+      device, problem,
+      {"tiles", "blur/median_tiles.cl", "median_tiles", cols, rows, group,
+       (rows + kShared - 1) * (cols + kShared - 1) * (pairs ? size_of(g.in) : number_bytes(g.in)), pairs});
   if (!made.plan) return made;
   Plan& plan = *made.plan;
   plan.tile_rows = rows, plan.tile_cols = cols;

@@ -18,7 +18,6 @@ struct WindowPolicy {
   std::size_t columns_group = 128;  ///< its work-items
   std::size_t tile_columns = 4;     ///< results of a row of a work-item of "tiles": 4 or 8
   std::size_t tiles_group = 128;    ///< its work-items
-  std::size_t tiles_band = 16;      ///< rows that a work-item of "tiles" goes down: a multiple of 4
   std::size_t sums = 0;             ///< exchanges of bytes that it makes by sums (cl/blur/median_tiles.cl)
   std::size_t thread_lanes = 16;    ///< results that a CPU's thread makes at once
   bool shares_columns = false;      ///< medians of 5 x 5 by "columns"
