@@ -123,7 +123,7 @@ Operation separable_operation() {
                    {"4096x4096 uint8 --filter weights", {""}},
                    {"4096x4096 half --filter weights", {""}},
                    {"4096x4096 uint8 --filter gaussian", {"", "packed"}},
-                   {"4096x4096 uint8 --filter gaussian --window 15", {"packed"}},
+                   {"4096x4096 uint8 --filter gaussian --window 15", {"packed", "units"}},
                    {"4096x4096 double --filter weights", {""}},
                    {"4096x4096 --filter weights --window 15", {""}},
                    {"4096x4096 --filter unsharp --window 3 --channels 3",

@@ -354,7 +354,7 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
   const BoxShuffle& shuffle = box_policy(device).shuffle;
   const std::size_t taps = std::max(g.row_taps, g.column_taps);
   std::vector<std::string_view> order;
-  if (box_policy(device).units) order.emplace_back("units");
+  if (taps <= box_policy(device).units_most_taps) order.emplace_back("units");
   if (taps <= most_taps_summed_anew(device, g.in)) {
     const bool slides = taps > 3 && taps <= shuffle.most_taps && g.elements() >= shuffle.small_elements;
     if (slides) order.emplace_back("shuffle");

@@ -54,7 +54,7 @@ struct UnitGroups {
 /// Of "units": strips of columns that a group goes down with its warps' matrix units.
 struct SeparableUnits {
   bool chosen = false;                                                  ///< plans choose it
-  UnitGroups small = {.group = 256, .blocks = 2, .items_a_unit = 768};  ///< of windows of at most 17 rows
+  UnitGroups small = {.group = 128, .blocks = 2, .items_a_unit = 768};  ///< of windows of at most 17 rows
   UnitGroups large = {.group = 128, .blocks = 2, .items_a_unit = 384};
   std::size_t stages = 4;         ///< steps of 16 rows in local memory, of which all but one are on their way
   std::size_t least_band = 64;    ///< rows
