@@ -312,7 +312,6 @@ static inline four_results results_of(const uint sum[4]) {
   return permuted_bytes(permuted_bytes(sum[0], sum[1], 0x62), permuted_bytes(sum[2], sum[3], 0x62), 0x5410);
 }
 #endif
-static inline RESULT result_at(four_results v, uint c) { return (RESULT)(v >> 8 * c); }
 #else
 typedef float4 four_results;
 static inline four_results results_of(const uint sum[4]) {
