@@ -71,7 +71,7 @@ TEST_CASE("blur: boxes of every size, boundary and variant") {
   const smem::Context context;
   test::BlurSweep sweep(context);
   for (const std::string_view variant : smem::box_variants()) {
-    if (variant == "shuffle") continue;  // for bytes alone, by tests of its own
+    if (variant == "shuffle" || variant == "units") continue;  // for bytes alone, by tests of its own
     std::size_t ran = 0;
     for (const Boundary boundary : kBoundaries) {
       // Each is a program to compile, and for "march" each size of a box, too.
@@ -124,7 +124,8 @@ TEST_CASE("blur: boxes of every type, channels and batches") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::box_variants()) {
-    if (variant == "separable" || variant == "shuffle") continue;  // covered by their own tests
+    if (variant == "separable" || variant == "shuffle" || variant == "units")
+      continue;  // covered by their own tests
     std::size_t sound = 0;
     for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
                                   {Scalar::uint16, Scalar::uint16},
@@ -197,7 +198,7 @@ TEST_CASE("blur: means of integers are exact, as floats too") {
   // Of boxes of 15 x 15 and 601 x 1001 elements, whose sums a float does not hold.
   for (const smem::BoxRadius& radius : {smem::BoxRadius(7), smem::BoxRadius(300, 500)}) {
     for (const std::string_view variant : smem::box_variants()) {
-      if (variant == "shuffle") continue;  // for results of bytes
+      if (variant == "shuffle" || variant == "units") continue;  // for results of bytes
       for (const Scalar type : {Scalar::uint8, Scalar::uint16}) {
         const bool large = radius.across > 7;
         if (large && variant == "march") continue;  // whose boxes are programs
@@ -300,7 +301,7 @@ TEST_CASE("blur: infinities and NaN reach the boxes that hold them alone") {
   large[20 * kWidth + 40] = large[21 * kWidth + 40] = large[30 * kWidth + 60] = large[30 * kWidth + 61] =
       3e38F;
   for (const std::string_view variant : smem::box_variants()) {
-    if (!always_runs(context.device(), variant) || variant == "shuffle") continue;
+    if (!always_runs(context.device(), variant) || variant == "shuffle" || variant == "units") continue;
     CAPTURE(variant);
     CHECK(wrong_means(context, numbers, variant, 0) == 0);
     CHECK(wrong_means(context, numbers, variant, 2) == 0);

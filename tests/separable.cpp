@@ -19,9 +19,9 @@ using test::SeparableCase;
 
 namespace {
 
-/// "packed" runs Gaussian blurs of bytes alone: tests/blur.cpp.
+/// "packed" and "units" run blurs of bytes alone: tests/blur.cpp, tests/blur_units.cpp.
 bool runs_separable(const smem::Device& device, std::string_view variant) {
-  return variant != "packed" && (variant != "cpu" || test::has_cpu_variant(device));
+  return variant != "packed" && variant != "units" && (variant != "cpu" || test::has_cpu_variant(device));
 }
 
 /// The largest odd window that one reflection or repetition of `extent` cells serves: larger ones are another

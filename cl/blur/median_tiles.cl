@@ -299,16 +299,22 @@ static inline void load_edge(number v[WIDE][LINES], local kept* own, global cons
                              ulong in_pitch, long row, long rows, long cell, long cells, uint channel,
                              loaded beyond) {
 #pragma unroll 1
-  for (uint n = 0; n < READ * WIDE; ++n) {
-    const uint j = n / WIDE;
-    // What lies farther away is for no result.
-    const long wanted = cell + (long)(n - j * WIDE) - RADIUS, line = row + (long)j;
-    const long place = wanted < cells + RADIUS ? place_within(wanted, cells) : -1,
-               at = line < rows + RADIUS ? place_within(line, rows) : -1;
-    loaded one = beyond;
-    if (at >= 0 && place >= 0)
-      one = number_of(from + (ulong)at * in_pitch, (ulong)place * CHANNELS + channel);
-    own[n * GROUP] = (kept)one;
+  for (uint j = 0; j < READ; ++j) {
+    const long wanted_row = row + (long)j, at = wanted_row < rows + RADIUS ? place_within(wanted_row, rows) : -1;
+    global const ELEMENT* elements = from + (ulong)max(at, 0L) * in_pitch + channel;
+    loaded got[WIDE];
+    // What lies farther away is for no result. No branch stands between the loads of a row.
+#pragma unroll
+    for (uint c = 0; c < WIDE; ++c) {
+      const long wanted = cell + (long)c - RADIUS,
+                 place = wanted < cells + RADIUS ? place_within(wanted, cells) : -1;
+      got[c] = number_of(elements, (ulong)max(place, 0L) * CHANNELS);
+      if (at < 0 || place < 0)
+        got[c] = beyond;
+    }
+#pragma unroll
+    for (uint c = 0; c < WIDE; ++c)
+      own[(j * WIDE + c) * GROUP] = (kept)got[c];
   }
   loaded line[READ][WIDE];
 #pragma unroll

@@ -212,6 +212,18 @@ GROUP_FUNCTION void read_plain(WORD ahead[STEP][WORDS], global const ELEMENT* fr
   for (uint k = 0; k < STEP; ++k) load_words(ahead[k], from + k * in_pitch);
 }
 
+// The same where some of the rows do not lie in the plane.
+GROUP_FUNCTION void read_outer(WORD ahead[STEP][WORDS], int first, int rows, global const ELEMENT* from, ulong in_pitch) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+    const int row = first + (int)k, there = place_in_few(row, rows);
+    load_words(ahead[k], from + ((long)k + max(there, 0) - row) * (long)in_pitch);
+#pragma unroll
+    for (uint w = 0; w < WORDS; ++w)
+      if (BOUNDARY < 2 && there < 0) ahead[k][w] = 0;
+  }
+}
+
 // The same at the edges, element by element, by the boundary condition. `first`: the step's first row, which would begin at `from`.
 GROUP_FUNCTION void read_edge(WORD ahead[STEP][WORDS], local int (*places)[GROUP], uint item, int first, int rows,
                              global const ELEMENT* from, ulong in_pitch) {
@@ -222,6 +234,29 @@ GROUP_FUNCTION void read_edge(WORD ahead[STEP][WORDS], local int (*places)[GROUP
   for (uint k = 0; k < STEP; ++k) {
     const int row = first + (int)k, there = place_in_few(row, rows);
     load_places(ahead[k], from + ((long)k + there - row) * (long)in_pitch, there >= 0, place);
+  }
+}
+
+// Beyond an edge a sum down a column is that of another column. Whether the tile has those of all columns of a work-item.
+#define COPIES_SUMS (BOUNDARY >= 2 && BOUNDARY != 6)
+static inline bool has_sums(local int (*places)[GROUP], uint item) {
+  bool has = true;
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) {
+    const long place = (long)places[c][item] + item * COLS;
+    has = has && place >= 0 && place < GROUP * COLS;
+  }
+  return has;
+}
+
+// Copies them.
+GROUP_FUNCTION void copy_sums(local tile_row* row, local int (*places)[GROUP], uint item) {
+  local VALUE* all = (local VALUE*)*row;
+#pragma unroll
+  for (uint c = 0; c < COLS; ++c) {
+    const uint from = item * COLS + (uint)places[c][item];
+    const uint part = GROUP + END_PART / PARTS;
+    all[(c / 4 * part + item) * 4 + c % 4] = all[(from % COLS / 4 * part + from / COLS) * 4 + from % 4];
   }
 }
 
@@ -295,7 +330,11 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
     const uint plain_begin = (uint)max(STEP - 1 - first_read, 0) / STEP;
     const uint plain_end = first < 0 || first + COLS > (long)width ? 0 : min(((uint)rows - first_read) / STEP, steps);
     const uint plain_count = max(plain_end, plain_begin) - plain_begin;
-    const uint needed = first >= (long)width + RIGHT ? 0 : steps;
+    const bool inside = first >= 0 && first + COLS <= (long)width, beyond = first + COLS <= 0 || first >= (long)width;
+    const bool copies = COPIES_SUMS && beyond && first < (long)width + RIGHT && has_sums(places, item);
+    const uint needed = first >= (long)width + RIGHT || copies || (beyond && !COPIES_SUMS) ? 0 : steps;
+    const long left = (long)(strip * RESULTS) - LEFT;
+    const bool at_edge = COPIES_SUMS && (left < 0 || left + GROUP * COLS > (long)width);
 
     columns begun[BEGUN][PARTS];
 #pragma unroll
@@ -311,6 +350,8 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
     global const ELEMENT* coming = from + ((ulong)(long)first_read * in_pitch + (ulong)first);
     if (0 - plain_begin < plain_count)
       read_plain(ahead, coming, in_pitch);
+    else if (0 < needed && inside)
+      read_outer(ahead, first_read, (int)rows, coming, in_pitch);
     else if (0 < needed)
       read_edge(ahead, places, item, first_read, (int)rows, coming, in_pitch);
     global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top * out_pitch + result);
@@ -341,9 +382,17 @@ void separable_march(SEPARABLE_ARGUMENTS, few_weights few) {
       coming += STEP * in_pitch;
       if (s + 1 - plain_begin < plain_count)
         read_plain(ahead, coming, in_pitch);
+      else if (s + 1 < needed && inside)
+        read_outer(ahead, first_read + (int)((s + 1) * STEP), (int)rows, coming, in_pitch);
       else if (s + 1 < needed)
         read_edge(ahead, places, item, first_read + (int)((s + 1) * STEP), (int)rows, coming, in_pitch);
       barrier(CLK_LOCAL_MEM_FENCE);
+      if (at_edge) {
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k)
+          if (copies) copy_sums(tile[turn] + k, places, item);
+        barrier(CLK_LOCAL_MEM_FENCE);
+      }
 
       // Along the rows.
       if (s >= LEAD / STEP) {

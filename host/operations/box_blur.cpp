@@ -44,6 +44,7 @@ Operation box_blur_operation() {
                 {"two_pass", "sliding sums along rows, then down columns, through temporary memory"},
                 {"march", "column sums slide down and are added along rows in local memory"},
                 {"shuffle", "bytes: column sums are added along rows in a warp's registers"},
+                {"units", "bytes: products with bands of ones, by matrix units"},
                 {"cpu", "one thread a band of rows; its sums stay in the cache"}},
       .words = {grid_rule(), pixel_rule(), grids_rule(),
                 or_zero(sizes_rule("radius", "Radius of the box: one number, or ACROSSxDOWN", "ACROSSxDOWN",
@@ -69,7 +70,8 @@ Operation box_blur_operation() {
                   .weak = {goal("8192x8192 float --radius 200", 0.60),
                            goal("8192x8192 uchar --radius 50", 0.40)}},
       .programs = {{"8192x8192 --radius 50", {"two_pass", "march", "cpu"}},
-                   {"8192x8192 uint8 --radius 50", {"march", "shuffle"}},
+                   {"8192x8192 uint8 --radius 50", {"march", "shuffle", "units"}},
+                   {"4096x4096 uint8 --radius 2 --channels 4", {"units"}},
                    {"8192x8192 uint8 --radius 50 --channels 3", {"march"}},
                    // The mean of bytes as a float, on grids smaller than their windows.
                    {"3x3 uint8 --radius 7", {""}, "out=float32 in_alignment=64 out_alignment=64"}},

@@ -52,10 +52,14 @@ cl::Event ops::run_separable(const Context& context, const ConstGrid& in, const 
   return run(context, how.operation, plan_separable, problem, options, [&](const Launching& launch) {
     const FilterWeights weights =
         filter_weights(context, filter, edges.value, kernel.row, kernel.column, how.amount, how.threshold);
-    bind_filter(launch, filter, weights.all(),
-                launch.plan().variant == "packed"
-                    ? packed_weights(filter, edges.value, kernel.row, kernel.column)
-                    : weights.few);
+    if (launch.plan().variant == "units") {
+      bind_filter(launch, filter, weights.all());
+    } else {
+      bind_filter(launch, filter, weights.all(),
+                  launch.plan().variant == "packed"
+                      ? packed_weights(filter, edges.value, kernel.row, kernel.column)
+                      : weights.few);
+    }
   });
 }
 

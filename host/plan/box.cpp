@@ -319,9 +319,18 @@ Plan box_separable(const Device& device, const SeparableProblem& g, const PlanOv
   return plan;
 }
 
+/// By separable()'s matrix units, of weights 1.
+Attempt box_units(const Device& device, SeparableProblem g, const PlanOverrides& fixed) {
+  g.mean = !is_float(g.in);
+  Attempt made = separable_units(device, g, fixed);
+  if (made.plan) made.plan->operation = kBoxName;
+  return made;
+}
+
 Attempt plan_variant(const Device& device, const BoxProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   const SeparableProblem& g = problem.grids;
+  if (variant == "units") return box_units(device, g, fixed);
   if (variant == "separable") {
     if (!is_separable(g)) return "its float sums are not exact";
     return box_separable(device, g, fixed);
@@ -344,18 +353,26 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
   const SeparableProblem& g = problem.grids;
   const BoxShuffle& shuffle = box_policy(device).shuffle;
   const std::size_t taps = std::max(g.row_taps, g.column_taps);
+  std::vector<std::string_view> order;
+  if (taps <= box_policy(device).units_most_taps) order.emplace_back("units");
   if (taps <= most_taps_summed_anew(device, g.in)) {
     const bool slides = taps > 3 && taps <= shuffle.most_taps && g.elements() >= shuffle.small_elements;
-    if (slides) return {"shuffle", "separable"};
-    return {"separable"};
+    if (slides) order.emplace_back("shuffle");
+    order.emplace_back("separable");
+    return order;
   }
-  if (taps <= shuffle.most_taps) return {"cpu", "shuffle", "march", "two_pass"};
-  return {"cpu", "march", "two_pass"};
+  order.emplace_back("cpu");
+  if (taps <= shuffle.most_taps) order.emplace_back("shuffle");
+  order.insert(order.end(), {"march", "two_pass"});
+  return order;
 }
 
 std::string why_not(const Device& device, const BoxProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   const SeparableProblem& g = problem.grids;
+  if (variant == "units") return "not measured on this device, or for boxes of this size";
+  if (chosen.variant == "units" && (variant == "separable" || variant == "shuffle"))
+    return "matrix units make the sums faster";
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
   if (variant == "shuffle") {
     return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"
@@ -369,7 +386,7 @@ std::string why_not(const Device& device, const BoxProblem& problem, std::string
 
 const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, const Plan& plan) {
   const BoxPolicy& policy = box_policy(device);
-  if (plan.variant == "separable") return separable_evidence(device, plan);
+  if (plan.variant == "separable" || plan.variant == "units") return separable_evidence(device, plan);
   if (plan.variant == "shuffle") return policy.of_shuffle;
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
@@ -382,7 +399,8 @@ constexpr Operation<BoxProblem> kBox{.what = "blur",
                                      .attempt = plan_variant,
                                      .why_not = why_not,
                                      .evidence = evidence,
-                                     .one_work_item = "a thread has a band of rows"};
+                                     .one_work_item = "a thread has a band of rows",
+                                     .with_tile = {"units"}};
 
 }  // namespace
 
@@ -412,7 +430,9 @@ SeparableProblem plan::box_as_separable(SeparableProblem g) {
   return g;
 }
 
-std::vector<std::string_view> box_variants() { return {"separable", "two_pass", "march", "shuffle", "cpu"}; }
+std::vector<std::string_view> box_variants() {
+  return {"separable", "units", "two_pass", "march", "shuffle", "cpu"};
+}
 
 Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kBox, kBoxName, problem.grids.in, device, problem, overrides);

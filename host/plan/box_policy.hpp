@@ -51,6 +51,8 @@ struct BoxPolicy {
   std::size_t small = 15;        ///< cells of a side of a box that is cheaper summed anew for each result
   std::size_t small_bytes = 15;  ///< the same of bytes
   std::size_t small_words = 0;   ///< the same of 16-bit integers, whose sums must fit 24 bits
+  std::size_t units_most_taps =
+      0;  ///< cells of a side of a box of bytes up to which plans choose "units"; 0: they do not
   BoxMarch march;
   BoxShuffle shuffle = {};
   /// Of a CPU's thread: a part of its second-level cache. Its three lines are no multiple of 4096 bytes
@@ -89,6 +91,7 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
                     .driver = "580.159",
                     .what = "8192 x 8192 uint8, boxes of 101 x 101",
                     .share = "0.25 of copy"},
+     .units_most_taps = 113,
      .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
      .shuffle = {.most_taps = 101}},
     {.when = {.family = "nvidia", .compute_capability = 80},

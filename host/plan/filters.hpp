@@ -28,6 +28,26 @@ void check_grids(const char* operation, const Device& device, const SeparablePro
 Plan filter_plan(const char* operation, std::string_view variant, const char* file, const char* entry,
                  const SeparableProblem& grids, std::size_t across, std::size_t down);
 
+inline constexpr const char* kSeparableName = "separable";
+/// The same of a separable filter, in the name of `operation`.
+Plan separable_plan(const char* operation, const SeparableProblem& problem, std::string_view variant,
+                    const char* file, const char* entry);
+
+/// How groups that go down bands of rows share a grid.
+struct Bands {
+  std::size_t strips = 1;       ///< groups side by side, of all planes
+  std::size_t resident = 1;     ///< groups that run at once
+  std::size_t step = 1;         ///< rows of which a band has a multiple
+  std::size_t least_band = 32;  ///< rows
+  std::size_t most_rounds = 8;  ///< of resident groups
+};
+/// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
+/// as long as a band has rows, with the `again` that its neighbours read too.
+std::size_t best_band(std::size_t height, std::size_t again, const Bands& bands);
+
+/// The plan by matrix units (cl/separable/units.cl).
+Attempt separable_units(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed);
+
 /// \throws Error naming the argument unless the device can compute it.
 void check_separable(const char* operation, const Device& device, const SeparableProblem& problem);
 void check_box(const Device& device, const BoxProblem& problem);

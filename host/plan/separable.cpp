@@ -19,7 +19,6 @@ namespace {
 
 using namespace plan;
 
-constexpr const char* kSeparableName = "separable";
 constexpr std::size_t kCpuBlock = 64;    // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
 constexpr std::size_t kCpuPadding = 16;  // values between the rows of its ring
 
@@ -32,15 +31,7 @@ std::size_t value_bytes(const SeparableProblem& problem) {
 
 Plan base_plan(const SeparableProblem& problem, std::string_view variant, const char* file,
                const char* entry) {
-  // The origin along columns is no part of a problem.
-  Plan plan = filter_plan(kSeparableName, variant, file, entry, problem,
-                          std::max(problem.origin(), problem.row_taps - 1 - problem.origin()),
-                          problem.column_taps - 1);
-  if (problem.unsharp) define(plan, "UNSHARP", 1);
-  if (problem.half_up) define(plan, "HALF_UP", 1);
-  if (problem.mean) define(plan, "MEAN", 1);
-  plan.prediction.operations = 2 * real(problem.elements(), problem.row_taps + problem.column_taps);
-  return plan;
+  return separable_plan(kSeparableName, problem, variant, file, entry);
 }
 
 /// One work-item for each result.
@@ -243,24 +234,6 @@ std::size_t march_group(const Device& device, const SeparableProblem& problem, s
   return group_for(device, wanted == 0 ? shape.group : wanted, item, kOwnBytes + slack);
 }
 
-/// Rows of a band: those with which all groups are done first. A round of the groups that are resident takes
-/// as long as a band has rows, with those that it reads twice. `strips`: groups side by side of all planes.
-std::size_t best_band(const SeparableProblem& problem, std::size_t strips, std::size_t resident,
-                      std::size_t step, std::size_t least_band, std::size_t most_rounds) {
-  const std::size_t most =
-      std::min(divide_up(problem.height, least_band), divide_up(most_rounds * resident, at_least_1(strips)));
-  std::size_t best = at_least_1(problem.height), best_rows = 0;
-  for (std::size_t bands = 1; bands <= most; ++bands) {
-    const std::size_t band = round_up(divide_up(problem.height, bands), step);
-    const std::size_t rounds = divide_up(strips * divide_up(problem.height, band), resident);
-    const std::size_t rows = rounds * (band + problem.column_taps - 1);
-    if (best_rows != 0 && rows >= best_rows) continue;
-    best_rows = rows;
-    best = band;
-  }
-  return best;
-}
-
 std::size_t march_band(const Device& device, const SeparableProblem& problem) {
   const SeparableMarch& policy = separable_policy(device).march;
   const MarchShape shape = march_shape(device, problem);
@@ -270,8 +243,9 @@ std::size_t march_band(const Device& device, const SeparableProblem& problem) {
   const std::size_t width = shape.group * shape.cols;
   const std::size_t strips =
       problem.planes * divide_up(problem.row_elements(), width - std::min(shape.halo, width / 2));
-  return best_band(problem, strips, at_least_1(a_unit * device.compute_units), shape.step, policy.least_band,
-                   policy.most_rounds);
+  return best_band(
+      problem.height, problem.column_taps - 1,
+      {strips, at_least_1(a_unit * device.compute_units), shape.step, policy.least_band, policy.most_rounds});
 }
 
 Attempt march(const Device& device, const SeparableProblem& problem, std::size_t wanted) {
@@ -357,8 +331,9 @@ Attempt packed(const Device& device, const SeparableProblem& problem, const Plan
       policy.registers_a_unit == 0 ? policy.groups_a_unit : policy.registers_a_unit / (registers * group);
   const std::size_t across = divide_up(problem.row_elements(), cols);  // work-items of a row
   const std::size_t band =
-      best_band(problem, divide_up(across * problem.planes, group), at_least_1(a_unit * device.compute_units),
-                step, policy.least_band, policy.most_rounds);
+      best_band(problem.height, begun,
+                {divide_up(across * problem.planes, group), at_least_1(a_unit * device.compute_units), step,
+                 policy.least_band, policy.most_rounds});
   Plan plan = base_plan(problem, "packed", "separable/packed.cl", "separable_packed");
   const std::size_t items = across * divide_up(problem.height, band) * problem.planes;
   set_groups(plan, group, divide_up(items, group), std::size_t{1} << 20);
@@ -382,6 +357,7 @@ Attempt packed(const Device& device, const SeparableProblem& problem, const Plan
 
 Attempt plan_variant(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
+  if (variant == "units") return separable_units(device, problem, fixed);
   if (variant == "packed") return packed(device, problem, fixed);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
@@ -392,10 +368,12 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
 
 std::vector<std::string_view> preference(const Device& device, const SeparableProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
-  const SeparablePacked& packed = separable_policy(device).packed;
-  if (std::max(problem.row_taps, problem.column_taps) <= packed.most_taps)
-    return {"cpu", "packed", "march", "tiled", "two_pass"};
-  return {"cpu", "march", "tiled", "two_pass"};
+  const SeparablePolicy& policy = separable_policy(device);
+  std::vector<std::string_view> order{"cpu"};
+  if (policy.units.chosen) order.push_back("units");
+  if (std::max(problem.row_taps, problem.column_taps) <= policy.packed.most_taps) order.push_back("packed");
+  order.insert(order.end(), {"march", "tiled", "two_pass"});
+  return order;
 }
 
 std::string why_not(const Device& device, const SeparableProblem& problem, std::string_view variant,
@@ -403,6 +381,9 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
+  if (variant == "units") return "not measured on this device";
+  if (chosen.variant == "units" && (variant == "march" || variant == "packed"))
+    return "matrix units make both sums faster";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";
   if (variant == "march") return "a CPU has no registers for so many columns at once";
   if (variant == "packed") {
@@ -431,13 +412,27 @@ constexpr Operation<SeparableProblem> kSeparable{
     .why_not = why_not,
     .evidence = evidence,
     .one_work_item = "a thread has a band of rows",
-    .with_tile = {"packed"}};
+    .with_tile = {"packed", "units"}};
 
 }  // namespace
+
+Plan plan::separable_plan(const char* operation, const SeparableProblem& problem, std::string_view variant,
+                          const char* file, const char* entry) {
+  // The origin along columns is no part of a problem.
+  Plan plan = filter_plan(operation, variant, file, entry, problem,
+                          std::max(problem.origin(), problem.row_taps - 1 - problem.origin()),
+                          problem.column_taps - 1);
+  if (problem.unsharp) define(plan, "UNSHARP", 1);
+  if (problem.half_up) define(plan, "HALF_UP", 1);
+  if (problem.mean) define(plan, "MEAN", 1);
+  plan.prediction.operations = 2 * real(problem.elements(), problem.row_taps + problem.column_taps);
+  return plan;
+}
 
 const Evidence& plan::separable_evidence(const Device& device, const Launch& launch) {
   const SeparablePolicy& policy = separable_policy(device);
   if (launch.entry_point == "separable_packed") return policy.of_packed;
+  if (launch.entry_point == "separable_units") return policy.of_units;
   return launch.entry_point == "separable_march" ? policy.evidence : policy.others;
 }
 
@@ -479,7 +474,7 @@ void plan::check_separable(const char* operation, const Device& device, const Se
 }
 
 std::vector<std::string_view> separable_variants() {
-  return {"naive", "two_pass", "tiled", "march", "packed", "cpu"};
+  return {"naive", "two_pass", "tiled", "march", "packed", "units", "cpu"};
 }
 
 Plan plan_separable(const Device& device, const SeparableProblem& problem, const PlanOverrides& overrides) {

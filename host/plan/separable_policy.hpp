@@ -44,6 +44,24 @@ struct SeparablePacked {
   std::size_t most_rounds = 8;             ///< of resident groups, in which a launch is imagined
 };
 
+/// Of "units": how groups share a problem, for windows whose sums take few registers, and for others.
+struct UnitGroups {
+  std::size_t group;         ///< work-items, where units are not emulated
+  std::size_t blocks;        ///< of 16 columns of a warp: 2, 4
+  std::size_t items_a_unit;  ///< work-items that run at once, by their registers
+};
+
+/// Of "units": strips of columns that a group goes down with its warps' matrix units.
+struct SeparableUnits {
+  bool chosen = false;                                                  ///< plans choose it
+  UnitGroups small = {.group = 128, .blocks = 2, .items_a_unit = 768};  ///< of windows of at most 17 rows
+  UnitGroups large = {.group = 128, .blocks = 2, .items_a_unit = 384};
+  std::size_t stages = 4;         ///< steps of 16 rows in local memory, of which all but one are on their way
+  std::size_t least_band = 64;    ///< rows
+  std::size_t bands_of_rows = 2;  ///< a band has so many times the rows that it shares with the next one
+  std::size_t most_rounds = 8;    ///< of resident groups, in which a launch is imagined
+};
+
 /// Of "tiled".
 struct SeparableTile {
   std::size_t width = 64, height = 32;  ///< results
@@ -54,10 +72,12 @@ struct SeparablePolicy {
   When when;
   Evidence evidence;  ///< of "march"
   Evidence of_packed = {.what = "no measurement: a Hopper's sizes"};
+  Evidence of_units = {.what = "no measurement: a Hopper's sizes"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;  ///< work-items of the other variants
   SeparableMarch march;
   SeparablePacked packed = {};
+  SeparableUnits units = {};
   SeparableTile tile = {};
   std::size_t thread_values = 65536;  ///< of a CPU's thread: a quarter of a core's second-level cache
   std::size_t threads_items = 64;     ///< work-items of a CPU that take bands in turns, for each thread
@@ -84,7 +104,8 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
                    .what = "8192 x 8192 uint8, Gaussian 5 x 5 and 15 x 15",
                    .share = "0.51 and 0.25 of copy"},
      .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4},
-     .packed = {.most_taps = 21, .registers_a_unit = 65536}},
+     .packed = {.most_taps = 21, .registers_a_unit = 65536},
+     .units = {.chosen = true}},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},

@@ -43,7 +43,8 @@ struct BoxProblem {
 
 /// The plan that box_blur() would use on `device`: for small boxes that of separable() with equal weights,
 /// which is the variant "separable". "two_pass" slides along rows first, into temporary memory. Overrides:
-/// `variant`, and `work_items` for "march" and "shuffle". \throws Error as plan_separable().
+/// `variant`, and `work_items` for "march", "shuffle" and "units", for which `tile_rows` and `tile_cols` are
+/// those of plan_separable(). \throws Error as plan_separable().
 SMEM_API Plan plan_box(const Device& device, const BoxProblem& problem, const PlanOverrides& overrides = {});
 /// The names of all variants.
 SMEM_API std::vector<std::string_view> box_variants();

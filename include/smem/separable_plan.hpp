@@ -63,10 +63,11 @@ struct SeparableProblem {
 };
 
 /// The plan that separable() would use on `device`. "two_pass" sums along rows first, into temporary memory.
-/// Overrides: `variant`; `work_items`, a power of two, for "tiled", "march" and "packed"; and for "packed"
-/// `tile_rows`, the rows of a step, and `tile_cols`, the columns of a work-item. \throws Error when the
-/// problem or the device does not allow it, the variant is unknown or cannot run this problem on this device,
-/// or another field was fixed; it names the field.
+/// Overrides: `variant`; `work_items`, a power of two, for "tiled", "march", "packed" and "units"; for
+/// "packed" `tile_rows`, the rows of a step, and `tile_cols`, the columns of a work-item; for "units"
+/// `tile_rows`, the rows of a band, and `tile_cols`, the columns of a warp. \throws Error when the problem or
+/// the device does not allow it, the variant is unknown or cannot run this problem on this device, or another
+/// field was fixed; it names the field.
 SMEM_API Plan plan_separable(const Device& device, const SeparableProblem& problem,
                              const PlanOverrides& overrides = {});
 

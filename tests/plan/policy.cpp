@@ -109,7 +109,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("stencil", kStencilPolicies, &StencilPolicy::evidence, &StencilPolicy::of_blocks,
               &StencilPolicy::others, &StencilPolicy::of_threads);
   check_table("separable", kSeparablePolicies, &SeparablePolicy::evidence, &SeparablePolicy::of_packed,
-              &SeparablePolicy::others);
+              &SeparablePolicy::of_units, &SeparablePolicy::others);
   check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::of_shuffle, &BoxPolicy::others);
   check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
   check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence,

@@ -63,7 +63,10 @@ TEST_CASE("plan separable: packed products of bytes where all weights are whole 
   CHECK(refused());
   bytes.fixed_point = true;
   CHECK(smem::plan_separable(device, bytes, packed).vector_width == 8);
+  CHECK(smem::plan_separable(device, bytes).variant == "units");
+  bytes.in_alignment = 4;
   CHECK(smem::plan_separable(device, bytes).variant == "packed");
+  bytes.in_alignment = 64;
   bytes.row_taps = bytes.column_taps = 15;
   CHECK(smem::plan_separable(device, bytes, packed).vector_width == 4);
   const auto has_products = [&](const smem::Device& one, const char* kind) {
@@ -86,6 +89,43 @@ TEST_CASE("plan separable: packed products of bytes where all weights are whole 
   bytes.in_alignment = 4;
   bytes.in = bytes.out = smem::Scalar::uint16;
   CHECK(refused());
+}
+
+TEST_CASE("plan separable: matrix units for bytes, whose products follow from the window") {
+  const smem::Device device = gpu();
+  smem::SeparableProblem bytes = image(15);
+  bytes.in = bytes.out = smem::Scalar::uint8;
+  bytes.fixed_point = true;
+  const auto units = [&](const smem::PlanOverrides& fixed) {
+    smem::PlanOverrides all = fixed;
+    all.variant = "units";
+    return smem::plan_separable(device, bytes, all);
+  };
+  const auto has = [](const smem::Plan& plan, const char* text) {
+    return test::contains(plan.build_options(), text);
+  };
+  const smem::Plan usual = units({});
+  CHECK((has(usual, "-DALONG=1 ") && has(usual, "-DDOWN=2 ") && has(usual, "-DEMULATED=0")));
+  CHECK(usual.local_bytes <= device.local_bytes);
+  CHECK(usual.number("band") % 16 == 0);
+  CHECK(units({.tile_rows = 128, .tile_cols = 64}).number("band") == 128);
+  CHECK(has(units({.tile_cols = 64}), "-DBLOCKS=4 "));
+  CHECK(units({.work_items = 256}).work_items() == 256);
+  CHECK_THROWS_AS(units({.tile_cols = 48}), smem::Error);
+  CHECK_THROWS_AS(units({.tile_rows = 100}), smem::Error);
+  CHECK_THROWS_AS(units({.work_items = 48}), smem::Error);
+  bytes.row_taps = 33, bytes.column_taps = 18;  // 16 columns and 16 more to either side; 33 rows
+  CHECK((has(units({}), "-DALONG=2 ") && has(units({}), "-DDOWN=4 ")));
+  bytes.row_taps = bytes.column_taps = 113;
+  CHECK((has(units({}), "-DALONG=4 ") && has(units({}), "-DDOWN=8 ")));
+  bytes.channels = 2;
+  CHECK_THROWS_AS(units({}), smem::Error);
+  bytes.channels = 1;
+  smem::Device older = device;
+  older.architecture = "sm_75";
+  CHECK_THROWS_AS(smem::plan_separable(older, bytes, {.variant = "units"}), smem::Error);
+  bytes.fixed_point = false;
+  CHECK_THROWS_AS(units({}), smem::Error);
 }
 
 TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {
@@ -168,7 +208,9 @@ TEST_CASE("plan box: boxes of bytes by shuffles, where a warp has room for them"
   CHECK(plan(50, 50, {.work_items = 64}).work_items() == 64);
   CHECK(plan(50, 50, {.variant = "shuffle", .work_items = 256}).work_items() == 256);
   CHECK_THROWS_AS(plan(50, 50, {.variant = "shuffle", .work_items = 48}), smem::Error);
-  CHECK(plan(7, 7).variant == "shuffle");
+  CHECK(plan(7, 7).variant == "units");
+  CHECK(plan(8, 8).variant == "units");
+  CHECK(plan(9, 8).variant == "shuffle");
   CHECK(plan(1, 1).kernel_file != "blur/box_shuffle.cl");
   CHECK(plan(51, 50).variant == "march");
   CHECK(plan(50, 51).variant == "march");

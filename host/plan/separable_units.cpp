@@ -1,0 +1,128 @@
+// Separable filters of bytes by matrix units: products with bands of weights, in both directions.
+#include "formatted.hpp"
+#include "plan/filters.hpp"
+#include "plan/pixels.hpp"
+#include "plan/separable_policy.hpp"
+#include "plan/variants.hpp"
+
+#include <smem/separable_plan.hpp>
+
+#include <algorithm>
+
+namespace smem::plan {
+
+namespace {
+
+// Of cl/separable/units.cl.
+constexpr std::size_t kWarp = 32, kBlock = 16, kRows = 16, kVector = 16;
+constexpr std::size_t kMostAlong = 4, kMostDown = 8;
+constexpr std::size_t kMost = std::size_t{1} << 30;
+
+/// The products of a window, and what a group keeps of the rows that it reads.
+struct UnitShape {
+  std::size_t along = 1, down = 2;  ///< products along rows, steps of 16 rows that are kept
+  std::size_t blocks = 4;           ///< of 16 columns of a warp
+
+  std::size_t reach() const { return kBlock * along - kBlock / 2; }
+  std::size_t strip(std::size_t group) const { return group / kWarp * kBlock * blocks; }
+  /// Bytes of local memory: rows of whole vectors, 32 bytes past a multiple of 64; those of results; weights.
+  std::size_t local_bytes(std::size_t group, std::size_t stages, bool emulated) const {
+    const std::size_t row = strip(group) + 2 * round_up(reach(), kVector), pitch = row + (96 - row % 64) % 64;
+    const std::size_t results = group / kWarp * kRows * (kBlock * blocks + kVector);
+    return stages * kRows * pitch + results + 2 * kBlock * (1 + along) + kBlock * (1 + down) +
+           (emulated ? group * 6 * sizeof(int) : 0);
+  }
+};
+
+std::size_t reach_of(const SeparableProblem& problem) {
+  const std::size_t left = problem.origin() * problem.channels;
+  return std::max(left, problem.halo() - left);
+}
+
+/// Why it cannot compute a problem; empty: it can.
+std::string refused(const Device& device, const SeparableProblem& problem) {
+  constexpr int kSm80 = 80;
+  const bool units = is_nvidia_gpu(device) && compute_capability(device) >= kSm80;
+  if (!units && device.type != DeviceType::cpu)  // where they are emulated, for tests
+    return "needs the matrix units of NVIDIA's sm_80 and later";
+  const bool mean = problem.mean && problem.out == Scalar::uint8;
+  if (problem.in != Scalar::uint8 || !(problem.fixed_point || mean))
+    return "for weights of whole 256ths, as Gaussian blurs of bytes have them, and means of bytes";
+  constexpr UnitShape kLargest{kMostAlong, kMostDown};
+  constexpr std::size_t kMostTaps = kRows * kMostDown - kRows + 1;
+  if (reach_of(problem) > kLargest.reach() || problem.column_taps > kMostTaps)
+    return formatted("a window reaches farther than {} bytes along a row, or has more than {} rows",
+                     kLargest.reach(), kMostTaps);
+  if (problem.in_alignment < kVector) return formatted("rows do not begin at multiples of {} bytes", kVector);
+  if (problem.row_elements() > kMost || problem.height > kMost)
+    return formatted("more than {} columns or rows", kMost);
+  return {};
+}
+
+}  // namespace
+
+std::size_t best_band(std::size_t height, std::size_t again, const Bands& bands) {
+  const std::size_t most = std::min(divide_up(height, bands.least_band),
+                                    divide_up(bands.most_rounds * bands.resident, at_least_1(bands.strips)));
+  std::size_t best = at_least_1(height), best_rows = 0;
+  for (std::size_t count = 1; count <= most; ++count) {
+    const std::size_t band = round_up(divide_up(height, count), bands.step);
+    const std::size_t rounds = divide_up(bands.strips * divide_up(height, band), bands.resident);
+    const std::size_t rows = rounds * (band + again);
+    if (best_rows != 0 && rows >= best_rows) continue;
+    best_rows = rows;
+    best = band;
+  }
+  return best;
+}
+
+Attempt separable_units(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed) {
+  if (std::string why = refused(device, problem); !why.empty()) return why;
+  const SeparableUnits& policy = separable_policy(device).units;
+  const bool emulated = !is_nvidia_gpu(device);
+  UnitShape shape;
+  shape.along = divide_up(reach_of(problem) + kBlock / 2, kBlock);
+  shape.down = round_up(divide_up(problem.column_taps + kRows - 1, kRows), 2);
+  const UnitGroups& groups = shape.down > 2 ? policy.large : policy.small;
+  shape.blocks = groups.blocks;
+  if (fixed.tile_cols != 0) shape.blocks = fixed.tile_cols / kBlock;
+  if ((shape.blocks != 2 && shape.blocks != 4) || (fixed.tile_cols != 0 && fixed.tile_cols % kBlock != 0))
+    return "a warp has 32 or 64 columns";
+  if (fixed.tile_rows % kRows != 0) return formatted("a band has a multiple of {} rows", kRows);
+  const std::size_t group = fixed.work_items != 0 ? fixed.work_items : emulated ? kWarp : groups.group;
+  if (group % kWarp != 0 || (emulated && group != kWarp) || group > device.max_work_group)
+    return formatted("groups have {}warps of {} work-items", emulated ? "single " : "whole ", kWarp);
+  const std::size_t local = shape.local_bytes(group, policy.stages, emulated);
+  if (local > local_room(device)) return no_tile_fits(device);
+  const std::size_t strip = shape.strip(group);
+  const std::size_t strips = divide_up(problem.row_elements(), strip) * problem.planes;
+  const std::size_t least_band = std::max(policy.least_band, policy.bands_of_rows * kRows * (shape.down - 1));
+  const std::size_t band =
+      fixed.tile_rows != 0
+          ? fixed.tile_rows
+          : best_band(problem.height, kRows * (shape.down - 1),
+                      {strips, at_least_1(groups.items_a_unit / group * device.compute_units), kRows,
+                       least_band, policy.most_rounds});
+  Plan plan = separable_plan(kSeparableName, problem, "units", "separable/units.cl", "separable_units");
+  set_groups(plan, group, strips * divide_up(problem.height, band), std::size_t{1} << 20);
+  set_group_tile(plan, {.rows = band,
+                        .cols = kBlock * shape.blocks,
+                        .vector_width = kVector,
+                        .items = kRows * strip / group,
+                        .local_bytes = local});
+  define(plan, {{"GROUP", group},
+                {"BLOCKS", shape.blocks},
+                {"STAGES", policy.stages},
+                {"ALONG", shape.along},
+                {"DOWN", shape.down},
+                {"ROW_TAPS", problem.row_taps},
+                {"ROW_ORIGIN", problem.origin()},
+                {"COLUMN_TAPS", problem.column_taps},
+                {"VECTOR_OUT", problem.out_alignment >= kVector ? 1 : 0},
+                {"EMULATED", emulated ? 1 : 0}});
+  plan.numbers = {{"band", band}};
+  plan.reason = "matrix units multiply bytes by bands of weights, and both bytes of the sums again";
+  return plan;
+}
+
+}  // namespace smem::plan
