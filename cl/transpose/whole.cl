@@ -1,6 +1,7 @@
-// Transpose of small packed matrices: `most` whole ones, at least one, are a group's run of the input and of the output. Both are read and written by neighbouring work-items, whatever the number of rows and columns; local memory does the
-// permutation. A work-item's words of the output are a fixed number of elements apart, so that their places in the input follow from one
-// another by additions.
+// Transpose of small packed matrices: `most` whole ones, at least one, are a group's run of the input and of the output. Both are
+// read and written by neighbouring work-items, whatever the number of rows and columns; local memory does the permutation. A
+// work-item's words of the output are a fixed number of elements apart, so that their places in the input follow from one another by
+// additions.
 //
 // Launch: one dimension, GROUP work-items a group; a group for each `most` matrices. Local memory: LOCAL_WORDS words.
 #ifndef GROUP
