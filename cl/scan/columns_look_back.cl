@@ -72,9 +72,9 @@ static inline void hide(raw_pack* p) {
 
 static inline ACC number_of(const raw_pack* p, uint k) {
 #if ELEMENT_HALF && PACK_OF_WORDS
-  return half_of(p->words[k / 2], k % 2);
+  return lift(half_of(p->words[k / 2], k % 2));
 #elif ELEMENT_HALF
-  return vload_half(k, (const half*)p->each);
+  return lift(vload_half(k, (const half*)p->each));
 #else
   return lift((VALUE)p->each[k]);
 #endif
