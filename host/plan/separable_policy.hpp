@@ -94,13 +94,14 @@ struct SeparablePolicy {
 // 11: 0.109 and 0.122. 2 rows of 8 columns, 5 x 5: 0.074; 4 rows of 4 columns 0.073; groups of 64 0.071.
 // Work-items at the edges are the last to end: without them 5 x 5 would take 0.050 ms, 15 x 15 0.115.
 //
-// units on the H200, 8192 x 8192 bytes, by groups of 128 and 64 columns a warp, in the launch of "packed":
-// Gaussian 5 x 5 and 15 x 15 0.102 and 0.112 ms where bytes at the ends of rows were loaded one by one ahead
-// of time, 0.061 and 0.059 without them, where packed took 0.063 and 0.110. They are made from bytes in local
-// memory since then, and warps have 32 columns; that was not measured.
+// units on the H200, 8192 x 8192 bytes: Gaussian 5 x 5 and 15 x 15 0.059 ms, by groups of 256, which small
+// windows had then; packed took 0.063 and 0.110. With bytes at the ends of rows loaded one by one ahead of
+// time they took 0.102 and 0.112. Boxes of 4 channels, 3 x 3 and 5 x 5, 0.251 both, 0.52 of copy; by packed
+// 0.49 and 0.41.
 //
 // march there, without the ends of rows and columns: 15 x 15 of half 0.172 and 0.110 ms, uint16 0.180 and
-// 0.122, float 0.161 and 0.153. Sums at the ends are copied from the tile since then; that was not measured.
+// 0.122, float 0.161 and 0.153. With sums at the ends copied from the tile half takes 0.129 and uint16
+// 0.141 ms.
 inline constexpr SeparablePolicy kSeparablePolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",

@@ -208,11 +208,10 @@ TEST_CASE("plan box: boxes of bytes by shuffles, where a warp has room for them"
   CHECK(plan(60, 60, {.work_items = 64}).work_items() == 64);
   CHECK(plan(60, 60, {.variant = "shuffle", .work_items = 256}).work_items() == 256);
   CHECK_THROWS_AS(plan(60, 60, {.variant = "shuffle", .work_items = 48}), smem::Error);
-  // Matrix units have products of 128 columns and rows.
   CHECK(plan(7, 7).variant == "units");
-  CHECK(plan(56, 56).variant == "units");
-  CHECK(plan(57, 56).variant == "shuffle");
-  CHECK(plan(56, 57).variant == "shuffle");
+  CHECK(plan(24, 24).variant == "units");
+  CHECK(plan(25, 24).variant == "shuffle");
+  CHECK(plan(24, 25).variant == "shuffle");
   CHECK(plan(76, 75).variant == "march");
   CHECK(plan(75, 76).variant == "march");
   // Halos of 24 of 32 work-items; sums of 257 rows; what fits no float.
