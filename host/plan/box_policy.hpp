@@ -51,8 +51,8 @@ struct BoxPolicy {
   std::size_t small = 15;        ///< cells of a side of a box that is cheaper summed anew for each result
   std::size_t small_bytes = 15;  ///< the same of bytes
   std::size_t small_words = 0;   ///< the same of 16-bit integers, whose sums must fit 24 bits
-  std::size_t units_most_taps =
-      0;  ///< cells of a side of a box of bytes up to which plans choose "units"; 0: they do not
+  /// Cells of a side of a box of bytes up to which plans choose "units"; 0: they do not.
+  std::size_t units_most_taps = 0;
   BoxMarch march;
   BoxShuffle shuffle = {};
   /// Of a CPU's thread: a part of its second-level cache. Its three lines are no multiple of 4096 bytes
