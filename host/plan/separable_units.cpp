@@ -50,9 +50,10 @@ std::string refused(const Device& device, const SeparableProblem& problem) {
     return "for weights of whole 256ths, as Gaussian blurs of bytes have them, and means of bytes";
   constexpr UnitShape kLargest{kMostAlong, kMostDown};
   constexpr std::size_t kMostTaps = kRows * kMostDown - kRows + 1;
-  if (reach_of(problem) > kLargest.reach() || problem.column_taps > kMostTaps)
+  if (reach_of(problem) > kLargest.reach() || problem.column_taps > kMostTaps) {
     return formatted("a window reaches farther than {} bytes along a row, or has more than {} rows",
                      kLargest.reach(), kMostTaps);
+  }
   if (problem.in_alignment < kVector) return formatted("rows do not begin at multiples of {} bytes", kVector);
   if (problem.row_elements() > kMost || problem.height > kMost)
     return formatted("more than {} columns or rows", kMost);
