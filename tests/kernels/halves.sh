@@ -28,6 +28,7 @@ allowed() {
     norm_columns/cpu_narrow.cl) echo 3 ;;  # ends of runs of rows
     reduce/cpu.cl) echo 6 ;;          # results; rows of one element, of both factors; vectors of two, which PoCL has as eight
     reduce*/*) echo 1 ;;              # results
+    scan/columns.cl) echo 2 ;;        # the last rows of few columns
     scan/cpu.cl) echo 1 ;;            # tails
     select/cpu.cl) echo 2 ;;          # neighbours of a piece
     separable/cpu.cl) echo 5 ;;       # cells beyond a row's ends
