@@ -276,6 +276,29 @@ TEST_CASE("reduce columns: places and extremes, by threads of a CPU, with NaNs a
   }
   CHECK(sweep.ran() == asked);
 }
+// On GPUs a number that has the byte above its row is compared.
+TEST_CASE("reduce columns: places of bytes by several work-items, with ties") {
+  const smem::Context context;
+  test::ReduceSweep sweep(context);
+  ReduceCase c;
+  c.shape = ReduceShape::columns;
+  c.variant = "several";
+  std::size_t asked = 0;
+  for (const Scalar type : {Scalar::int8, Scalar::uint8}) {
+    for (const ReduceOp op : {ReduceOp::argmin, ReduceOp::argmax}) {
+      c.in = type;
+      c.reduction = op;
+      for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{1, 2}, {257, 133}, {5003, 20}}) {
+        c.rows = rows;
+        c.cols = cols;
+        c.layout = asked % 2 == 0 ? test::packed() : test::strided(rows, cols, 1);
+        sweep.run(c);
+        ++asked;
+      }
+    }
+  }
+  CHECK(sweep.ran() == asked);
+}
 TEST_CASE("reduce columns: sums of the greatest and least bytes and shorts, which fill narrow accumulators") {
   const smem::Context context;
   const auto check = [&]<class Element>(Element element) {
