@@ -246,3 +246,27 @@ TEST_CASE("bad input of reduce: an expression that does not compile") {
   // And the next one is not spoilt by it.
   CHECK(smem::reduce(b.context, b.in, Reduction::custom("a + b", "0")) == 100.0F);
 }
+
+TEST_CASE("bad input of reduce: an expression that would overflow the stack of its compiler") {
+  const ReduceBuffers b;
+  const auto repeated = [](const std::string& one, std::size_t times) {
+    std::string text;
+    for (std::size_t i = 0; i < times; ++i)
+      text += one;
+    return text;
+  };
+  for (const char* prefix : {"- ", "!", "(int)", "-~"}) {
+    const auto error =
+        b.fail(Reduction::custom(repeated(prefix, 3000) + "a", "0"), b.in.vector(), b.out.vector());
+    CHECK(error.argument == "expression");
+    CHECK(error.expected == "OpenCL C: at most 1000 prefix operators");
+  }
+  CHECK(
+      b.fail(Reduction::custom(repeated("a * ", 4096) + "b", "0"), b.in.vector(), b.out.vector()).expected ==
+      "OpenCL C: at most 16384 characters");
+  CHECK(b.fail(Reduction::custom("a", repeated("-", 2000) + "0"), b.in.vector(), b.out.vector()).argument ==
+        "identity");
+  // Long ones of the usual kind are taken: signs of numbers, calls and casts.
+  const std::string usual = repeated("-1.5f * (a - (float)(b)) + ", 300) + "a + b";
+  CHECK_NOTHROW(smem::reduce(b.context, b.in, Reduction::custom(usual, "0")));
+}

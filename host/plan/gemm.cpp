@@ -71,6 +71,7 @@ void check(const Device& device, const GemmProblem& problem) {
   require_element("gemm", "in", problem.in);
   require_element("gemm", "out", problem.out);
   require_known("gemm", "activation", problem.activation, Activation::gelu);
+  if (!problem.expression.empty()) plan::require_code("gemm", "expression", problem.expression);
   // Factors may be those of all products.
   require_elements("gemm", "a", {problem.m, problem.k});
   require_elements("gemm", "b", {problem.k, problem.n});

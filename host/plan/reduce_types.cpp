@@ -67,8 +67,10 @@ void check_operation(const Device& device, const char* operation, const char* re
   require_number(operation, result, problem.out);
   if ((op == ReduceOp::bit_and || op == ReduceOp::bit_or) && is_float(problem.in))
     refuse(operation, "in", formatted("integers for {}", name_of(op)), name_of(problem.in));
-  if (op == ReduceOp::custom && (expression.empty() || identity.empty()))
-    refuse(operation, expression.empty() ? "expression" : "identity", "OpenCL C", "nothing");
+  if (op == ReduceOp::custom) {
+    require_code(operation, "expression", expression);
+    require_code(operation, "identity", identity);
+  }
   if (const std::string types = wrong_result(problem); !types.empty()) {
     refuse(operation, result, formatted("{} for {} of {}", types, name_of(op), name_of(problem.in)),
            name_of(problem.out));

@@ -15,8 +15,7 @@ void check_select(const Device& device, const SelectProblem& problem) {
   if (is_flagged(problem.op)) require_known(operation, "flags", problem.flags);
   require_elements(operation, "in", {problem.size});
   require_number(operation, "in", problem.in);
-  if (is_by_predicate(problem.op) && problem.predicate.empty())
-    refuse(operation, "predicate", "OpenCL C, of x", "nothing");
+  if (is_by_predicate(problem.op)) require_code(operation, "predicate", problem.predicate, "OpenCL C, of x");
   if (is_flagged(problem.op) && is_float(problem.flags))
     refuse(operation, "flags", "an integer type", name_of(problem.flags));
   if (!is_flagged(problem.op)) require_fp64(operation, device, "in", problem.in);

@@ -3,6 +3,25 @@
 
 namespace smem::plan {
 
+namespace {
+
+/// Prefix operators and casts in an expression; a call of what a bracket holds counts as a cast.
+std::size_t prefix_operators(std::string_view text) {
+  std::size_t count = 0;
+  char before = '(';  // the last character that is no blank
+  for (const char c : text) {
+    if (std::string_view(" \t\r\n\v\f").find(c) != std::string_view::npos) continue;
+    const bool follows_operator =
+        std::string_view("([{,;?:=<>!~+-*/%&|^").find(before) != std::string_view::npos;
+    const bool is_prefix = std::string_view("!~+-*&").find(c) != std::string_view::npos;
+    count += (is_prefix && follows_operator) || (c == '(' && before == ')') ? 1 : 0;
+    before = c;
+  }
+  return count;
+}
+
+}  // namespace
+
 void refuse(std::string_view operation, std::string_view argument, std::string_view expected,
             std::string_view got) {
   throw Error({.operation = std::string(operation),
@@ -31,6 +50,18 @@ void require_one_of(std::string_view operation, const char* argument, Scalar typ
                        name_of(one));
   }
   refuse(operation, argument, names, name_of(type));
+}
+
+void require_code(std::string_view operation, std::string_view argument, std::string_view text,
+                  std::string_view expected) {
+  if (text.empty()) refuse(operation, argument, expected, "nothing");
+  if (text.size() > kMostCode)
+    refuse(operation, argument, formatted("{}: at most {} characters", expected, kMostCode),
+           formatted("{}", text.size()));
+  if (const std::size_t prefixes = prefix_operators(text); prefixes > kMostPrefixes) {
+    refuse(operation, argument, formatted("{}: at most {} prefix operators", expected, kMostPrefixes),
+           formatted("{}", prefixes));
+  }
 }
 
 void require_elements(const char* operation, const char* argument,

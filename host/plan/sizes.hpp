@@ -47,6 +47,16 @@ inline void require_element(const char* operation, std::size_t bytes) {
   refuse(operation, "element size", "1, 2, 4, 8 or 16 bytes", std::to_string(bytes) + " bytes");
 }
 
+/// The most characters of an expression that a caller gives, and the most prefix operators and casts in it.
+/// These nest without brackets, which compilers limit: 3000 overflow the stack of PoCL's compiler, which runs
+/// in the caller's process; 2500 do not (PoCL 3.1, a stack of 8 MiB).
+inline constexpr std::size_t kMostCode = 16384, kMostPrefixes = 1000;
+
+/// \throws Error naming `argument` unless `text`, an expression of OpenCL C, has 1 to kMostCode characters
+/// and at most kMostPrefixes prefix operators and casts.
+void require_code(std::string_view operation, std::string_view argument, std::string_view text,
+                  std::string_view expected = "OpenCL C");
+
 /// Elements of an array: more than any memory holds, and few enough that what plans make of them, as bytes,
 /// tiles or parts, fits 64 bits.
 inline constexpr std::size_t kMostElements = std::size_t{1} << 52;

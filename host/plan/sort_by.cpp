@@ -188,7 +188,7 @@ void plan::check_sort_by(const Device& device, const SortByProblem& problem) {
            formatted("\"{}\"", problem.type));
   }
   if (problem.type.starts_with("double")) require_fp64("sort_by", device, "type", Scalar::float64);
-  if (problem.precedes.empty()) refuse("sort_by", "precedes", "OpenCL C, of a and b", "nothing");
+  require_code("sort_by", "precedes", problem.precedes, "OpenCL C, of a and b");
   require_elements("sort_by", "in", {problem.size});
 }
 

@@ -92,8 +92,7 @@ void plan::check_stencil(const Device& device, const StencilProblem& p) {
     refuse(operation, "weights", formatted("at most {}", kMost), formatted("{}", p.weights()));
   require_elements(operation, "in", {p.size[0], p.size[1], p.size[2], p.channels, p.batch});
   require_elements(operation, "out", {p.out_size[0], p.out_size[1], p.out_size[2], p.channels, p.batch});
-  if (p.shape == StencilShape::expression && p.expression.empty())
-    refuse(operation, "expression", "OpenCL C", "nothing");
+  if (p.shape == StencilShape::expression) require_code(operation, "expression", p.expression);
 }
 
 StencilProblem stencil_problem(Scalar type, const std::array<std::size_t, 3>& size,

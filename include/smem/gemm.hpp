@@ -35,7 +35,8 @@ struct Epilogue {
   BiasOf bias_of = BiasOf::column;           ///< index of the bias
   Activation activation = Activation::none;  ///< applied to the sum and its bias
   /// x = an expression in OpenCL C, e.g. "x * tanh(x)", of `x` (float for half and bfloat16, int for int32)
-  /// and, as ulong, `row` and `col`. The functions of OpenCL C can be called. Empty: none.
+  /// and, as ulong, `row` and `col`. The functions of OpenCL C can be called. At most 16384
+  /// characters, and 1000 prefix operators and casts. Empty: none.
   std::string expression = {};
   double scale = 1;  ///< x *= scale; a whole number for int32
   /// x += residual(row, col), which has the shape and type of C. It may be C itself, with its old values;

@@ -63,6 +63,7 @@ struct Reduction {
   /// be associative, and `identity` must be its identity element, which stands for missing elements. `a`,
   /// which comes before `b`, and the value of the expression have the element's type, but int for int8 and
   /// int16, uint for uint8 and uint16, float for half. It may call the functions of OpenCL C.
+  /// Both have at most 16384 characters, and at most 1000 prefix operators and casts.
   static Reduction custom(std::string expression, std::string identity) {
     Reduction reduction(ReduceOp::custom);
     reduction.expression = std::move(expression);

@@ -13,7 +13,8 @@ namespace smem {
 /// Which of two elements comes first.
 struct Comparison {
   /// An expression in OpenCL C of elements `a` and `b`, not zero if `a` must precede `b`: "a < b",
-  /// "a.x < b.x". It may call the functions of OpenCL C.
+  /// "a.x < b.x". It may call the functions of OpenCL C. At most 16384 characters, and 1000 prefix operators
+  /// and casts.
   std::string precedes = {};
   /// The type of the elements in OpenCL C: "float2", "uchar4". Empty: that of the view, which has numbers.
   std::string type = {};

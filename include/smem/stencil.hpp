@@ -44,7 +44,8 @@ struct Stencil {
   /// An expression in OpenCL C. AT(dx, dy, dz) is the neighbour at that distance, and C is AT(0, 0, 0): "C +
   /// 0.1f * (AT(-1, 0, 0) - 2 * C + AT(1, 0, 0))". Their type is float, or double for float64. Distances must
   /// be whole constants within the radius; others do not compile. The expression may call the functions of
-  /// OpenCL C, and must not contain a line comment. Each text is a program of its own, compiled once.
+  /// OpenCL C, and must not contain a line comment. It has at most 16384 characters, and at most 1000 prefix
+  /// operators and casts. Each text is a program of its own, compiled once.
   static Stencil of(std::string expression, const Radius& radius, const Edges& edges = {}) {
     return {StencilShape::expression, radius, {}, std::move(expression), edges};
   }
