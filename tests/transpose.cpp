@@ -123,7 +123,7 @@ TEST_CASE("transpose: short sides of small elements are turned in registers") {
   std::swap(problem.in_packed, problem.out_packed);
   CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_separate");
   problem.out_alignment = 2;
-  CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_strips");
+  CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_tall");
 }
 
 TEST_CASE("transpose: windows of small elements, whose rows begin anywhere") {

@@ -36,7 +36,7 @@ bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& probl
   const bool fills =
       problem.rows % square == 0 && problem.cols % square == 0 && (problem.in_place || !is_small);
   if (aligned) return side <= policy.strips.aligned_thin || (long_side < 2 * tile && !fills);
-  return side <= policy.strips.most_thin || long_side < 2 * tile;
+  return side <= policy.strips.most_thin[size_index(problem.element_bytes)] || long_side < 2 * tile;
 }
 
 /// The variants to try, best first.

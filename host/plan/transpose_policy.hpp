@@ -49,11 +49,17 @@ struct TransposeThreads {
 /// Of the variant "strips".
 struct StripPolicy {
   Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
-  bool chosen = false;              ///< whether plans take it where it runs
-  std::size_t small_bytes = 4096;   ///< of a matrix, up to which it is better than tiles that are full
-  std::size_t aligned_thin = 16;    ///< up to which it is better than vectors of aligned rows
-  std::size_t most_thin = 64;       ///< rows or columns of a side that is short
-  std::size_t chunk_bytes = 16384;  ///< of a work-group
+  bool chosen = false;             ///< whether plans take it where it runs
+  std::size_t small_bytes = 4096;  ///< of a matrix, up to which it is better than tiles that are full
+  std::size_t aligned_thin = 16;   ///< up to which it is better than vectors of aligned rows
+  /// Rows or columns of a side that is short, for elements of 1, 2, 4, 8 and 16 bytes.
+  std::array<std::size_t, 5> most_thin = {512, 512, 256, 128, 64};
+  std::size_t run_bytes = 49152;    ///< of a work-group's runs
+  std::size_t run_group = 512;      ///< work-items that have them
+  std::size_t lanes = 32;           ///< work-items that store a run of "tall" side by side
+  std::size_t least_lanes = 8;      ///< of them on devices of little local memory
+  std::size_t wide_multiple = 64;   ///< columns that divide a strip of "wide"
+  std::size_t chunk_bytes = 16384;  ///< of a work-group that has whole matrices, or words of few rows
   std::size_t group = 256;          ///< work-items
   std::size_t unroll = 8;           ///< words in flight of a work-item
   /// Up to so many rows or columns of elements of so many bytes are turned in registers, where a work-item
