@@ -1,8 +1,8 @@
 // Transpose of packed arrays of few columns: out[c][r] = in[r][c].
 //
 // A group's elements are one contiguous run of the input, which is copied to local memory as it lies. On the other side they are a window of
-// STRIP rows of each output row, which begins at a multiple of ALIGN bytes: for that a group reads up to HALO rows more. ALIGNED: output rows
-// begin at such multiples, so that no row is read twice.
+// `strip` rows of each output row, which begins at a multiple of ALIGN bytes: for that a group reads up to HALO rows more. ALIGNED: output
+// rows begin at such multiples, so that no row is read twice.
 //
 // Lanes that store side by side read places `cols` words apart, whatever an element's size: in different banks if that is odd.
 // PADDED, for an even number: a word of padding follows every `cols` words of the run.
@@ -28,15 +28,21 @@
 #ifndef ALIGNED
 #define ALIGNED 0
 #endif
-#ifndef UNROLL
-#define UNROLL 8  // words in flight of a work-item
+#ifndef STEPS
+#define STEPS 4  // words of an output row that a work-item stores
 #endif
 #ifndef PADDED
 #define PADDED 1
 #endif
+#ifndef PIECE_WORDS
+#define PIECE_WORDS 1
+#endif
+#ifndef AHEAD
+#define AHEAD 4
+#endif
 #include "transpose/strip.clh"
 
-#define MULTIPLE (LANES * WORD_ELEMENTS)  // rows that divide a strip
+#define MULTIPLE (LANES * STEPS * WORD_ELEMENTS)  // rows that divide a strip
 #define WINDOW (ALIGNED || ALIGN < ELEMENT_BYTES ? 1 : ALIGN / ELEMENT_BYTES)
 #define HALO (WINDOW - 1)
 #define LINES (GROUP / LANES)
@@ -53,37 +59,44 @@ void transpose_tall(global const element* restrict in, ulong in_offset, long in_
   const uint halo = (uint)min(row, (ulong)HALO);
   const ulong begin = row - halo;
   const int here = (int)(min(row + strip, rows) - begin);
-  const ulong from = in_offset + matrix * in_stride + begin * cols;
-  const uint before = run_to_tile(tile, in, from, (uint)here * thin, thin);
+  const uint before = run_to_tile(tile, in, in_offset + matrix * in_stride + begin * cols, (uint)here * thin, thin);
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  // Element (r, c) of the run is element before + r * thin + c of the tile, and with padding e = (that / thin) / WORD_ELEMENTS words further.
+  // Element (r, c) of the run is element at = before + r * thin + c of the tile, and with padding at / thin / WORD_ELEMENTS words further.
   local const element* cells = (local const element*)tile;
-  const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES, steps = strip / MULTIPLE;
-  const divisor by_steps = divisor_of(steps), by_thin = divisor_of(thin);
-  const ulong to = out_offset + matrix * out_stride;
-#pragma unroll 2
-  for (uint n = line; n < thin * steps; n += LINES) {
-    const uint c = divided(n, by_steps), step = lane + (n - c * steps) * LANES;
-    const ulong start = to + (ulong)((long)c * out_pitch);  // the output row's first element
-    const int first = (int)(halo - ((uint)start & (WINDOW - 1))), r = first + (int)(step * WORD_ELEMENTS);
-    if (r >= here || r + WORD_ELEMENTS <= 0) continue;
-    const int x = (int)(before + c), past = (int)divided((uint)x, by_thin);
-    const int at = x + (int)(step * (thin + PADDED) * WORD_ELEMENTS);
-    global element* place = out + (start + begin) + r;
-    word value = 0;
-#define CELL(k) cells[at + (first + (k)) * (int)thin + (PADDED ? (first + (k) + past) & ~(WORD_ELEMENTS - 1) : 0)]
-    if (r >= 0 && r + WORD_ELEMENTS <= here) {
-#if WORD_ELEMENTS > 1
+  const uint lane = get_local_id(0) % LANES, parts = strip / MULTIPLE;
+  const divisor by_parts = divisor_of(parts), by_thin = divisor_of(thin);
+  global element* to = out + out_offset + matrix * out_stride;
+  const uint start = (uint)(out_offset + matrix * out_stride), apart = (thin + PADDED) * WORD_ELEMENTS;  // of neighbouring lanes' places
+  for (uint n = get_local_id(0) / LANES; n < thin * parts; n += LINES) {
+    const uint c = divided(n, by_parts), step = (n - c * parts) * (LANES * STEPS) + lane, x = before + c;
+    const int past = (int)divided(x, by_thin);
+    const int first = (int)(halo - ((start + c * (uint)out_pitch) & (WINDOW - 1)));  // row of the window
+    const int r = first + (int)(step * WORD_ELEMENTS);
+    global element* places = to + ((long)c * out_pitch + (long)begin + r);
+    int at[WORD_ELEMENTS];
 #pragma unroll
-      for (int k = 0; k < WORD_ELEMENTS; ++k) value |= (word)CELL(k) << (8 * ELEMENT_BYTES * k);
+    for (int k = 0; k < WORD_ELEMENTS; ++k)
+      at[k] = (int)(x + step * apart) + (first + k) * (int)thin + (PADDED ? (first + k + past) & ~(WORD_ELEMENTS - 1) : 0);
+#pragma unroll
+    for (int s = 0; s < STEPS; ++s) {
+      const int row_here = r + s * LANES * WORD_ELEMENTS;
+      local const element* from = cells + s * LANES * (int)apart;
+      global element* place = places + s * LANES * WORD_ELEMENTS;
+      if (row_here >= 0 && row_here + WORD_ELEMENTS <= here) {
+#if WORD_ELEMENTS > 1
+        word value = 0;
+#pragma unroll
+        for (int k = 0; k < WORD_ELEMENTS; ++k) value |= (word)from[at[k]] << (8 * ELEMENT_BYTES * k);
+        *(global word*)place = value;
 #else
-      value = CELL(0);
+        *place = from[at[0]];
 #endif
-      *(global word*)place = value;
-    } else {
-      for (int k = 0; k < WORD_ELEMENTS; ++k)
-        if (r + k >= 0 && r + k < here) place[k] = CELL(k);
+      } else if (WORD_ELEMENTS > 1) {
+#pragma unroll
+        for (int k = 0; k < WORD_ELEMENTS; ++k)
+          if (row_here + k >= 0 && row_here + k < here) place[k] = from[at[k]];
+      }
     }
   }
 }

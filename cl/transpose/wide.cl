@@ -1,14 +1,17 @@
 // Transpose of few long rows to a packed array: out[c][r] = in[r][c].
 //
-// A group has `strip` columns of all rows: one run of each row of the input, whose words are dealt to places of local memory as the output
-// has them, and one contiguous run of the output, copied from there.
+// A group has `strip` columns of all rows: one run of each row of the input, whose elements are dealt to the places of local memory that the
+// output has for them, and one contiguous run of the output, which is copied from there.
 //
 // Lanes that load side by side write places `rows` words apart, whatever an element's size: in different banks if that is odd.
 // PADDED, for an even number: a word of padding follows every `rows` words of the run.
 //
-// Launch: one dimension, GROUP work-items a group; a group for each strip of each matrix. Local memory: LOCAL_WORDS words.
+// Launch: one dimension, GROUP work-items a group, as lines of LANES; a group for each strip of each matrix. Local memory: LOCAL_WORDS words.
+#ifndef LANES
+#define LANES 32  // work-items that load side by side
+#endif
 #ifndef GROUP
-#define GROUP 512  // work-items
+#define GROUP 512  // work-items: a multiple of LANES
 #endif
 #ifndef CHUNK
 #define CHUNK 49152  // elements of a group, about
@@ -16,26 +19,32 @@
 #ifndef LOCAL_WORDS
 #define LOCAL_WORDS 14000
 #endif
-#ifndef UNROLL
-#define UNROLL 8  // words in flight of a work-item
+#ifndef STEPS
+#define STEPS 4  // words of a row that a work-item loads
 #endif
 #ifndef PADDED
 #define PADDED 1
 #endif
+#ifndef PIECE_WORDS
+#define PIECE_WORDS 1
+#endif
+#define AHEAD 1
 #include "transpose/strip.clh"
 
-#define MULTIPLE 64  // columns that divide a strip, as in the plan: runs of all groups begin alike
+#define MULTIPLE (LANES * STEPS * WORD_ELEMENTS)
+#define LINES (GROUP / LANES)
+#define BESIDE 16  // columns by which a strip is less than its words: rows begin anywhere in a word, but all runs of the output alike
 
-// Loads word `first`, counted in elements from in[begin] on, of a row that reaches from there to `end`. Others are not read.
-static inline word load_word(global const element* in, ulong begin, long first, long end) {
+// Loads the word at element `first`, counted from in, of a row that lies in [low, high). Elements outside are not read.
+static inline word load_word(global const element* in, long first, long low, long high) {
 #if WORD_ELEMENTS > 1
-  if (first >= 0 && first + WORD_ELEMENTS <= end) return *(global const word*)(in + begin + first);
+  if (first >= low && first + WORD_ELEMENTS <= high) return *(global const word*)(in + first);
   word result = 0;
   for (int k = 0; k < WORD_ELEMENTS; ++k)
-    if (first + k >= 0 && first + k < end) result |= (word)in[begin + (ulong)(first + k)] << (8 * ELEMENT_BYTES * k);
+    if (first + k >= low && first + k < high) result |= (word)in[first + k] << (8 * ELEMENT_BYTES * k);
   return result;
 #else
-  return in[begin + (ulong)min(first, end - 1)];
+  return in[min(first, high - 1)];
 #endif
 }
 
@@ -45,39 +54,40 @@ void transpose_wide(global const element* restrict in, ulong in_offset, long in_
                     ulong rows, ulong cols, ulong batch) {
   (void)out_pitch, (void)batch;
   local word tile[LOCAL_WORDS] __attribute__((aligned(16)));
-  const uint thin = (uint)rows, strip = strip_of(thin, MULTIPLE), strips = (uint)((cols + strip - 1) / strip);
+  const uint thin = (uint)rows, words = strip_of(thin, MULTIPLE), strip = words - BESIDE, strips = (uint)((cols + strip - 1) / strip);
   const uint matrix = get_group_id(0) / strips;
   const ulong begin = (ulong)(get_group_id(0) - matrix * strips) * strip;
   const uint here = (uint)min((ulong)strip, cols - begin);
-  const ulong from = in_offset + matrix * in_stride, to = out_offset + matrix * out_stride + begin * rows;
-  const uint before = before_run(out, to), slots = strip / WORD_ELEMENTS + (WORD_ELEMENTS > 1), all = thin * slots;  // words of a run
-  const divisor by_slots = divisor_of(slots), by_thin = divisor_of(thin);
+  const ulong to = out_offset + matrix * out_stride + begin * rows;
+  const ulong from = in_offset + matrix * in_stride;
+  const uint before = before_run(out, to), lane = get_local_id(0) % LANES, parts = words / MULTIPLE, apart = (thin + PADDED) * WORD_ELEMENTS;
+  const divisor by_parts = divisor_of(parts), by_thin = divisor_of(thin);
 
-  // Element (r, c) of the strip is element before + c * thin + r of the tile, and with padding e = (that / thin) / WORD_ELEMENTS words further.
+  // Element (r, c) of the strip is element at = before + c * thin + r of the tile, and with padding at / thin / WORD_ELEMENTS words further.
   local element* cells = (local element*)tile;
-#define ROW_START(r) (from + (ulong)((long)(r) * in_pitch))
-#define FIRST(start, n, r) ((int)(((n) - (r) * slots) * WORD_ELEMENTS) - (int)(((uint)(start) + (uint)begin) % WORD_ELEMENTS))
-  for (uint first = get_local_id(0); first < all; first += GROUP * UNROLL) {
-    word w[UNROLL];
+  for (uint n = get_local_id(0) / LANES; n < thin * parts; n += LINES) {
+    const uint r = divided(n, by_parts), step = (n - r * parts) * (LANES * STEPS) + lane, x = before + r;
+    const ulong start = from + (ulong)((long)r * in_pitch);
+    const int phase = (int)(((uint)start + (uint)begin) % WORD_ELEMENTS), past = (int)divided(x, by_thin);
+    const int c = (int)(step * WORD_ELEMENTS) - phase;
+    word w[STEPS];
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) {
-      const uint n = min(first + u * GROUP, all - 1), r = divided(n, by_slots);
-      const ulong start = ROW_START(r);
-      w[u] = load_word(in, start, (long)begin + FIRST(start, n, r), (long)cols);
-    }
+    for (int s = 0; s < STEPS; ++s)
+      w[s] = load_word(in + start, (long)begin + c + s * LANES * WORD_ELEMENTS, 0, (long)cols);
+    int at[WORD_ELEMENTS];
 #pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) {
-      const uint n = first + u * GROUP, r = divided(n, by_slots);
-      if (n >= all) continue;
-      const int c = FIRST(ROW_START(r), n, r), x = (int)(before + r), past = (int)divided((uint)x, by_thin);
+    for (int k = 0; k < WORD_ELEMENTS; ++k)
+      at[k] = (int)(x + step * apart) + (k - phase) * (int)thin + (PADDED ? (k - phase + past) & ~(WORD_ELEMENTS - 1) : 0);
+#pragma unroll
+    for (int s = 0; s < STEPS; ++s) {
 #pragma unroll
       for (int k = 0; k < WORD_ELEMENTS; ++k) {
-        const int at = x + (c + k) * (int)thin + (PADDED ? (c + k + past) & ~(WORD_ELEMENTS - 1) : 0);
 #if WORD_ELEMENTS > 1
-        if ((uint)(c + k) < here) cells[at] = (element)(w[u] >> (8 * ELEMENT_BYTES * k));
+        const element one = (element)(w[s] >> (8 * ELEMENT_BYTES * k));
 #else
-        if ((uint)c < here) cells[at] = w[u];
+        const element one = w[s];
 #endif
+        if ((uint)(c + k + s * LANES * WORD_ELEMENTS) < here) cells[at[k] + s * LANES * (int)apart] = one;
       }
     }
   }

@@ -56,9 +56,11 @@ struct StripPolicy {
   std::array<std::size_t, 5> most_thin = {512, 512, 256, 128, 64};
   std::size_t run_bytes = 49152;    ///< of a work-group's runs
   std::size_t run_group = 512;      ///< work-items that have them
-  std::size_t lanes = 32;           ///< work-items that store a run of "tall" side by side
-  std::size_t least_lanes = 8;      ///< of them on devices of little local memory
-  std::size_t wide_multiple = 64;   ///< columns that divide a strip of "wide"
+  std::size_t lanes = 32;           ///< of them side by side along a run
+  std::size_t least_lanes = 8;      ///< on devices of little local memory
+  std::size_t most_steps = 4;       ///< words of a run that a work-item has, where they are made of elements
+  std::size_t block = 4;            ///< elements of the short side that it turns in registers
+  std::size_t ahead_bytes = 64;     ///< that it has under way
   std::size_t chunk_bytes = 16384;  ///< of a work-group that has whole matrices, or words of few rows
   std::size_t group = 256;          ///< work-items
   std::size_t unroll = 8;           ///< words in flight of a work-item

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <optional>
 #include <string>
 
 namespace smem::plan::transpose {
@@ -112,54 +113,94 @@ Attempt planes(const Device& device, const TransposeProblem& problem, Strip stri
   return plan;
 }
 
-/// A short side that registers do not hold: see transpose/tall.cl and transpose/wide.cl.
-Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed, Strip strip) {
-  const StripPolicy& policy = transpose_policy(device).strips;
+/// How a short side is moved that registers do not hold.
+struct Runs {
+  bool tall = false;         ///< few columns, not few rows
+  bool words = false;        ///< rows begin at words on both sides: blocks are turned in registers
+  std::size_t thin = 0;      ///< of the short side
+  std::size_t halo = 0;      ///< rows that a strip reads beside its own
+  std::size_t lanes = 0;     ///< work-items side by side
+  std::size_t steps = 1;     ///< words of a work-item along the long side
+  std::size_t chunk = 0;     ///< elements of a group, about
+  std::size_t multiple = 0;  ///< that divides what a group has of the long side
+  std::size_t beside = 0;    ///< of that, what other groups have
+  std::size_t local_bytes = 0;
+};
+
+constexpr std::size_t kBeside = 16;  // see BESIDE in transpose/wide.cl
+
+/// Runs of `lanes` work-items, and of a chunk that local memory holds with them; none when there is no such
+/// chunk.
+std::optional<Runs> runs_of(const Device& device, const TransposeProblem& problem, bool tall,
+                            std::size_t lanes, std::size_t chunk) {
   const std::size_t element = problem.element_bytes, word_bytes = std::max(element, kWordBytes);
   const std::size_t word = word_bytes / element;
-  const bool tall = strip == Strip::tall;
-  const std::size_t thin = tall ? problem.cols : problem.rows, length = tall ? problem.rows : problem.cols;
-  const std::size_t group =
-      group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.run_group, 0);
-  if (group == 0) return no_tile_fits(device);
+  Runs runs{.tall = tall, .thin = tall ? problem.cols : problem.rows, .lanes = lanes};
   const bool aligned = problem.out_alignment >= kSectorBytes;  // whose windows need no halo
-  const std::size_t halo = tall && !aligned ? at_least_1(kSectorBytes / element) - 1 : 0;
+  runs.words = runs.thin % word == 0 && std::min(problem.in_alignment, problem.out_alignment) >= word_bytes;
+  runs.halo = tall && !runs.words && !aligned ? at_least_1(kSectorBytes / element) - 1 : 0;
+  runs.beside = tall || runs.words ? 0 : kBeside;
+  if (lanes * word <= runs.beside) return std::nullopt;
   // Programs are shared by long sides of all lengths, and by short sides that differ little.
-  const std::size_t most = thin <= kSideStep ? thin : round_up(thin, kSideStep);
-  const std::size_t least = thin <= kSideStep ? thin : most - kSideStep + 1;
-  const bool padded = thin % 2 == 0;
-  std::size_t chunk = fixed.tile_cols != 0 ? fixed.tile_cols : policy.run_bytes / element;
-  for (std::size_t lanes = std::min(policy.lanes, group);; chunk /= 2) {
-    const std::size_t multiple = tall ? lanes * word : policy.wide_multiple;
-    const std::size_t elements = std::max(chunk, multiple * most) + halo * most;
-    const std::size_t words = divide_up(elements, word) + 2 + kPackWords;
-    const std::size_t local_bytes =
-        round_up((words + (padded ? words / least + 1 : 0)) * word_bytes, kLocalStep);
-    if (local_bytes > device.local_bytes) {
-      if (chunk > multiple * most) continue;
-      if (!tall || lanes <= policy.least_lanes) return no_tile_fits(device);
-      lanes /= 2;
-      chunk *= 2;  // as it was
-      continue;
-    }
-    const std::size_t side = std::max(chunk / at_least_1(thin) / multiple * multiple, multiple);
-    const std::size_t groups = divide_up(length + halo, side) * problem.batch;
-    if (groups > kMaxTiles) return formatted("{} strips are more than a launch can have", groups);
-    Plan plan = strips_plan(device, problem, tall ? "transpose/tall.cl" : "transpose/wide.cl",
-                            tall ? "transpose_tall" : "transpose_wide", group, groups);
-    plan.tile_rows = tall ? side : thin;
-    plan.tile_cols = tall ? thin : side;
-    plan.items_per_work_item = divide_up(side * thin, group);
-    plan.local_bytes = local_bytes;
-    define(plan, {{"CHUNK", chunk},
-                  {"LOCAL_WORDS", local_bytes / word_bytes},
-                  {"UNROLL", policy.unroll},
-                  {"PADDED", padded}});
-    if (tall) define(plan, {{"LANES", lanes}, {"ALIGN", kSectorBytes}, {"ALIGNED", aligned}});
-    plan.reason = formatted("{} short {}: a group reads and writes runs, and permutes in local memory", thin,
-                            tall ? "columns" : "rows");
-    return plan;
+  const std::size_t most = runs.thin <= kSideStep ? runs.thin : round_up(runs.thin, kSideStep);
+  const std::size_t least = runs.thin <= kSideStep ? runs.thin : most - kSideStep + 1;
+  for (;; chunk /= 2) {
+    const std::size_t steps = at_least_1(std::bit_floor(chunk / most / (lanes * word)));
+    runs.steps = runs.words ? 1 : std::min(steps, transpose_policy(device).strips.most_steps);
+    runs.multiple = lanes * word * runs.steps;
+    runs.chunk = chunk;
+    const std::size_t elements = std::max(chunk, runs.multiple * most) + runs.halo * most;
+    const std::size_t words = divide_up(elements, word) + 2 * kPackWords;
+    const std::size_t padding = runs.thin % 2 == 0 ? words / least + 1 : 0;
+    runs.local_bytes = round_up((words + padding) * word_bytes, kLocalStep);
+    if (runs.local_bytes <= device.local_bytes) return runs;
+    if (chunk < runs.multiple * most) return std::nullopt;
   }
+}
+
+/// A short side that registers do not hold: see transpose/tall.cl, wide.cl, tall_words.cl and wide_words.cl.
+Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed, bool tall) {
+  const StripPolicy& policy = transpose_policy(device).strips;
+  const std::size_t element = problem.element_bytes, word = std::max(element, kWordBytes) / element;
+  const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.run_group, 0);
+  if (group == 0) return no_tile_fits(device);
+  const std::size_t chunk = fixed.tile_cols != 0 ? fixed.tile_cols : policy.run_bytes / element;
+  std::optional<Runs> found;
+  for (std::size_t lanes = std::min(policy.lanes, group);
+       !found && lanes >= std::min(policy.least_lanes, group); lanes /= 2)
+    found = runs_of(device, problem, tall, lanes, chunk);
+  if (!found) return no_tile_fits(device);
+  const Runs& of = *found;
+  const std::size_t length = tall ? problem.rows : problem.cols;
+  const std::size_t side =
+      std::max(of.chunk / at_least_1(of.thin) / of.multiple * of.multiple, of.multiple) - of.beside;
+  const std::size_t groups = divide_up(length + of.halo, side) * problem.batch;
+  if (groups > kMaxTiles) return formatted("{} strips are more than a launch can have", groups);
+  static constexpr const char* kFiles[] = {"transpose/wide.cl", "transpose/wide_words.cl",
+                                           "transpose/tall.cl", "transpose/tall_words.cl"};
+  static constexpr const char* kEntries[] = {"transpose_wide", "transpose_wide_words", "transpose_tall",
+                                             "transpose_tall_words"};
+  const std::size_t kernel = (tall ? 2 : 0) + (of.words ? 1 : 0);
+  Plan plan = strips_plan(device, problem, kFiles[kernel], kEntries[kernel], group, groups);
+  plan.tile_rows = tall ? side : of.thin;
+  plan.tile_cols = tall ? of.thin : side;
+  plan.items_per_work_item = divide_up(side * of.thin, group);
+  plan.local_bytes = of.local_bytes;
+  const bool padded = of.thin % 2 == 0;
+  // Words that are moved together: between them lies no padding.
+  const std::size_t piece = word * element > kWordBytes ? 1 : !padded || of.thin % 4 == 0 ? 4 : 2;
+  define(plan, {{"CHUNK", of.chunk},
+                {"LOCAL_WORDS", of.local_bytes / (word * element)},
+                {"LANES", of.lanes},
+                {"PADDED", padded},
+                {"PIECE_WORDS", piece}});
+  if (tall) define(plan, "AHEAD", at_least_1(policy.ahead_bytes / (piece * word * element)));
+  if (of.words) define(plan, "BLOCK", std::max(policy.block, word));
+  if (!of.words) define(plan, "STEPS", of.steps);
+  if (tall && !of.words) define(plan, {{"ALIGN", kSectorBytes}, {"ALIGNED", of.halo == 0 ? 1 : 0}});
+  plan.reason = formatted("{} short {}: a group reads and writes runs, and permutes {} in local memory",
+                          of.thin, tall ? "columns" : "rows", of.words ? "words" : "elements");
+  return plan;
 }
 
 }  // namespace
@@ -202,7 +243,7 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
   if (element <= policy.strips.most_plane_bytes && few && thin >= least) {
     if (Attempt turned = planes(device, problem, strip, group); turned.plan) return turned;
   }
-  return runs(device, problem, fixed, strip);
+  return runs(device, problem, fixed, strip == Strip::tall);
 }
 
 }  // namespace smem::plan::transpose
