@@ -15,6 +15,8 @@ struct GatherPolicy {
   std::size_t group = 256;                       ///< work-items
   std::size_t team = 32;                         ///< of a row, at most
   std::size_t rows = 4;                          ///< that a team has under way
+  std::size_t word_rows = 2;                     ///< of those that are moved in words
+  std::size_t least_words_bytes = 8;             ///< of unaligned rows that are moved in words
   std::size_t cpu_groups_a_unit = 8;             ///< so that a late thread leaves little
   std::size_t cpu_bytes = std::size_t{1} << 18;  ///< of a stretch, at least
 };
