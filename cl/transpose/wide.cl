@@ -35,16 +35,16 @@
 #define LINES (GROUP / LANES)
 #define BESIDE 16  // columns by which a strip is less than its words: rows begin anywhere in a word, but all runs of the output alike
 
-// Loads the word at element `first`, counted from in, of a row that lies in [low, high). Elements outside are not read.
-static inline word load_word(global const element* in, long first, long low, long high) {
+// Loads the word at element `first`, counted from in, of a row of `count` elements. Those outside are not read.
+static inline word load_word(global const element* in, long first, long count) {
 #if WORD_ELEMENTS > 1
-  if (first >= low && first + WORD_ELEMENTS <= high) return *(global const word*)(in + first);
+  if (first >= 0 && first + WORD_ELEMENTS <= count) return *(global const word*)(in + first);
   word result = 0;
   for (int k = 0; k < WORD_ELEMENTS; ++k)
-    if (first + k >= low && first + k < high) result |= (word)in[first + k] << (8 * ELEMENT_BYTES * k);
+    if (first + k >= 0 && first + k < count) result |= (word)in[first + k] << (8 * ELEMENT_BYTES * k);
   return result;
 #else
-  return in[min(first, high - 1)];
+  return in[min(first, count - 1)];
 #endif
 }
 
@@ -73,7 +73,7 @@ void transpose_wide(global const element* restrict in, ulong in_offset, long in_
     word w[STEPS];
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
-      w[s] = load_word(in + start, (long)begin + c + s * LANES * WORD_ELEMENTS, 0, (long)cols);
+      w[s] = load_word(in + start, (long)begin + c + s * LANES * WORD_ELEMENTS, (long)cols);
     int at[WORD_ELEMENTS];
 #pragma unroll
     for (int k = 0; k < WORD_ELEMENTS; ++k)

@@ -36,7 +36,10 @@ bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& probl
   const bool fills =
       problem.rows % square == 0 && problem.cols % square == 0 && (problem.in_place || !is_small);
   if (aligned) return side <= policy.strips.aligned_thin || (long_side < 2 * tile && !fills);
-  return side <= policy.strips.most_thin[size_index(problem.element_bytes)] || long_side < 2 * tile;
+  const std::size_t index = size_index(problem.element_bytes);
+  const bool words = has_words(problem, problem.cols <= problem.rows);
+  return side <= (words ? policy.strips.most_thin[index] : policy.strips.most_elements[index]) ||
+         long_side < 2 * tile;
 }
 
 /// The variants to try, best first.

@@ -137,7 +137,7 @@ std::optional<Runs> runs_of(const Device& device, const TransposeProblem& proble
   const std::size_t word = word_bytes / element;
   Runs runs{.tall = tall, .thin = tall ? problem.cols : problem.rows, .lanes = lanes};
   const bool aligned = problem.out_alignment >= kSectorBytes;  // whose windows need no halo
-  runs.words = runs.thin % word == 0 && std::min(problem.in_alignment, problem.out_alignment) >= word_bytes;
+  runs.words = has_words(problem, tall);
   runs.halo = tall && !runs.words && !aligned ? at_least_1(kSectorBytes / element) - 1 : 0;
   runs.beside = tall || runs.words ? 0 : kBeside;
   if (lanes * word <= runs.beside) return std::nullopt;
@@ -204,6 +204,12 @@ Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOv
 }
 
 }  // namespace
+
+bool has_words(const TransposeProblem& problem, bool tall) {
+  const std::size_t word_bytes = std::max(problem.element_bytes, kWordBytes);
+  return (tall ? problem.cols : problem.rows) * problem.element_bytes % word_bytes == 0 &&
+         std::min(problem.in_alignment, problem.out_alignment) >= word_bytes;
+}
 
 Attempt strips(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
   PlanOverrides others = fixed;
