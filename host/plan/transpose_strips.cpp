@@ -135,7 +135,7 @@ std::optional<Runs> runs_of(const Device& device, const TransposeProblem& proble
                             std::size_t lanes, std::size_t chunk) {
   const std::size_t element = problem.element_bytes, word_bytes = std::max(element, kWordBytes);
   const std::size_t word = word_bytes / element;
-  Runs runs{.tall = tall, .thin = tall ? problem.cols : problem.rows, .lanes = lanes};
+  Runs runs{.tall = tall, .thin = at_least_1(tall ? problem.cols : problem.rows), .lanes = lanes};
   const bool aligned = problem.out_alignment >= kSectorBytes;  // whose windows need no halo
   runs.words = has_words(problem, tall);
   runs.halo = tall && !runs.words && !aligned ? at_least_1(kSectorBytes / element) - 1 : 0;
