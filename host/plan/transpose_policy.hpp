@@ -87,7 +87,16 @@ struct StripPolicy {
 // element. Not measured for elements of 4 bytes and more, whose tiles are small, so that few of them lie at
 // edges.
 //
-// most_thin: bytes of 1939393 x 33 on an H200 0.74 of copy by "strips", 0.13 by "skewed"; floats 0.77.
+// most_columns_of_words, most_rows_of_words: H200, shares of copy by "strips" and by "skewed": bytes of
+// 1000000 x 100 0.79 and 0.38, 100 x 1000000 0.81 and 0.16, 200000 x 500 0.83 and 0.56, 500 x 200000 0.84 and
+// 0.34; halves of 600000 x 100 0.79 and 0.39; floats of 400000 x 129 0.86 and 0.55, 2000001 x 33 0.82 and
+// 0.33, 150 x 200001 0.75 and 0.81; 8 bytes of 100 x 300001 0.80 and 0.94. By "vector", where both sides are
+// aligned, bytes of 1000000 x 96 0.91, by "strips" 0.81. Runs of 24 KiB, groups of 256: 0.80, 0.81; blocks of
+// 8 columns 0.76.
+//
+// most_columns, most_rows: bytes of 600001 x 101 0.70 and 0.82, 400001 x 255 0.61 and 0.80; 101 x 1000001
+// 0.59 and 0.21, 151 x 400001 0.59 and 0.31, 201 x 300001 0.47 and 0.40, 256 x 400001 0.38 and 0.38; halves
+// of 300001 x 101 0.72 and 0.86, 200001 x 201 0.66 and 0.74, 101 x 300001 0.67 and 0.48.
 //
 // tile_loop: a loop, even of one trip, lets NVIDIA's compiler arrange the reads better: 16384 x 16384 float
 // 0.967 with it, 0.962 without, in one run.
@@ -130,7 +139,8 @@ struct TransposePolicy {
   Evidence of_windows = {.what = "no measurement: windows of the tile's rows"};  ///< of small elements
   Evidence of_planes = {.what =
                             "no measurement: words that compilers keep in registers"};  ///< of a short side
-  Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};    ///< of "cpu"
+  Evidence of_runs = {.what = "no measurement: runs of a work-group in a quarter of a Hopper's local memory"};
+  Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};  ///< of "cpu"
   Evidence of_narrow = {.what =
                             "no measurement: chunks that a core's first cache holds"};  ///< of a short side
   /// Wanted, for elements of 1, 2, 4, 8 and 16 bytes.
@@ -180,6 +190,10 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                    .driver = "580.159",
                    .what = "bytes of 3 x 89 million and its turn; floats",
                    .share = "0.93 and 0.95 of copy; 0.96 and 0.95"},
+     .of_runs = {.device = "H200",
+                 .driver = "580.159",
+                 .what = "bytes of 1000000 x 100 and its turn; halves of 600000 x 100",
+                 .share = "0.79 and 0.81 of copy; 0.79"},
      .tile_loop = true,
      .strips =
          {.evidence = {.device = "H100",

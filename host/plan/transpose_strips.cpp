@@ -203,6 +203,7 @@ Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOv
   if (of.words) define(plan, {{"BLOCK", std::max(policy.block, word)}, {"SHIFTED", of.shifted}});
   if (!of.words) define(plan, "STEPS", of.steps);
   if (tall && !of.words) define(plan, {{"ALIGN", kSectorBytes}, {"ALIGNED", of.halo == 0 ? 1 : 0}});
+  plan.evidence = transpose_policy(device).of_runs.text(device);
   plan.reason = formatted("{} short {}: a group reads and writes runs, and permutes {} in local memory",
                           of.thin, tall ? "columns" : "rows", of.words ? "words" : "elements");
   return plan;
