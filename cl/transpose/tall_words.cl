@@ -71,9 +71,7 @@ void transpose_tall_words(global const element* restrict in, ulong in_offset, lo
   const uint lane = get_local_id(0) % LANES, steps = strip / MULTIPLE, blocks = (thin + BLOCK - 1) / BLOCK, row_words = thin / WORD_ELEMENTS;
   const divisor by_steps = divisor_of(steps);
   global element* to = out + out_offset + matrix * out_stride + begin;
-#if SHIFTED
   const uint start = (uint)(out_offset + matrix * out_stride + begin);
-#endif
   for (uint n = get_local_id(0) / LANES; n < blocks * steps; n += LINES) {
     const uint block = divided(n, by_steps), step = (n - block * steps) * LANES + lane, c = block * BLOCK;
     const int r = (int)(step * WORD_ELEMENTS);
@@ -90,9 +88,7 @@ void transpose_tall_words(global const element* restrict in, ulong in_offset, lo
     for (uint j = 0; j < BLOCK; ++j) {
       if (c + j >= thin) continue;
       global element* target = place + (long)j * out_pitch;
-#if WORD_ELEMENTS > 1
       int first = r;
-#endif
 #if SHIFTED
       const uint phase = (start + (c + j) * (uint)out_pitch) % WORD_ELEMENTS;
       first -= (int)phase;
