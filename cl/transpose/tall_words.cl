@@ -1,8 +1,7 @@
-// Transpose of packed arrays of few columns, whose rows begin at words: out[c][r] = in[r][c].
+// Transpose of packed arrays of few columns, whose rows begin at words on both sides: out[c][r] = in[r][c].
 //
 // A group's elements are one contiguous run of the input, which is copied to local memory as it lies. A work-item takes a block of
-// WORD_ELEMENTS rows and BLOCK columns, turns it in registers, and stores a word of each column beside its neighbours' words. SHIFTED: output
-// rows begin anywhere, so that words are cut out of this block's and the one's above it, which a group reads as well.
+// WORD_ELEMENTS rows and BLOCK columns, turns it in registers, and stores a word of each column beside its neighbours' words.
 //
 // Lanes that store side by side read words `cols` words apart, whatever an element's size: in different banks if that is odd.
 // PADDED, for an even number: a word of padding follows every `cols` words of the run.
@@ -23,9 +22,6 @@
 #ifndef BLOCK
 #define BLOCK 4  // columns of a work-item: a multiple of WORD_ELEMENTS
 #endif
-#ifndef SHIFTED
-#define SHIFTED 0
-#endif
 #ifndef PADDED
 #define PADDED 1
 #endif
@@ -39,20 +35,6 @@
 
 #define MULTIPLE (LANES * WORD_ELEMENTS)  // rows that divide a strip
 #define LINES (GROUP / LANES)
-#define HALO (SHIFTED ? WORD_ELEMENTS - 1 : 0)
-
-// Turns the block of which word j of row k is word at = x + k * row_words + j from `from` on, where padding follows `thin` words.
-static inline void turn_block(word w[BLOCK], local const word* from, uint x, uint row_words, uint thin) {
-#pragma unroll
-  for (uint j = 0; j < BLOCK / WORD_ELEMENTS; ++j) {
-#pragma unroll
-    for (uint k = 0; k < WORD_ELEMENTS; ++k) {
-      const uint at = x + k * row_words + j;
-      w[j * WORD_ELEMENTS + k] = from[at + (PADDED && at >= thin)];
-    }
-    transpose_words(w + j * WORD_ELEMENTS);
-  }
-}
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void transpose_tall_words(global const element* restrict in, ulong in_offset, long in_pitch, ulong in_stride,
@@ -60,49 +42,43 @@ void transpose_tall_words(global const element* restrict in, ulong in_offset, lo
                           ulong rows, ulong cols, ulong batch) {
   (void)in_pitch, (void)batch;
   local word tile[LOCAL_WORDS] __attribute__((aligned(16)));
-  const uint thin = (uint)cols, strip = strip_of(thin, MULTIPLE), strips = (uint)((rows + HALO + strip - 1) / strip);
+  const uint thin = (uint)cols, strip = strip_of(thin, MULTIPLE), strips = (uint)((rows + strip - 1) / strip);
   const uint matrix = get_group_id(0) / strips;
-  const ulong begin = (ulong)(get_group_id(0) - matrix * strips) * strip, above = SHIFTED && begin > 0 ? WORD_ELEMENTS : 0;
-  const int here = (int)(min(begin + strip, rows) - begin);  // SHIFTED: less than 0 where only rows above are left
-  const uint count = (uint)(here + (int)above) * thin;
-  const uint before = run_to_tile(tile, in, in_offset + matrix * in_stride + (begin - above) * cols, count, thin) / WORD_ELEMENTS;
+  const ulong begin = (ulong)(get_group_id(0) - matrix * strips) * strip;
+  const uint here = (uint)min((ulong)strip, rows - begin);
+  const uint before = run_to_tile(tile, in, in_offset + matrix * in_stride + begin * cols, here * thin, thin) / WORD_ELEMENTS;
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const uint lane = get_local_id(0) % LANES, steps = strip / MULTIPLE, blocks = (thin + BLOCK - 1) / BLOCK, row_words = thin / WORD_ELEMENTS;
   const divisor by_steps = divisor_of(steps);
   global element* to = out + out_offset + matrix * out_stride + begin;
-  const uint start = (uint)(out_offset + matrix * out_stride + begin);
   for (uint n = get_local_id(0) / LANES; n < blocks * steps; n += LINES) {
-    const uint block = divided(n, by_steps), step = (n - block * steps) * LANES + lane, c = block * BLOCK;
-    const int r = (int)(step * WORD_ELEMENTS);
-    if (r >= here + HALO) continue;
-    local const word* from = tile + (step + above / WORD_ELEMENTS) * (thin + PADDED);
+    const uint block = divided(n, by_steps), step = (n - block * steps) * LANES + lane, r = step * WORD_ELEMENTS, c = block * BLOCK;
+    if (r >= here) continue;
+    // Word j of row r + k is word before + step * thin + k * row_words + c / WORD_ELEMENTS + j of the run.
+    local const word* from = tile + step * (thin + PADDED);
+    const uint x = before + c / WORD_ELEMENTS;
     word w[BLOCK];
-    turn_block(w, from, before + c / WORD_ELEMENTS, row_words, thin);
-#if SHIFTED
-    word v[BLOCK];
-    turn_block(v, step + above > 0 ? from - (thin + PADDED) : from, before + c / WORD_ELEMENTS, row_words, thin);
-#endif
+#pragma unroll
+    for (uint j = 0; j < BLOCK / WORD_ELEMENTS; ++j) {
+#pragma unroll
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) {
+        const uint at = x + k * row_words + j;
+        w[j * WORD_ELEMENTS + k] = from[at + (PADDED && at >= thin)];
+      }
+      transpose_words(w + j * WORD_ELEMENTS);
+    }
     global element* place = to + (long)c * out_pitch + r;
 #pragma unroll
     for (uint j = 0; j < BLOCK; ++j) {
       if (c + j >= thin) continue;
-      global element* target = place + (long)j * out_pitch;
-      int first = r;
-#if SHIFTED
-      const uint phase = (start + (c + j) * (uint)out_pitch) % WORD_ELEMENTS;
-      first -= (int)phase;
-      target -= phase;
-      if (phase > 0) w[j] = cut_words(v[j], w[j], WORD_ELEMENTS - phase);
-#endif
 #if WORD_ELEMENTS > 1
-      if (first + WORD_ELEMENTS > here || (SHIFTED && first + (int)above < 0)) {
-        for (int k = 0; k < WORD_ELEMENTS; ++k)
-          if (first + k < here && first + k + (int)above >= 0) target[k] = (element)(w[j] >> (8 * ELEMENT_BYTES * k));
+      if (r + WORD_ELEMENTS > here) {
+        for (uint k = 0; r + k < here; ++k) (place + j * out_pitch)[k] = (element)(w[j] >> (8 * ELEMENT_BYTES * k));
         continue;
       }
 #endif
-      *(global word*)target = w[j];
+      *(global word*)(place + j * out_pitch) = w[j];
     }
   }
 }

@@ -1,8 +1,7 @@
-// Transpose of few long rows to a packed array, whose rows begin at words: out[c][r] = in[r][c].
+// Transpose of few long rows to a packed array, whose rows begin at words on both sides: out[c][r] = in[r][c].
 //
 // A group has `strip` columns of all rows. A work-item takes blocks of BLOCK rows and WORD_ELEMENTS columns, which its neighbours continue,
 // turns them in registers, and stores the words to local memory as the output has them: one contiguous run, which is copied from there.
-// SHIFTED: rows of the input begin anywhere, so that words are cut out of two.
 //
 // Lanes that load side by side store words `rows` words apart, whatever an element's size: in different banks if that is odd.
 // PADDED, for an even number: a word of padding follows every `rows` words of the run.
@@ -26,9 +25,6 @@
 #ifndef TURNS
 #define TURNS 2  // blocks in flight of a work-item
 #endif
-#ifndef SHIFTED
-#define SHIFTED 0
-#endif
 #ifndef PADDED
 #define PADDED 1
 #endif
@@ -41,21 +37,15 @@
 #define MULTIPLE (LANES * WORD_ELEMENTS)  // columns that divide a strip
 #define LINES (GROUP / LANES)
 
-// Loads WORD_ELEMENTS elements from in[first] on, of a row of `count`; `phase`: first of them in their word. Those outside are not read.
-static inline word load_word(global const element* in, long first, long count, uint phase) {
+// Loads a word of a row of which `count` elements are left, which may be none.
+static inline word load_word(global const element* in, long count) {
 #if WORD_ELEMENTS > 1
-  const long end = first + WORD_ELEMENTS + (phase > 0 ? WORD_ELEMENTS - (long)phase : 0);  // of the words
-  if (first >= (long)phase && end <= count) {
-    global const word* words = (global const word*)(in + first - phase);
-    return SHIFTED && phase > 0 ? cut_words(words[0], words[1], phase) : words[0];
-  }
+  if (count >= WORD_ELEMENTS) return *(global const word*)in;
   word result = 0;
-  for (int k = 0; k < WORD_ELEMENTS; ++k)
-    if (first + k < count) result |= (word)in[first + k] << (8 * ELEMENT_BYTES * k);
+  for (int k = 0; k < count; ++k) result |= (word)in[k] << (8 * ELEMENT_BYTES * k);
   return result;
 #else
-  (void)phase;
-  return first < count ? in[first] : (word)0;
+  return count > 0 ? *in : (word)0;
 #endif
 }
 
@@ -68,9 +58,9 @@ void transpose_wide_words(global const element* restrict in, ulong in_offset, lo
   const uint thin = (uint)rows, strip = strip_of(thin, MULTIPLE), strips = (uint)((cols + strip - 1) / strip);
   const uint matrix = get_group_id(0) / strips;
   const ulong begin = (ulong)(get_group_id(0) - matrix * strips) * strip;
-  const uint here = (uint)min((ulong)strip, cols - begin);
+  const int here = (int)min((ulong)strip, cols - begin);
   const ulong to = out_offset + matrix * out_stride + begin * rows;
-  const ulong from = in_offset + matrix * in_stride;
+  global const element* from = in + in_offset + matrix * in_stride + begin;
   const uint before = before_run(out, to) / WORD_ELEMENTS, row_words = thin / WORD_ELEMENTS;
   const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES, steps = strip / MULTIPLE;
   const uint blocks = (thin + BLOCK - 1) / BLOCK, all = blocks * steps;
@@ -81,12 +71,10 @@ void transpose_wide_words(global const element* restrict in, ulong in_offset, lo
 #pragma unroll
     for (uint t = 0; t < TURNS; ++t) {
       const uint n = min(first + t * LINES, all - 1), block = divided(n, by_steps), step = (n - block * steps) * LANES + lane;
-      const long c = (long)begin + step * WORD_ELEMENTS;
+      const int left = here - (int)(step * WORD_ELEMENTS);
+      global const element* place = from + (long)(block * BLOCK) * in_pitch + step * WORD_ELEMENTS;
 #pragma unroll
-      for (uint j = 0; j < BLOCK; ++j) {
-        const uint r = block * BLOCK + j, phase = SHIFTED ? ((uint)from + r * (uint)in_pitch) % WORD_ELEMENTS : 0;
-        w[t][j] = load_word(in + from + (long)r * in_pitch, c, r < thin ? (long)cols : 0, phase);
-      }
+      for (uint j = 0; j < BLOCK; ++j) w[t][j] = load_word(place + j * in_pitch, block * BLOCK + j < thin ? left : 0);
     }
 #pragma unroll
     for (uint t = 0; t < TURNS; ++t) {
@@ -108,5 +96,5 @@ void transpose_wide_words(global const element* restrict in, ulong in_offset, lo
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  tile_to_run(out, to, tile, here * thin, thin);
+  tile_to_run(out, to, tile, (uint)here * thin, thin);
 }

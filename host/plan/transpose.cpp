@@ -33,7 +33,10 @@ std::size_t most_short(const StripPolicy& policy, const TransposeProblem& proble
   const bool tall = problem.cols <= problem.rows;
   if (has_words(problem, tall))
     return (tall ? policy.most_columns_of_words : policy.most_rows_of_words)[index];
-  return (tall ? policy.most_columns : policy.most_rows)[index];
+  if (!tall) return policy.most_rows[index];
+  return problem.in_alignment >= kWordBytes && problem.element_bytes < kWordBytes
+             ? policy.most_mixed_columns
+             : policy.most_columns[index];
 }
 
 /// Whether the tiles of the other variants would be nearly empty, or most of their rows unaligned.

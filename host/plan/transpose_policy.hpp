@@ -59,6 +59,8 @@ struct StripPolicy {
   std::array<std::size_t, 5> most_rows_of_words = {512, 512, 64, 64, 64};
   std::array<std::size_t, 5> most_columns = {64, 64, 64, 64, 64};
   std::array<std::size_t, 5> most_rows = {224, 192, 64, 64, 64};
+  /// Columns of bytes and halves that are whole words, of which the output's rows are not, have few tiles.
+  std::size_t most_mixed_columns = 256;
   std::size_t run_bytes = 49152;    ///< of a work-group's runs
   std::size_t run_group = 512;      ///< work-items that have them
   std::size_t lanes = 32;           ///< of them side by side along a run

@@ -116,8 +116,7 @@ Attempt planes(const Device& device, const TransposeProblem& problem, Strip stri
 /// How a short side is moved that registers do not hold.
 struct Runs {
   bool tall = false;         ///< few columns, not few rows
-  bool words = false;        ///< short rows begin at words: blocks are turned in registers
-  bool shifted = false;      ///< long rows do not
+  bool words = false;        ///< rows begin at words on both sides: blocks are turned in registers
   std::size_t thin = 0;      ///< of the short side
   std::size_t halo = 0;      ///< rows that a strip reads beside its own
   std::size_t lanes = 0;     ///< work-items side by side
@@ -139,11 +138,7 @@ std::optional<Runs> runs_of(const Device& device, const TransposeProblem& proble
   Runs runs{.tall = tall, .thin = at_least_1(tall ? problem.cols : problem.rows), .lanes = lanes};
   const bool aligned = problem.out_alignment >= kSectorBytes;  // whose windows need no halo
   runs.words = has_words(problem, tall);
-  runs.shifted = runs.words && (tall ? problem.out_alignment : problem.in_alignment) < word_bytes;
-  runs.halo = !tall                   ? 0
-              : runs.shifted          ? word - 1
-              : runs.words || aligned ? 0
-                                      : at_least_1(kSectorBytes / element) - 1;
+  runs.halo = tall && !runs.words && !aligned ? at_least_1(kSectorBytes / element) - 1 : 0;
   runs.beside = tall || runs.words ? 0 : kBeside;
   if (lanes * word <= runs.beside) return std::nullopt;
   // Programs are shared by long sides of all lengths, and by short sides that differ little.
@@ -154,7 +149,7 @@ std::optional<Runs> runs_of(const Device& device, const TransposeProblem& proble
     runs.steps = runs.words ? 1 : std::min(steps, transpose_policy(device).strips.most_steps);
     runs.multiple = lanes * word * runs.steps;
     runs.chunk = chunk;
-    const std::size_t elements = std::max(chunk, runs.multiple * most) + (runs.halo + 1) * most;
+    const std::size_t elements = std::max(chunk, runs.multiple * most) + runs.halo * most;
     const std::size_t words = divide_up(elements, word) + 2 * kPackWords;
     const std::size_t padding = runs.thin % 2 == 0 ? words / least + 1 : 0;
     runs.local_bytes = round_up((words + padding) * word_bytes, kLocalStep);
@@ -200,7 +195,7 @@ Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOv
                 {"PADDED", padded},
                 {"PIECE_WORDS", piece}});
   if (tall) define(plan, "AHEAD", at_least_1(policy.ahead_bytes / (piece * word * element)));
-  if (of.words) define(plan, {{"BLOCK", std::max(policy.block, word)}, {"SHIFTED", of.shifted}});
+  if (of.words) define(plan, "BLOCK", std::max(policy.block, word));
   if (!of.words) define(plan, "STEPS", of.steps);
   if (tall && !of.words) define(plan, {{"ALIGN", kSectorBytes}, {"ALIGNED", of.halo == 0 ? 1 : 0}});
   plan.evidence = transpose_policy(device).of_runs.text(device);
@@ -214,7 +209,7 @@ Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOv
 bool has_words(const TransposeProblem& problem, bool tall) {
   const std::size_t word_bytes = std::max(problem.element_bytes, kWordBytes);
   return (tall ? problem.cols : problem.rows) * problem.element_bytes % word_bytes == 0 &&
-         (tall ? problem.in_alignment : problem.out_alignment) >= word_bytes;
+         std::min(problem.in_alignment, problem.out_alignment) >= word_bytes;
 }
 
 Attempt strips(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {

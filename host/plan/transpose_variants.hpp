@@ -24,7 +24,7 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
 /// Tiles of one work-item each, as large as they pay on a CPU: see transpose/cpu.cl.
 Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
 
-/// Whether the rows of a short side are whole words; `tall`: of few columns, not of few rows.
+/// Whether both sides of a short side's runs are whole words; `tall`: of few columns, not of few rows.
 bool has_words(const TransposeProblem& problem, bool tall);
 
 // What they share.
