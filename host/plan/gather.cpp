@@ -32,38 +32,27 @@ Plan base_plan(const GatherProblem& p, std::string_view variant) {
   return plan;
 }
 
-constexpr std::size_t kRowWord = 4;
-
-/// Rows of which hardly any part is a word of its own: a team moves words of the target. See gather/words.cl.
-bool moves_words(const GatherPolicy& policy, const GatherProblem& p) {
-  return p.alignment < kRowWord && p.row_bytes >= policy.least_words_bytes;
+/// Work-items of a row. Scatters write all parts of a row by one instruction if they can: memory writes fewer
+/// sectors of which it has only a part. Gathers of so few parts too; others have more rows under way.
+std::size_t team_of(const GatherPolicy& policy, const GatherProblem& p, std::size_t group) {
+  const std::size_t parts = at_least_1(p.row_bytes / p.alignment);
+  const bool at_once = p.op == GatherOp::scatter || parts <= policy.most_parts_at_once;
+  return std::min({at_once ? std::bit_ceil(parts) : std::bit_floor(parts), policy.team, group});
 }
 
 Attempt teams(const Device& device, const GatherProblem& p, const PlanOverrides& fixed) {
   const GatherPolicy& policy = gather_policy(device);
   const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group, 0);
-  const bool words = moves_words(policy, p);
-  const std::size_t rows = words ? policy.word_rows : policy.rows;
-  // A row that begins anywhere has a word more.
-  const std::size_t parts =
-      words ? (p.row_bytes + 2 * (kRowWord - p.alignment)) / kRowWord : at_least_1(p.row_bytes / p.alignment);
-  const std::size_t team = std::min({std::bit_ceil(parts), policy.team, group});
-  const std::size_t groups = divide_up(at_least_1(p.rows), group / team * rows);
+  const std::size_t team = team_of(policy, p, group);
+  const std::size_t groups = divide_up(at_least_1(p.rows), group / team * policy.rows);
   if (groups > kMaxTiles) return "more rows than a launch can have work-groups";
   Plan plan = base_plan(p, "teams");
-  if (words) {
-    plan.kernel_file = "gather/words.cl";
-    plan.entry_point = "gather_words";
-    plan.vector_width = kRowWord;
-  }
   set_groups(plan, group, groups);
-  define(plan, {{"GROUP", group}, {"TEAM", team}, {"ROWS", rows}});
-  plan.items_per_work_item = rows;
-  plan.tile_rows = group / team * rows;
-  plan.reason =
-      words ? formatted("{} work-items move a row in words of its target, with {} rows in flight", team, rows)
-            : formatted("{} work-items move a row in parts of {} bytes, with {} rows in flight", team,
-                        p.alignment, rows);
+  define(plan, {{"GROUP", group}, {"TEAM", team}, {"ROWS", policy.rows}});
+  plan.items_per_work_item = policy.rows;
+  plan.tile_rows = group / team * policy.rows;
+  plan.reason = formatted("{} work-items move a row in parts of {} bytes, with {} rows in flight", team,
+                          p.alignment, policy.rows);
   return plan;
 }
 

@@ -61,8 +61,8 @@ struct StripPolicy {
   std::array<std::size_t, 5> most_rows = {224, 192, 64, 64, 64};
   /// Columns of bytes and halves that are whole words, of which the output's rows are not, have few tiles.
   std::size_t most_mixed_columns = 256;
-  std::size_t run_bytes = 49152;    ///< of a work-group's runs
-  std::size_t run_group = 512;      ///< work-items that have them
+  std::array<std::size_t, 5> run_bytes = {49152, 49152, 49152, 16384, 16384};  ///< of a work-group's runs
+  std::array<std::size_t, 5> run_group = {512, 512, 512, 256, 256};            ///< work-items that have them
   std::size_t lanes = 32;           ///< of them side by side along a run
   std::size_t least_lanes = 8;      ///< on devices of little local memory
   std::size_t most_steps = 4;       ///< words of a run that a work-item has, where they are made of elements

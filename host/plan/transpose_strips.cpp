@@ -162,9 +162,11 @@ std::optional<Runs> runs_of(const Device& device, const TransposeProblem& proble
 Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed, bool tall) {
   const StripPolicy& policy = transpose_policy(device).strips;
   const std::size_t element = problem.element_bytes, word = std::max(element, kWordBytes) / element;
-  const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.run_group, 0);
+  const std::size_t group =
+      group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.run_group[size_index(element)], 0);
   if (group == 0) return no_tile_fits(device);
-  const std::size_t chunk = fixed.tile_cols != 0 ? fixed.tile_cols : policy.run_bytes / element;
+  const std::size_t chunk =
+      fixed.tile_cols != 0 ? fixed.tile_cols : policy.run_bytes[size_index(element)] / element;
   std::optional<Runs> found;
   for (std::size_t lanes = std::min(policy.lanes, group);
        !found && lanes >= std::min(policy.least_lanes, group); lanes /= 2)
