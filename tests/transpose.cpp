@@ -174,8 +174,10 @@ TEST_CASE("transpose: short sides in runs, of words and of elements") {
   problem.out_alignment = 4;
   CHECK(entry_of(problem) == "transpose_tall_words");
   problem.in_alignment = problem.out_alignment = 1;
-  problem.cols = 101;
+  problem.cols = 33;
   CHECK(entry_of(problem) == "transpose_tall");
+  problem.cols = 101;
+  CHECK(entry_of(problem) == "transpose_skewed");
 }
 
 TEST_CASE("transpose: windows of small elements, whose rows begin anywhere") {
