@@ -133,6 +133,27 @@ TEST_CASE("gather, scatter: every variant, elements of 1 to 16 bytes, rows with 
   }
 }
 
+TEST_CASE("gather, scatter: rows of one or two bytes' alignment") {
+  const smem::Context context;
+  for (const bool scatters : {false, true}) {
+    for (const std::size_t bytes : {1, 2}) {
+      for (const std::size_t cols : {9, 13, 51, 301}) {
+        for (const std::size_t gap : {0, 1, 4}) {
+          const MoveCall call{.variant = "teams",
+                              .scatters = scatters,
+                              .rows = 301,
+                              .cols = cols,
+                              .bytes = bytes,
+                              .limit = 280,
+                              .offset = cols % 4,
+                              .gap = gap};
+          check_move(context, call, make_places<std::uint32_t>(301, call.limit));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("random: moves by places") {
   const smem::Context context;
   test::run_random("gather", 306, [&](test::Random& random) -> test::RandomCase {

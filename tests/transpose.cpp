@@ -123,7 +123,61 @@ TEST_CASE("transpose: short sides of small elements are turned in registers") {
   std::swap(problem.in_packed, problem.out_packed);
   CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_separate");
   problem.out_alignment = 2;
-  CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_strips");
+  CHECK(smem::plan_transpose(device, problem).entry_point == "transpose_tall");
+}
+
+TEST_CASE("transpose: short sides in runs, of words and of elements") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  std::size_t asked = 0;
+  for (const std::size_t element_bytes : {1, 2, 4, 8}) {
+    for (const std::size_t side : {20, 33, 102, 255}) {
+      if (side * element_bytes > 1024) continue;
+      for (const bool tall : {false, true}) {
+        // Several strips and a part of one; rows that are whole words, and ones that begin anywhere.
+        for (const std::size_t places : {100000 / side / element_bytes * 4 + 64, (80000 / side) | 1}) {
+          test::Case c{Operation::transpose, "strips",        element_bytes,  tall ? places : side,
+                       tall ? side : places, test::packed(2), test::packed(2)};
+          const bool words = places % 4 == 0;
+          c.in.extent.offset = words ? 16 : 3;
+          c.out.extent.offset = words ? 4 : 9;
+          c.out.tail = 3;
+          sweep.run(c);
+          ++asked;
+          // Only the side whose rows are short need be packed.
+          test::Layout& planes = tall ? c.out : c.in;
+          planes.extent.pitch = (places + 3) / 4 * 4 + (words ? 32 : 1);
+          planes.extent.batch_stride = side * planes.extent.pitch + 4;
+          sweep.run(c);
+          c.operation = tall ? Operation::rotate_270 : Operation::rotate_90;
+          sweep.run(c);
+          asked += 2;
+        }
+      }
+    }
+  }
+  CHECK(sweep.ran() == asked);
+  const smem::Device device = test::target("sm_90");
+  const auto entry_of = [&](const smem::TransposeProblem& problem) {
+    return smem::plan_transpose(device, problem).entry_point;
+  };
+  smem::TransposeProblem problem{.element_bytes = 1, .rows = 100, .cols = 1000000};
+  problem.out_packed = true;
+  problem.in_alignment = 32, problem.out_alignment = problem.base_alignment = 4;
+  CHECK(entry_of(problem) == "transpose_wide_words");
+  problem.in_alignment = 2;
+  CHECK(entry_of(problem) == "transpose_wide");
+  std::swap(problem.rows, problem.cols);
+  std::swap(problem.in_packed, problem.out_packed);
+  std::swap(problem.in_alignment, problem.out_alignment);
+  CHECK(entry_of(problem) == "transpose_tall");
+  problem.out_alignment = 4;
+  CHECK(entry_of(problem) == "transpose_tall_words");
+  problem.in_alignment = problem.out_alignment = 1;
+  problem.cols = 33;
+  CHECK(entry_of(problem) == "transpose_tall");
+  problem.cols = 101;
+  CHECK(entry_of(problem) == "transpose_skewed");
 }
 
 TEST_CASE("transpose: windows of small elements, whose rows begin anywhere") {

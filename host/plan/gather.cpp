@@ -32,11 +32,18 @@ Plan base_plan(const GatherProblem& p, std::string_view variant) {
   return plan;
 }
 
+/// Work-items of a row. Scatters write all parts of a row by one instruction if they can: memory writes fewer
+/// sectors of which it has only a part. Gathers of so few parts too; others have more rows under way.
+std::size_t team_of(const GatherPolicy& policy, const GatherProblem& p, std::size_t group) {
+  const std::size_t parts = at_least_1(p.row_bytes / p.alignment);
+  const bool at_once = p.op == GatherOp::scatter || parts <= policy.most_parts_at_once;
+  return std::min({at_once ? std::bit_ceil(parts) : std::bit_floor(parts), policy.team, group});
+}
+
 Attempt teams(const Device& device, const GatherProblem& p, const PlanOverrides& fixed) {
   const GatherPolicy& policy = gather_policy(device);
   const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.group, 0);
-  const std::size_t parts = at_least_1(p.row_bytes / p.alignment);
-  const std::size_t team = std::min({std::bit_floor(parts), policy.team, group});
+  const std::size_t team = team_of(policy, p, group);
   const std::size_t groups = divide_up(at_least_1(p.rows), group / team * policy.rows);
   if (groups > kMaxTiles) return "more rows than a launch can have work-groups";
   Plan plan = base_plan(p, "teams");

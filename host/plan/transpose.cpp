@@ -27,6 +27,18 @@ Attempt plan_variant(const Device& device, const TransposeProblem& problem, cons
   return transpose::cpu_tile(device, problem, fixed);
 }
 
+/// Up to which a side is short.
+std::size_t most_short(const StripPolicy& policy, const TransposeProblem& problem) {
+  const std::size_t index = size_index(problem.element_bytes);
+  const bool tall = problem.cols <= problem.rows;
+  if (has_words(problem, tall))
+    return (tall ? policy.most_columns_of_words : policy.most_rows_of_words)[index];
+  if (!tall) return policy.most_rows[index];
+  return problem.in_alignment >= kWordBytes && problem.element_bytes < kWordBytes
+             ? policy.most_mixed_columns
+             : policy.most_columns[index];
+}
+
 /// Whether the tiles of the other variants would be nearly empty, or most of their rows unaligned.
 bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& problem, bool aligned) {
   const std::size_t long_side = std::max(problem.rows, problem.cols);
@@ -36,7 +48,7 @@ bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& probl
   const bool fills =
       problem.rows % square == 0 && problem.cols % square == 0 && (problem.in_place || !is_small);
   if (aligned) return side <= policy.strips.aligned_thin || (long_side < 2 * tile && !fills);
-  return side <= policy.strips.most_thin || long_side < 2 * tile;
+  return side <= most_short(policy.strips, problem) || long_side < 2 * tile;
 }
 
 /// The variants to try, best first.

@@ -49,11 +49,26 @@ struct TransposeThreads {
 /// Of the variant "strips".
 struct StripPolicy {
   Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
-  bool chosen = false;              ///< whether plans take it where it runs
-  std::size_t small_bytes = 4096;   ///< of a matrix, up to which it is better than tiles that are full
-  std::size_t aligned_thin = 16;    ///< up to which it is better than vectors of aligned rows
-  std::size_t most_thin = 64;       ///< rows or columns of a side that is short
-  std::size_t chunk_bytes = 16384;  ///< of a work-group
+  bool chosen = false;             ///< whether plans take it where it runs
+  std::size_t small_bytes = 4096;  ///< of a matrix, up to which it is better than tiles that are full
+  std::size_t aligned_thin = 16;   ///< up to which it is better than vectors of aligned rows
+  /// Rows or columns of a side that is short, for elements of 1, 2, 4, 8 and 16 bytes: that the kernels
+  /// take, and up to which they are better than tiles that are full, of words and of elements.
+  std::array<std::size_t, 5> most_thin = {512, 512, 256, 128, 64};
+  std::array<std::size_t, 5> most_columns_of_words = {512, 512, 136, 64, 64};
+  std::array<std::size_t, 5> most_rows_of_words = {512, 512, 64, 64, 64};
+  std::array<std::size_t, 5> most_columns = {64, 64, 64, 64, 64};
+  std::array<std::size_t, 5> most_rows = {224, 192, 64, 64, 64};
+  /// Columns of bytes and halves that are whole words, of which the output's rows are not, have few tiles.
+  std::size_t most_mixed_columns = 256;
+  std::array<std::size_t, 5> run_bytes = {49152, 49152, 49152, 16384, 16384};  ///< of a work-group's runs
+  std::array<std::size_t, 5> run_group = {512, 512, 512, 256, 256};            ///< work-items that have them
+  std::size_t lanes = 32;           ///< of them side by side along a run
+  std::size_t least_lanes = 8;      ///< on devices of little local memory
+  std::size_t most_steps = 4;       ///< words of a run that a work-item has, where they are made of elements
+  std::size_t block = 4;            ///< elements of the short side that it turns in registers
+  std::size_t ahead_bytes = 64;     ///< that it has under way
+  std::size_t chunk_bytes = 16384;  ///< of a work-group that has whole matrices, or words of few rows
   std::size_t group = 256;          ///< work-items
   std::size_t unroll = 8;           ///< words in flight of a work-item
   /// Up to so many rows or columns of elements of so many bytes are turned in registers, where a work-item
@@ -74,7 +89,16 @@ struct StripPolicy {
 // element. Not measured for elements of 4 bytes and more, whose tiles are small, so that few of them lie at
 // edges.
 //
-// most_thin: bytes of 1939393 x 33 on an H200 0.74 of copy by "strips", 0.13 by "skewed"; floats 0.77.
+// most_columns_of_words, most_rows_of_words: H200, shares of copy by "strips" and by "skewed": bytes of
+// 1000000 x 100 0.79 and 0.38, 100 x 1000000 0.81 and 0.16, 200000 x 500 0.83 and 0.56, 500 x 200000 0.84 and
+// 0.34; halves of 600000 x 100 0.79 and 0.39; floats of 400000 x 129 0.86 and 0.55, 2000001 x 33 0.82 and
+// 0.33, 150 x 200001 0.75 and 0.81; 8 bytes of 100 x 300001 0.80 and 0.94. By "vector", where both sides are
+// aligned, bytes of 1000000 x 96 0.91, by "strips" 0.81. Runs of 24 KiB, groups of 256: 0.80, 0.81; blocks of
+// 8 columns 0.76.
+//
+// most_columns, most_rows: bytes of 600001 x 101 0.70 and 0.82, 400001 x 255 0.61 and 0.80; 101 x 1000001
+// 0.59 and 0.21, 151 x 400001 0.59 and 0.31, 201 x 300001 0.47 and 0.40, 256 x 400001 0.38 and 0.38; halves
+// of 300001 x 101 0.72 and 0.86, 200001 x 201 0.66 and 0.74, 101 x 300001 0.67 and 0.48.
 //
 // tile_loop: a loop, even of one trip, lets NVIDIA's compiler arrange the reads better: 16384 x 16384 float
 // 0.967 with it, 0.962 without, in one run.
@@ -117,7 +141,8 @@ struct TransposePolicy {
   Evidence of_windows = {.what = "no measurement: windows of the tile's rows"};  ///< of small elements
   Evidence of_planes = {.what =
                             "no measurement: words that compilers keep in registers"};  ///< of a short side
-  Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};    ///< of "cpu"
+  Evidence of_runs = {.what = "no measurement: runs of a work-group in a quarter of a Hopper's local memory"};
+  Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};  ///< of "cpu"
   Evidence of_narrow = {.what =
                             "no measurement: chunks that a core's first cache holds"};  ///< of a short side
   /// Wanted, for elements of 1, 2, 4, 8 and 16 bytes.
@@ -167,6 +192,10 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                    .driver = "580.159",
                    .what = "bytes of 3 x 89 million and its turn; floats",
                    .share = "0.93 and 0.95 of copy; 0.96 and 0.95"},
+     .of_runs = {.device = "H200",
+                 .driver = "580.159",
+                 .what = "bytes of 1000000 x 100 and its turn; halves of 600000 x 100",
+                 .share = "0.79 and 0.81 of copy; 0.79"},
      .tile_loop = true,
      .strips =
          {.evidence = {.device = "H100",

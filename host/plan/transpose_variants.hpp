@@ -19,10 +19,13 @@ Attempt square_tile(const Device& device, const TransposeProblem& problem, const
 Attempt vector_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
 /// Windows of aligned stores: see transpose/skewed.cl.
 Attempt skewed_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
-/// Contiguous runs of packed arrays with a short side: see transpose/strips.cl.
+/// Contiguous runs of packed arrays with a short side: see transpose/tall.cl and transpose/wide.cl.
 Attempt strips(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
 /// Tiles of one work-item each, as large as they pay on a CPU: see transpose/cpu.cl.
 Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed);
+
+/// Whether both sides of a short side's runs are whole words; `tall`: of few columns, not of few rows.
+bool has_words(const TransposeProblem& problem, bool tall);
 
 // What they share.
 
