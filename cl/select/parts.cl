@@ -34,15 +34,17 @@ void select_parts(SELECT_ARGUMENTS) {
   team_join(&every, local_states, item, GROUP);
 #endif
 
+  held x[HELD];
+  load_tile(x, row, begin, size, item);
   for (ulong first = begin; first < end; first += STEP) {
-    held x[HELD];
-    uint chosen[CHOICES], ranks[RUNS];
+    uint chosen[CHOICES], ranks[RANKS];
     state all;
     rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
     const uint selected = (uint)count_of(all);
-    compact_tile(x, chosen, ranks, selected, tile, selectors, places, first, size, item);
+    compact_tile(x, chosen, ranks, selected, tile, selectors, places, item);
+    if (first + STEP < end) load_tile(x, row, first + STEP, size, item);  // while these are written
     barrier(CLK_LOCAL_MEM_FENCE);
-    write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, selected,
+    write_tile(tile, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, selected,
                count_of(every), item);
     before = join(before, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place
