@@ -123,14 +123,6 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
   exchange(values, tile, item);
 #endif
   scan_suffixes(values, sums, item);
-
-  // Windows share the end of the chunk in which the first one begins, or of the next chunk; then whole chunks. Each work-item reads the
-  // sum of one of them ahead: it has been published, mostly, when the group has its own sums.
-  const int cut_chunk = (int)chunk - (int)(window / TILE), end_chunk = (int)min(chunk, chunks);
-  int c = cut_chunk + (int)item;
-  if (c < 0) c += (int)((uint)(GROUP - 1 - c) / GROUP * GROUP);
-  if (c == cut_chunk && cut == TILE) c += (int)GROUP;
-  ulong word = c < end_chunk ? own[2 * c + (c != cut_chunk)] : PUBLISHED;
 #if COPY_ASYNC
   own_elements(more, tile, item);  // so that they need no registers meanwhile
 #endif
@@ -138,17 +130,21 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
   local SUM* const own_sums = tile + (TILES - 1) * PLACES;
   put_sums(values, own_sums, item);  // so that none is in a register while the group waits
 
+  // The end of the chunk in which the first window begins, or of the next one; then whole chunks.
+  const int cut_chunk = (int)chunk - (int)(window / TILE), end_chunk = (int)min(chunk, chunks);
+  int c = cut_chunk + (int)item;
   SUM shared = 0;
   for (;;) {
     uint lost = NONE;
     for (; c < end_chunk && lost == NONE; c += lost == NONE ? GROUP : 0) {
-      for (uint polls = 0; word < PUBLISHED && polls <= POLL_LIMIT; ++polls) word = own[2 * c + (c != cut_chunk)];
-      if (word < PUBLISHED) {
+      if (c < 0 || (c == cut_chunk && cut == TILE)) continue;
+      const uint at = 2 * (uint)c + (c != cut_chunk);
+      ulong word = own[at];
+      for (uint polls = 0; word < PUBLISHED && polls < POLL_LIMIT; ++polls) word = own[at];
+      if (word < PUBLISHED)
         lost = (uint)c;
-      } else {
+      else
         shared += sum_with(word);
-        word = 0;
-      }
     }
     if (lost != NONE) atomic_min(missing, lost);
     SUM sum = shared;

@@ -101,21 +101,12 @@ void select_look_back(SELECT_ARGUMENTS) {
 
   // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
 #if STEPS == 1 && REGISTERS
-  // The last tile of a block looks back at once, because all later ones wait for it. The others have something to do until what they wait
-  // for is published.
-  const int is_last = parts > 1 && job % BLOCK == BLOCK - 1;  // uniform in the group
-  if (is_last) {
-    find_before(states, (uint)parts, job, own, found, subject, item);
-  } else if (item == 0 && parts > 1) {
-    publish(states, job, AGGREGATE, own);
-  }
-  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, item);
-  if (!is_last) find_before(states, (uint)parts, job, own, found, subject, item);
-#else
-  find_before(states, (uint)parts, job, own, found, subject, item);
-#if STEPS == 1
+  if (item == 0 && parts > 1 && job % BLOCK != BLOCK - 1) publish(states, job, AGGREGATE, own);
   compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, item);
 #endif
+  find_before(states, (uint)parts, job, own, found, subject, item);
+#if STEPS == 1 && !REGISTERS
+  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, item);
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
 
