@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kItems = 64;
 
-// Each work-item appends its 16 bytes behind those of the work-items before it, among words that are not zero.
+// Each work-item appends its 16 bytes behind those of the work-items before it, among words that are not
+// zero.
 constexpr const char* kSource = R"(
 #define REGISTERS 0
 #include "common/attributes.clh"
