@@ -100,13 +100,17 @@ void select_look_back(SELECT_ARGUMENTS) {
 #endif
 
   // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
-#if STEPS == 1 && REGISTERS
+  // Warps compact first: meanwhile what the tile waits for is published, and the look-back has the elements' registers. Not of runs: fewer
+  // of their groups are resident, so that they wait for the last tile of a block.
+#if STEPS == 1 && REGISTERS && OUTPUT != 2
   if (item == 0 && parts > 1 && job % BLOCK != BLOCK - 1) publish(states, job, AGGREGATE, own);
   compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, item);
-#endif
   find_before(states, (uint)parts, job, own, found, subject, item);
-#if STEPS == 1 && !REGISTERS
+#else
+  find_before(states, (uint)parts, job, own, found, subject, item);
+#if STEPS == 1
   compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, item);
+#endif
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
 
