@@ -51,18 +51,6 @@ COLD_FUNCTION void count_missing(global ulong* words, uint epoch, uint parts, ui
   } while (REGISTERS && subject[0] != job);
 }
 
-// Looks back from tile `job`; then `found` and `subject` are as count_missing() leaves them, or the subject is no tile's.
-GROUP_FUNCTION void find_before(statuses states, uint parts, uint job, state own, local state* found, local uint* subject, uint item) {
-  if (item >= POLLERS) return;
-  state before = no_state();
-  const int complete = parts == 1 || look_back(states, 0, parts, job, own, &before, item);
-  if (item == 0) {
-    found[0] = before;
-    found[1] = own;
-    subject[0] = complete ? job : job + 1;
-  }
-}
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void select_look_back(SELECT_ARGUMENTS) {
   USE_SELECT_ARGUMENTS;
@@ -89,28 +77,32 @@ void select_look_back(SELECT_ARGUMENTS) {
 #if STEPS > 1
   for (ulong first = begin; first < begin + TILE; first += STEP) {
     state all;
-    load_tile(x, row, first, size, item);
     rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
     own = join(own, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
-  load_tile(x, row, begin, size, item);
   rank_tile(x, chosen, ranks, &own, tile, selectors, local_states, marks, row, row_flags, begin, size, item);
 #endif
 
   // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
-  // Warps compact first: meanwhile what the tile waits for is published, and the look-back has the elements' registers. Not of runs: fewer
-  // of their groups are resident, so that they wait for the last tile of a block.
-#if STEPS == 1 && REGISTERS && OUTPUT != 2
+  state before = no_state();
+#if STEPS == 1 && PACKED
+  // Bytes are compacted before: meanwhile what the tile waits for is published, and the look-back has their registers.
   if (item == 0 && parts > 1 && job % BLOCK != BLOCK - 1) publish(states, job, AGGREGATE, own);
-  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, item);
-  find_before(states, (uint)parts, job, own, found, subject, item);
-#else
-  find_before(states, (uint)parts, job, own, found, subject, item);
-#if STEPS == 1
-  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, item);
+  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, begin, size, item);
 #endif
+  if (item < POLLERS) {
+    int complete = 1;
+    if (parts > 1) complete = look_back(states, 0, parts, job, own, &before, item);
+    if (item == 0) {
+      found[0] = before;
+      found[1] = own;
+      subject[0] = complete ? job : job + 1;
+    }
+  }
+#if STEPS == 1 && !PACKED
+  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, begin, size, item);
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -120,15 +112,14 @@ void select_look_back(SELECT_ARGUMENTS) {
   while (subject[0] != job)
 #endif
     count_missing(scratch, epoch, (uint)parts, job, found, subject, local_states, row, row_flags, size, item);
-  state before = found[0];
+  before = found[0];
 
   // Its elements.
 #if STEPS > 1
   for (ulong first = begin; first < begin + TILE; first += STEP) {
     state all;
-    load_tile(x, row, first, size, item);
     rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
-    compact_tile(x, chosen, ranks, (uint)count_of(all), tile, selectors, places, item);
+    compact_tile(x, chosen, ranks, (uint)count_of(all), tile, selectors, places, first, size, item);
     barrier(CLK_LOCAL_MEM_FENCE);
     write_tile(tile, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before,
                (uint)count_of(all), total, item);
