@@ -1,11 +1,11 @@
 // Selection in two launches, the first one: what the elements of each part select; or TOTAL: what all of them do.
 //
 // Work-items read packs of neighbours all over a part and combine their counts once in local memory. Flags are counted as elements
-// (OF_FLAGS), by the predicate x != 0.
+// (OF_FLAGS), by the predicate x != 0. A group goes from the end of its part to the beginning, where the next launch begins: what that
+// reads first is in the cache.
 //
 // Launch: one dimension, GROUP work-items a group, a group for each part; the state of part p goes to place p of the scratch.
-// TOTAL: any number of groups. They go over the elements together from the end to the beginning, where the next launch begins:
-// what it reads first is in the cache.
+// TOTAL: any number of groups, which go over the elements together.
 // Local memory: GROUP states.
 #include "select/operation.clh"
 #include "common/work_group.clh"
@@ -34,10 +34,12 @@ void select_count(SELECT_ARGUMENTS) {
       (void)lengths_offset, (void)wide_lengths, (void)count, (void)count_offset, (void)wide_count;
   const uint item = get_local_id(0);
 #if TOTAL
-  const ulong part = get_group_id(0), steps = size / STEP, end = part == 0 ? size : 0;
+  const ulong part = get_group_id(0), apart = get_num_groups(0), begin = 0, steps = size / STEP, end = part == 0 ? size : 0;
+  const ulong first_step = part;
   (void)piece;
 #else
-  const ulong part = get_group_id(0), begin = part * piece, end = min(begin + piece, size);
+  const ulong part = get_group_id(0), apart = 1, begin = part * piece, end = min(begin + piece, size), steps = (end - begin) / STEP;
+  const ulong first_step = 0;
 #endif
 #if OF_FLAGS
   global const ELEMENT* row = (global const ELEMENT*)flags + flags_offset;
@@ -45,13 +47,14 @@ void select_count(SELECT_ARGUMENTS) {
   global const ELEMENT* row = in + in_offset;
 #endif
   number selected = 0, last = 0;
-#if TOTAL
-  for (ulong s = part; s < steps; s += get_num_groups(0)) {
-    const ulong first = (steps - 1 - s) * STEP;
-#else
-  ulong first = begin;
-  for (; first + STEP <= end; first += STEP) {
-#endif
+  const ulong rest = begin + steps * STEP;
+  for (ulong i = rest + item; i < end; i += GROUP) {
+    const uint takes = selects(row[i], RULE == 2 && i > 0 ? row[i - 1] : 0, flags, i) | begins_all(i);
+    selected += takes;
+    if (OUTPUT == 2 && takes) last = (number)i + 1;
+  }
+  for (ulong s = first_step; s < steps; s += apart) {
+    const ulong first = begin + (steps - 1 - s) * STEP;
     pack p[ITEMS / PACK];
 #pragma unroll
     for (uint u = 0; u < ITEMS / PACK; ++u) p[u].all = load_pack(row, first + (u * GROUP + item) * PACK);
@@ -64,17 +67,9 @@ void select_count(SELECT_ARGUMENTS) {
         const uint takes = selects(p[u].each[k], before, flags, i + k) | (k == 0 && begins_all(i));
         before = p[u].each[k];
         selected += takes;
-        if (OUTPUT == 2 && takes) last = (number)(i + k) + 1;
+        if (OUTPUT == 2 && takes) last = max(last, (number)(i + k) + 1);
       }
     }
-  }
-#if TOTAL
-  const ulong first = steps * STEP;
-#endif
-  for (ulong i = first + item; i < end; i += GROUP) {
-    const uint takes = selects(row[i], RULE == 2 && i > 0 ? row[i - 1] : 0, flags, i) | begins_all(i);
-    selected += takes;
-    if (OUTPUT == 2 && takes) last = (number)i + 1;
   }
   state all = state_with(selected, last);
   team_join(&all, local_states, item, GROUP);

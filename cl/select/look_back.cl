@@ -72,7 +72,7 @@ void select_look_back(SELECT_ARGUMENTS) {
 
   // What the tile selects.
   held x[HELD];
-  uint chosen[CHOICES], ranks[RUNS];
+  uint chosen[CHOICES], ranks[RANKS];
   state own = no_state();
 #if STEPS > 1
   for (ulong first = begin; first < begin + TILE; first += STEP) {
@@ -87,6 +87,11 @@ void select_look_back(SELECT_ARGUMENTS) {
 
   // What is selected before it. No barrier in a branch: PoCL 3.1 miscompiles those of small groups.
   state before = no_state();
+#if STEPS == 1 && PACKED
+  // Bytes are compacted before: meanwhile what the tile waits for is published, and the look-back has their registers.
+  if (item == 0 && parts > 1 && job % BLOCK != BLOCK - 1) publish(states, job, AGGREGATE, own);
+  compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, begin, size, item);
+#endif
   if (item < POLLERS) {
     int complete = 1;
     if (parts > 1) complete = look_back(states, 0, parts, job, own, &before, item);
@@ -96,7 +101,7 @@ void select_look_back(SELECT_ARGUMENTS) {
       subject[0] = complete ? job : job + 1;
     }
   }
-#if STEPS == 1
+#if STEPS == 1 && !PACKED
   compact_tile(x, chosen, ranks, (uint)count_of(own), tile, selectors, places, begin, size, item);
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -116,13 +121,13 @@ void select_look_back(SELECT_ARGUMENTS) {
     rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
     compact_tile(x, chosen, ranks, (uint)count_of(all), tile, selectors, places, first, size, item);
     barrier(CLK_LOCAL_MEM_FENCE);
-    write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before,
+    write_tile(tile, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before,
                (uint)count_of(all), total, item);
     before = join(before, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
-  write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before,
+  write_tile(tile, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before,
              (uint)count_of(own), total, item);
 #endif
   if (job == parts - 1 && item == 0)

@@ -7,6 +7,7 @@
 // Launch: one dimension, GROUP work-items a group, a group for each part. Local memory: see select/tile.clh,
 // with GROUP states.
 #define LOCAL_STATES GROUP  // a state of each work-item
+#define IN_PARTS 1
 #include "select/tile.clh"
 #define COUNTS_ALL (OUTPUT == 1 && !REVERSED)  // where the others go is known when all are counted
 #include "common/sub_group.clh"
@@ -34,15 +35,21 @@ void select_parts(SELECT_ARGUMENTS) {
   team_join(&every, local_states, item, GROUP);
 #endif
 
+  held x[HELD];
+#if REGISTERS && IS_ORDERED_PARTITION
+  load_tile(x, row, begin, size, item);
+#endif
   for (ulong first = begin; first < end; first += STEP) {
-    held x[HELD];
-    uint chosen[CHOICES], ranks[RUNS];
+    uint chosen[CHOICES], ranks[RANKS];
     state all;
     rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
     const uint selected = (uint)count_of(all);
     compact_tile(x, chosen, ranks, selected, tile, selectors, places, first, size, item);
+#if REGISTERS && IS_ORDERED_PARTITION
+    if (first + STEP < end) load_tile(x, row, first + STEP, size, item);  // while these are written
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);
-    write_tile(tile, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, selected,
+    write_tile(tile, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, selected,
                count_of(every), item);
     before = join(before, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place

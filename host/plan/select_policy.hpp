@@ -54,7 +54,9 @@ struct SelectPolicy {
 
 // nvidia: larger tiles make the chain from tile to tile shorter; multiprocessors hold 2048 work-items. On the
 // H200, 2^28 floats, ms: copy_if 512 0.469, 256 0.478, 1024 0.488; copy_flagged 1024 0.534, 256 0.564, 512
-// 0.663; partition, which has no chain, 64 0.991, 512 1.083. A tile
+// 0.663; partition, which has no chain, 64 0.991, 512 1.083, before it read the next tile while it wrote;
+// since then of 2^27 floats 64 0.424, 128 0.426; look_back, which counts first, 0.428. copy_if of 2^28 bytes,
+// before they were compacted first, 256 0.162, 512 0.179, 128 0.181. A tile
 // is in local memory as well, of which older multiprocessors have 64 KiB for two groups, newer ones 227 KiB.
 // Elements that are read one by one take more registers: 32 of them would spill.
 //
@@ -100,11 +102,11 @@ inline constexpr SelectPolicy kSelectPolicies[] = {
                 {.device = "H200",
                  .driver = "580.159",
                  .what = "partition of 2^28 floats",
-                 .share = "0.99 ms in groups of 64, 1.08 ms in groups of 512"},
-                {.device = "H100",
-                 .driver = "580.159",
+                 .share = "0.83 ms in groups of 64"},
+                {.device = "H200",
+                 .driver = "580",
                  .what = "partition_reversed of 2^28 floats; copy_if, half of 2^28 bytes",
-                 .share = "0.809 ms, CUB 1.004 ms; 0.212 ms, 0.31 ms before bytes were packed"}),
+                 .share = "0.67 ms; 0.154 ms, packed by atomics 0.205 ms"}),
     kNvidiaSelect,
     {.when = {.family = "intel"},
      .copies = kFromRegisters,
