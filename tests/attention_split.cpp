@@ -75,7 +75,61 @@ void splits_are_right(const smem::Context& context, std::size_t after) {
   }
 }
 
+/// Sequences of these lengths, of half, in chunks of 16 keys: a group may share its first tile with those
+/// before it, its last one with those behind it, and have whole ones between.
+void shares_are_right(const smem::Context& context, const char* variant, std::size_t heads,
+                      std::size_t kv_heads, const std::vector<std::uint32_t>& lengths) {
+  CAPTURE(variant);
+  const std::size_t most = *std::max_element(lengths.begin(), lengths.end());
+  constexpr std::size_t kSize = 64;
+  const HeadsShape queries{lengths.size(), heads, 1, kSize}, keys{lengths.size(), kv_heads, most, kSize};
+  test::Random random(12);
+  const auto numbers = [&](const HeadsShape& shape) {
+    std::vector<smem::half> all(shape.batch * shape.heads * shape.tokens * shape.size);
+    for (smem::half& x : all)
+      x = smem::half(static_cast<float>(random.between(0, 127)) / 32 - 2);
+    return smem::Array<smem::half>(context, all);
+  };
+  const smem::Array<smem::half> q = numbers(queries), k = numbers(keys), v = numbers(keys);
+  const smem::Array<std::uint32_t> all_lengths(context, lengths);
+  const auto attend = [&](const smem::PlanOverrides& fixed) {
+    const std::size_t rows = lengths.size() * heads;
+    const smem::Array<float> out(context, std::vector<float>(rows * kSize, NAN)),
+        lse(context, std::vector<float>(rows, NAN));
+    smem::attention(context, smem::HeadsView<const smem::half>(q.buffer(), queries),
+                    smem::HeadsView<const smem::half>(k.buffer(), keys),
+                    smem::HeadsView<const smem::half>(v.buffer(), keys),
+                    smem::HeadsView<float>(out.buffer(), queries), lse.vector(),
+                    {.key_lengths = all_lengths.vector()}, {.overrides = &fixed});
+    std::vector<float> got = out.to_host();
+    const std::vector<float> sums = lse.to_host();
+    got.insert(got.end(), sums.begin(), sums.end());
+    return got;
+  };
+  const smem::PlanOverrides fixed{.variant = variant, .tile_cols = 16};
+  const std::vector<float> wanted = attend({.variant = "naive"}), got = attend(fixed);
+  CHECK(got == attend(fixed));
+  float apart = 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (got[i] != wanted[i]) {  // both may be -inf
+      apart = std::isfinite(got[i]) ? std::max(apart, std::abs(got[i] - wanted[i])) : INFINITY;
+    }
+  CHECK(apart < 2e-3F);  // of split_mma, weights are halves
+}
+
 }  // namespace
+
+TEST_CASE("attention: tiles that many groups share, and groups that have many tiles") {
+  const smem::Context context;
+  for (const char* variant : {"split_keys", "split_mma"}) {
+    const bool has_units =
+        smem::plan::is_nvidia_gpu(context.device()) && smem::plan::compute_capability(context.device()) >= 80;
+    if (variant == std::string_view("split_mma") && !has_units) continue;
+    shares_are_right(context, variant, 3, 1, {9001});
+    shares_are_right(context, variant, 1, 1, {0, 4000});
+    shares_are_right(context, variant, 4, 2, {700, 1, 16, 0, 33, 1500, 17, 90, 2, 250, 40, 900});
+  }
+}
 
 TEST_CASE("attention: any number of splits of the keys, with the same bits twice") {
   const smem::Context context;
@@ -108,8 +162,13 @@ TEST_CASE("attention: plans that split keys") {
   CHECK(nvidia.counters);
   CHECK(test::contains(nvidia.reason, "reads bound it"));
   CHECK(nvidia.after.empty());
+  // Of fewer tiles, groups are larger, so that fewer partial sums are combined; unless lengths differ.
   p.batch = 1;
+  CHECK(plan("sm_90").groups() == test::target("sm_90").compute_units);
+  CHECK(plan("sm_90").work_items() == 2 * nvidia.work_items());
+  p.key_lengths = true;
   CHECK(plan("sm_90").groups() == nvidia.groups());
+  p.key_lengths = false;
   CHECK(nvidia.groups() % test::target("sm_90").compute_units == 0);
   // Where work-groups cannot exchange data in a launch, another launch combines.
   CHECK(plan("gfx90a").variant == "split_keys");
@@ -130,6 +189,9 @@ TEST_CASE("attention: plans that split keys") {
   // Many sequences of many keys, many queries, and few keys, are for others.
   p.batch = 64;
   CHECK(plan("sm_90").variant == "wgmma");
+  p.head_size = p.value_size = 64;
+  CHECK(plan("sm_90").variant == "split_mma");
+  p.head_size = p.value_size = 128;
   p.keys = 1000;
   CHECK(plan("sm_90").variant == "split_mma");
   p.keys = 8192;

@@ -90,6 +90,10 @@ static inline packed_vector widen(raw_pack raw) {
 #endif
 }
 #include "attention/split.clh"
+#include "attention/combine.clh"
+#if ONE_LAUNCH
+#include "attention/last_group.clh"
+#endif
 
 // Where the keys of a team are, of a turn.
 typedef struct {
@@ -413,7 +417,7 @@ void attention_split_keys(SPLIT_ARGUMENTS) {
     groups_of_tile(&groups, &piece.tile, &work);
     combine_teams(&of_teams, sums, largest, total, &groups, at, &all, hidden(item));
 #if ONE_LAUNCH
-    combine_if_last(&groups, &piece.tile, &all, &is_last, hidden(item));
+    combine_if_last(&groups, &piece.tile, &all, &is_last, parts, hidden(item));
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);  // before local memory is overwritten
     next = piece.stop;
@@ -436,6 +440,6 @@ void attention_combine(SPLIT_ARGUMENTS) {
   if (tile.first_chunk < work.begin || tile.end_chunk <= work.end) return;
   tile_groups groups;
   groups_of_tile(&groups, &tile, &work);
-  combine(&groups, &tile, &a, item);
+  combine(&groups, &tile, &a, 0, item);
 }
 #endif

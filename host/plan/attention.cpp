@@ -355,7 +355,8 @@ std::vector<std::string_view> preference(const Device& device, const AttentionPr
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "naive"};
   const AttentionSplit& split = attention_policy(device).split;
   const bool fills = 16 * p.kv_heads * p.batch >= split.wgmma_sixteenths * device.compute_units &&
-                     p.keys >= split.wgmma_keys && !p.ragged && !p.key_lengths;
+                     p.keys >= split.wgmma_keys && std::max(p.head_size, p.value_size) >= split.wgmma_head &&
+                     !p.ragged && !p.key_lengths;
   if (is_for_split_keys(device, p) && fills && device.retargeting && p.in != Scalar::float32)
     return {"wgmma", "split_mma", "split_keys", "mma", "tiled", "naive"};
   std::vector<std::string_view> all;

@@ -81,6 +81,13 @@ struct AttentionSplit {
   std::size_t mma_keys_each = 1;
   std::size_t mma_stages = 2;
   std::size_t mma_groups_a_unit = 3;
+  /// Where all tiles have the same keys, and each at least so many units, groups are these, as many as local
+  /// memory holds: a tile has fewer partial sums. Of halves, an H200 read 131072 keys of 8 tiles of 128 at
+  /// 0.98 to 0.998 of copy so, in equal groups of 128 at 0.96; 20000 of 32 tiles at 0.939 and 0.945; with
+  /// lengths up to 3000 of 64 tiles in 27.2 and 25.0 us.
+  std::size_t mma_units_a_tile = 8;
+  std::size_t mma_large_group = 256;
+  std::size_t mma_large_stages = 3;
   /// Where tiles are as many, and all run at once in groups of at least so many warps, none is split. On an
   /// H200, heads of 128, equal shares that are combined, and whole tiles, in us: of 1000 keys 264 tiles 42.4
   /// and 39.5, 400 59.6 and 55.8, 512 72.8 and 68.3, 600 82.8 and 79.0; of 3000 keys 512 tiles 188 and 185;
@@ -93,9 +100,11 @@ struct AttentionSplit {
   std::size_t chosen_keys = 256;
   /// With tiles of "wgmma" for so many of 16 units, and so many keys, that one is chosen: of an H200's 132
   /// units, 128 groups read 8192 keys at 0.99 of copy, where "split_mma" reads them at 0.97; 512 groups 1000
-  /// keys at 0.87, and 0.88 to 0.90.
+  /// keys at 0.87, and 0.88 to 0.90. Of smaller heads its tiles leave too few bytes on their way: 128 groups
+  /// read 4096 keys of 128 in 66.6 us, "split_mma" in 69.5; of 64 in 45.7, and 39.6.
   std::size_t wgmma_sixteenths = 15;
   std::size_t wgmma_keys = 4096;
+  std::size_t wgmma_head = 65;  ///< elements of a key or a value, the larger ones
 };
 
 struct AttentionPolicy {

@@ -152,7 +152,7 @@ namespace {
 /// The sizes that cl/nvidia/attention/split_mma.cl is compiled with.
 struct SplitMma {
   static constexpr std::size_t kPadding =
-      1024 - 16;  ///< before the ring, which is aligned, after the last group's flag
+      1024;  ///< before the ring, which is aligned, by any order of arrays
   std::size_t rows, group, stages, keys_each;
 
   std::size_t warps() const { return group / 32; }
@@ -169,6 +169,13 @@ struct SplitMma {
     return at_least_1((device.local_bytes + kReserved) / (bytes(p) + kPadding + kReserved));
   }
 };
+
+/// Whether groups are large ones: tiles are so few that many units share each, and all have the same keys.
+bool has_few_tiles(const Device& device, const AttentionProblem& p, std::size_t rows) {
+  const std::size_t tiles = count_tiles(p, rows, sharing(p)) * p.kv_heads * p.batch;
+  return !p.ragged && !p.key_lengths &&
+         tiles * attention_policy(device).split.mma_units_a_tile <= device.compute_units;
+}
 
 /// Whether each tile is a group's own, where all run at once: none waits for others to combine sums. Groups
 /// then have as many warps, up to those of `split`, as leave room for all tiles.
@@ -196,6 +203,8 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
                  .group = group_wanted(fixed, policy.mma_group),
                  .stages = policy.mma_stages,
                  .keys_each = policy.mma_keys_each};
+  const bool few = fixed.work_items == 0 && has_few_tiles(device, p, split.rows);
+  if (few) split.group = policy.mma_large_group, split.stages = policy.mma_large_stages;
   if (split.group % 32 != 0) return "its work-groups have whole warps";
   while (split.bytes(p) + SplitMma::kPadding > device.local_bytes ||
          group_for(device, split.group, 0) != split.group) {
@@ -211,9 +220,9 @@ Attempt split_mma(const Device& device, const AttentionProblem& p, const PlanOve
   }
   const bool whole = fixed.work_items == 0 && fixed.tile_cols == 0 && gives_whole_tiles(device, p, split);
   const std::size_t at_once = split.groups_a_unit(device, p);
-  Attempt made = plan_of_chunks(device, p, fixed, "split_mma", "nvidia/attention/split_mma.cl", split.rows,
-                                split.group, whole ? at_once : std::min(policy.mma_groups_a_unit, at_once),
-                                whole ? p.keys : policy.chunk);
+  Attempt made = plan_of_chunks(
+      device, p, fixed, "split_mma", "nvidia/attention/split_mma.cl", split.rows, split.group,
+      whole || few ? at_once : std::min(policy.mma_groups_a_unit, at_once), whole ? p.keys : policy.chunk);
   if (!made.plan) return made;
   Plan& plan = *made.plan;
   plan.vector_width = 8;

@@ -20,7 +20,6 @@
 #ifndef STAGES
 #define STAGES 3  // turns in local memory or on their way to it
 #endif
-#define ONE_LAUNCH 1
 #include "nvidia/attention/pieces.clh"
 #include "nvidia/attention/rows.clh"
 #include "nvidia/mma.clh"
@@ -29,12 +28,15 @@
 #include "attention/split.clh"
 
 #define WARPS (GROUP / 32)
+#define PART_PITCH (V_PIECES * 8 + 4)  // of the sums of a row in local memory; with it, those of a warp are in different banks
+#include "nvidia/attention/combine.clh"
+#include "attention/last_group.clh"
+
 #define KEYS_HERE (16 * KEYS_EACH)  // of a warp in a turn
 #define TURN (WARPS * KEYS_HERE)
 #define STAGE_BYTES (KEYS_HERE * (Q_PITCH + V_PITCH))  // of a warp
 #define KS (Q_PIECES / 2)                              // steps of 16 elements of queries and keys
 #define VS (V_PIECES / 2)                              // sixteens of elements of values
-#define PART_PITCH (V_PIECES * 8 + 4)                  // of the sums of a row in local memory; with it, those of a warp are in different banks
 
 #if HEAD_SIZE > 128 || VALUE_SIZE > 128
 #define COPIES_UNROLLED _Pragma("unroll 2")  // registers hold not all addresses at once
@@ -287,7 +289,7 @@ void attention_split_mma(SPLIT_ARGUMENTS) {
     share_sums(&of_warps, sums, largest, total, warp, hidden(lane));
     barrier(CLK_LOCAL_MEM_FENCE);
     combine_warps(&of_warps, &groups, at, &all, hidden(item));
-    combine_if_last(&groups, &piece.tile, &all, &is_last, hidden(item));
+    combine_if_last(&groups, &piece.tile, &all, &is_last, parts, hidden(item));
     next = piece.stop;
   }
 }
