@@ -16,9 +16,15 @@ namespace smem::plan {
 // Two rows of a group of 1024 in local memory, of which weights are read once: 0.51, with weights alone 0.71.
 // A row in registers, 25 packs of 256 work-items, that passes the unit's cache, which is left to weights:
 // 0.67, without weights 0.85; groups that go on to other rows and load them as they store: 0.56 and 0.78.
-// Weights in the local memory of groups that have parts of several rows ("cooperative"): 0.53 and 0.35. Rows
-// of 16384 halves whose weights stayed in local memory, for several rows a group: 0.83; 4096: 0.78, and 0.86
-// with a group for each row.
+// Weights in the local memory of groups that have parts of several rows ("cooperative"): 0.53 and 0.35. The
+// same as a pipeline of five to eight rows, planned for two groups a unit, with weights in registers and a
+// warp that merges and polls while others write and count: 448 work-items of 2 packs, floats 0.56, halves
+// 0.47 to 0.48 whether two or five rows ahead, 0.50 without weights; 256 of 4 packs, with squares summed in
+// one pass, floats 0.61, halves 0.21, the same without polls, softmax of halves 0.47; 512 of 2 packs, halves
+// 0.42. So other groups are not what those of 256 wait for; why halves are slow was not found.
+//
+// Rows of 16384 halves whose weights stayed in local memory, for several rows a group: 0.83; 4096: 0.78, and
+// 0.86 with a group for each row.
 //
 // Rows of halves that begin anywhere: 67108 x 1001 0.76, and 0.80 since packs that every row has need no
 // tests, 8388 x 8001 0.61 and 0.81; bfloat16, 67108 x 1001 0.57 and 0.80 with pairs rounded by an
