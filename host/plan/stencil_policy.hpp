@@ -51,6 +51,16 @@ struct StencilTiles {
   std::size_t reads_each = 32;  ///< of the next plane that a work-item of a march has under way, at most
 };
 
+/// Of "units": warps that go down bands of strips of 256 bytes.
+struct StencilUnits {
+  bool used = false;             ///< whether plans choose it
+  std::size_t group = 128;       ///< work-items, where units are not emulated
+  std::size_t step = 8;          ///< rows that are loaded ahead of time
+  std::size_t band = 128;        ///< rows, where all units have work
+  std::size_t least_band = 32;   ///< rows: the windows' other ones are read twice
+  std::size_t warps_a_unit = 8;  ///< that shall have work
+};
+
 /// Of the threads of a CPU.
 struct StencilThreads {
   std::size_t bytes = std::size_t{256} << 10;  ///< of the lines: half a core's second-level cache
@@ -68,6 +78,7 @@ struct StencilPolicy {
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   Evidence of_blocks = others;       ///< of "blocks"
   Evidence of_threads = others;      ///< of "cpu"
+  Evidence of_units = others;        ///< of "units"
   std::size_t vector_bytes = 16;     ///< of an access
   std::size_t naive_group = 256;     ///< work-items
   std::size_t most_unrolled = 4096;  ///< multiplications written out: about 64 KiB of instructions
@@ -77,6 +88,7 @@ struct StencilPolicy {
   StencilColumns columns;          ///< of volumes
   StencilColumns boxes = columns;  ///< of boxes of float in volumes
   StencilTiles tiles = {};
+  StencilUnits units = {};
   StencilThreads threads = {};
 };
 
@@ -123,7 +135,8 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
      .columns = {.rows = 2, .registers = 255},
      .boxes = {.deep = 6, .registers = 255},
-     .tiles = {.blocks = true}},
+     .tiles = {.blocks = true},
+     .units = {.used = true}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 256, .byte_steps = 8},

@@ -151,6 +151,7 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
   const std::string_view name = variant;
   plan.evidence = (name == "rows" || name == "planes" ? policy.evidence
                    : name == "blocks"                 ? policy.of_blocks
+                   : name == "units"                  ? policy.of_units
                    : name == "cpu"                    ? policy.of_threads
                                                       : policy.others)
                       .text(device);

@@ -1,0 +1,109 @@
+// Stencil of bytes by matrix units, where all weights are whole multiples of one power of two that int8 holds: exact sums.
+//
+// A warp has a strip of 256 neighbouring bytes, interleaved channels too, and goes down a band of rows. A row's 16 blocks of 16 bytes, each with
+// 8 bytes before it and 8 after it, are the 16 rows of a matrix; times a band of the weights of row j of the window they make the block's
+// sums of that row. A row that is read is multiplied by the weights of all rows of the window, and added to the sums of as many rows of
+// results: it is loaded once, and all sums stay in registers.
+//
+// The order of k and of the columns of a product is free. It is chosen so that a work-item loads 8 neighbouring bytes of a block, and has 4
+// neighbouring results. STEP rows are loaded ahead of time. All work-items load whole words that lie in their rows; at the edges they are
+// replaced when they are used by the bytes that the boundary condition puts there.
+//
+// Rows begin at multiples of 8 bytes, those of results of 4, and have 8 or more. Launch: one dimension, GROUP work-items a group, whole
+// warps of 32; warp w computes strips of `band` rows: w, w + warps, ... EMULATED: one warp a group.
+#define FIXED  // compiled for one window and boundary
+#include "common/work_group.clh"
+#include "stencil/cells.clh"
+#include "stencil/byte_products.clh"
+#ifndef GROUP
+#define GROUP 32
+#endif
+#ifndef STEP
+#define STEP 4  // rows that are loaded ahead of time
+#endif
+#ifndef WINDOW_X
+#define WINDOW_X 3
+#endif
+#ifndef WINDOW_Y
+#define WINDOW_Y 3
+#endif
+#ifndef BEFORE_X
+#define BEFORE_X (WINDOW_X / 2)  // cells of the window before the result's own: -first_x
+#endif
+#ifndef BEFORE_Y
+#define BEFORE_Y (WINDOW_Y / 2)
+#endif
+#define SIDE 8     // bytes that are read before a block, and after it
+#define BLOCK 16
+#define STRIP 256  // bytes of a warp
+#define HALVES 2   // of a strip: a work-item has a part of a block in each
+#include "stencil/unit_bytes.clh"
+
+// Sums are added to the last places of 1.5 * 2^23: their bits are those of a float.
+#define START 0x4b400000
+#define START_NUMBER 0x1.8p23f
+
+typedef struct {
+  int sums[2][4];  // of the two products that make the results of a row
+} row_sums;
+
+// The sums of a row of the window, added to those of the rows before it.
+GROUP_FUNCTION void add_row(row_sums* made, const row_sums* sums, const uint bytes[4], uint weights[2][2] SCRATCH_PARAMETER) {
+UNROLL_UNITS
+  for (uint t = 0; t < 2; ++t) add_products(made->sums[t], sums->sums[t], bytes, weights[t] SCRATCH_ARGUMENT);
+}
+
+// Four neighbouring results of a half of the strip.
+INLINED uint results_of(const row_sums* made, const uint half_strip, float unit) {
+  float v[4];
+#pragma unroll
+  for (uint i = 0; i < 4; ++i) v[i] = fma(as_float(made->sums[i / 2][2 * half_strip + i % 2]), unit, -START_NUMBER * unit);
+  return bytes_from(v[0], v[1], v[2], v[3]);
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void stencil_units(STENCIL_ARGUMENTS) {
+#if EMULATED
+  local uint scratch[GROUP * 6];
+#endif
+  const uint lane = get_local_id(0) % 32;
+  const float unit = weights[1 + WEIGHTS];
+  uint factors[WINDOW_Y][2][2];
+  find_factors(factors, weights, 1 / unit, lane);
+  row_sums none;
+#pragma unroll
+  for (uint i = 0; i < 8; ++i) none.sums[i / 4][i % 4] = START;
+
+  const ulong elements = out_width * CHANNELS, strips = (elements + STRIP - 1) / STRIP, bands = (out_height + band - 1) / band;
+  for (ulong t = get_global_id(0) / 32; t < strips * bands * out_depth * batch; t += get_global_size(0) / 32) {
+    const ulong line = t / strips, p = line / bands, grid = grid_of(p, out_depth, batch), z = p - grid * out_depth;
+    const int left = (int)((t - line * strips) * STRIP), top = (int)((line - p * bands) * band);
+    const int rows = min((int)band, (int)out_height - top), first_read = top - BEFORE_Y;
+    const read_bytes read = {in + in_offset + grid * in_stride + z * in_plane, in_pitch, (int)width, (int)height, (uint)weights[0]};
+    const write_bytes write = find_written(out + out_offset + grid * out_stride + z * out_plane, out_pitch, left, lane, (int)width, (int)elements);
+    const own_bytes own = find_bytes(&read, left, lane);
+
+    row_sums sums[WINDOW_Y];  // sums[j]: of rows 0 to j - 1 of the window
+#pragma unroll
+    for (uint j = 0; j < WINDOW_Y; ++j) sums[j] = none;
+    uint2 ahead[STEP][HALVES];
+    load_rows(ahead, &read, &own, first_read);
+    for (int r = 0; r < rows + WINDOW_Y - 1; r += STEP) {
+      if (own.at_edge) replace_bytes(ahead, &read, &own, first_read + r);
+      if (BOUNDARY < 2) replace_rows(ahead, &read, first_read + r);
+UNROLL_UNITS
+      for (uint k = 0; k < STEP; ++k) {
+        const uint bytes[4] = {ahead[k][0].s0, ahead[k][1].s0, ahead[k][0].s1, ahead[k][1].s1};
+        load_row(ahead[k], &read, &own, first_read + r + STEP + (int)k);
+        row_sums made;
+        add_row(&made, &sums[WINDOW_Y - 1], bytes, factors[WINDOW_Y - 1] SCRATCH_ARGUMENT);
+UNROLL_UNITS
+        for (int j = WINDOW_Y - 2; j >= 0; --j) add_row(&sums[j + 1], &sums[j], bytes, factors[j] SCRATCH_ARGUMENT);
+        const int row = r + (int)k - (WINDOW_Y - 1);
+        if (row < 0 || row >= rows || !is_written(BOUNDARY, (ulong)(top + row), -BEFORE_Y, WINDOW_Y, height)) continue;
+#pragma unroll
+        for (uint h = 0; h < HALVES; ++h) store_word(&write, top + row, h, results_of(&made, h, unit));
+      }
+    }
+  }
+}
