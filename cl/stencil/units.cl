@@ -75,7 +75,8 @@ void stencil_units(STENCIL_ARGUMENTS) {
   for (uint i = 0; i < 8; ++i) none.sums[i / 4][i % 4] = START;
 
   const ulong elements = out_width * CHANNELS, strips = (elements + STRIP - 1) / STRIP, bands = (out_height + band - 1) / band;
-  for (ulong t = get_global_id(0) / 32; t < strips * bands * out_depth * batch; t += get_global_size(0) / 32) {
+  const ulong warp = GROUP == 32 ? get_group_id(0) : get_global_id(0) / 32;  // of a group of one warp compilers know that it is uniform
+  for (ulong t = warp; t < strips * bands * out_depth * batch; t += get_global_size(0) / 32) {
     const ulong line = t / strips, p = line / bands, grid = grid_of(p, out_depth, batch), z = p - grid * out_depth;
     const int left = (int)((t - line * strips) * STRIP), top = (int)((line - p * bands) * band);
     const int rows = min((int)band, (int)out_height - top), first_read = top - BEFORE_Y;
