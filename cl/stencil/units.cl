@@ -67,9 +67,12 @@ void stencil_units(STENCIL_ARGUMENTS) {
   local uint scratch[GROUP * 6];
 #endif
   const uint lane = get_local_id(0) % 32;
-  const float unit = weights[1 + WEIGHTS];
+  local char placed[WEIGHTS];
+  const float unit = weights[1 + WEIGHTS], inverse = 1 / unit;
+  for (uint i = get_local_id(0); i < WEIGHTS; i += GROUP) placed[i] = (char)(weights[1 + i] * inverse);
+  barrier(CLK_LOCAL_MEM_FENCE);
   uint factors[WINDOW_Y][2][2];
-  find_factors(factors, weights, 1 / unit, lane);
+  find_factors(factors, placed, lane);
   row_sums none;
 #pragma unroll
   for (uint i = 0; i < 8; ++i) none.sums[i / 4][i % 4] = START;
@@ -87,15 +90,17 @@ void stencil_units(STENCIL_ARGUMENTS) {
     row_sums sums[WINDOW_Y];  // sums[j]: of rows 0 to j - 1 of the window
 #pragma unroll
     for (uint j = 0; j < WINDOW_Y; ++j) sums[j] = none;
-    uint2 ahead[STEP][HALVES];
+    uint2 now[STEP][HALVES], ahead[STEP][HALVES];
     load_rows(ahead, &read, &own, first_read);
     for (int r = 0; r < rows + WINDOW_Y - 1; r += STEP) {
-      if (own.at_edge) replace_bytes(ahead, &read, &own, first_read + r);
-      if (BOUNDARY < 2) replace_rows(ahead, &read, first_read + r);
+#pragma unroll
+      for (uint k = 0; k < STEP * HALVES; ++k) now[k / HALVES][k % HALVES] = ahead[k / HALVES][k % HALVES];
+      load_rows(ahead, &read, &own, first_read + r + STEP);
+      if (own.at_edge) replace_bytes(now, &read, &own, first_read + r);
+      if (BOUNDARY < 2) replace_rows(now, &read, first_read + r);
 UNROLL_UNITS
       for (uint k = 0; k < STEP; ++k) {
-        const uint bytes[4] = {ahead[k][0].s0, ahead[k][1].s0, ahead[k][0].s1, ahead[k][1].s1};
-        load_row(ahead[k], &read, &own, first_read + r + STEP + (int)k);
+        const uint bytes[4] = {now[k][0].s0, now[k][1].s0, now[k][0].s1, now[k][1].s1};
         row_sums made;
         add_row(&made, &sums[WINDOW_Y - 1], bytes, factors[WINDOW_Y - 1] SCRATCH_ARGUMENT);
 UNROLL_UNITS

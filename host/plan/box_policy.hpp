@@ -34,9 +34,9 @@ struct BoxShuffle {
   std::size_t most_taps = 0;  ///< cells of a side of a box up to which plans choose it; 0: they do not
   std::size_t small_elements = std::size_t{1}
                                << 26;  ///< from which on they do for boxes that are summed anew
-  std::size_t group = 128;             ///< work-items, where shuffles are not emulated
-  std::size_t step = 2;                ///< rows that are loaded ahead of time
-  std::size_t warps_a_unit = 11;       ///< that a launch is made for
+  std::size_t group = 32;              ///< work-items, where shuffles are not emulated
+  std::size_t step = 4;                ///< rows that are loaded ahead of time
+  std::size_t warps_a_unit = 8;        ///< that a launch is made for: registers leave room for them
   std::size_t band_boxes = 1;          ///< a band has at least so many times the rows of a box, if it can
   std::size_t least_work_items = 8;    ///< of a warp, that have results, or it would do little but halos
 };

@@ -42,6 +42,9 @@ struct StencilTiles {
   std::size_t across = 32;            ///< of them, along x, which read a row together
   std::size_t down_of_volumes = 4;    ///< of them, along y, in tiles of volumes
   std::size_t block_rows = 4;         ///< rows of results of a work-item of "blocks"
+  std::size_t block_group = 128;      ///< work-items of "blocks"
+  std::size_t block_across = 16;      ///< of them, along x
+  std::size_t block_bytes = 40960;    ///< of a tile of "blocks" and its weights
   bool blocks = false;                ///< flat boxes by "blocks" before "tiled"
   std::size_t march_down = 8;         ///< of those of a march, along y, by which its chunks are counted
   std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory

@@ -41,7 +41,7 @@ TEST_CASE("plan of stencil: problems of all kinds fit every target and its clamp
                                       Sizes{100, 100, 100}, Sizes{100000, 0, 0}}) {
             const smem::StencilProblem problem = smem::stencil_problem(type, size, radius, 3);
             for (const std::string_view variant :
-                 {"", "naive", "tiled", "blocks", "rows", "march", "planes", "cpu"}) {
+                 {"", "naive", "tiled", "blocks", "rows", "units", "march", "planes", "cpu"}) {
               try {
                 const smem::Plan plan =
                     smem::plan_stencil(device, problem, {.variant = std::string(variant)});
