@@ -29,6 +29,17 @@
 #ifndef WEIGHTS
 #define WEIGHTS 512  // values
 #endif
+#ifndef ASYNC
+#define ASYNC 0  // bytes of an element that NVIDIA's asynchronous copies move to local memory, 4 or 8; 0: it is loaded
+#endif
+#if ASYNC
+#include "nvidia/copy_async.clh"
+#define COPY_CELL(to, from, i) JOIN(copy_whole_, ASYNC)(local_address(to), (from) + (i))
+#else
+#define COPY_CELL(to, from, i) (*(to) = load_value(from, i))
+#define WAIT_COPIES(groups)
+static inline void end_copies(void) {}
+#endif
 #define COLS 8
 #define TAPS 4                // weights of a row that are multiplied at a time
 #define RING (2 + CHANNELS)   // quads of a row that a work-item has
@@ -86,6 +97,20 @@ INLINED void add_row(VALUE sums[ROWS][COLS], local const values* weights, uint y
   }
 }
 
+// Where cell i of a row of the tile lies.
+INLINED uint place_of_cell(uint i, uint half_line) { return i / 4 % 2 * (4 * half_line) + i / 8 * 4 + i % 4; }
+
+// Copies every GROUP_X-th cell of a row, from cell `first` on.
+INLINED void copy_cells(local VALUE* to, global const ELEMENT* from, uint first, uint end, uint half_line) {
+#if GROUP_X % 8 == 0
+  to += place_of_cell(first, half_line), from += first;
+#pragma unroll 4
+  for (uint i = first; i < end; i += GROUP_X, to += GROUP_X / 2, from += GROUP_X) COPY_CELL(to, from, 0);
+#else
+  for (uint i = first; i < end; i += GROUP_X) COPY_CELL(to + place_of_cell(i, half_line), from, i);
+#endif
+}
+
 // Stores the results of a row that lie in columns [first_col, end_col), four at once where they can be.
 INLINED void store_row(global RESULT* line, const VALUE sums[COLS], long col, long first_col, long end_col) {
 #if !RESULT_HALF
@@ -118,10 +143,6 @@ void stencil_blocks(STENCIL_ARGUMENTS) {
   }
   const ulong elements = out_width * CHANNELS, first = (ulong)get_group_id(0) * (GROUP_X * COLS);
   const long from_element = (long)first + first_x * CHANNELS;
-  // With "leave" only results whose whole windows lie in their row.
-  const bool leaves = EDGE == LEAVE;
-  const long first_col = leaves ? max(-first_x, 0L) * CHANNELS : 0;
-  const long end_col = leaves ? min((long)elements, ((long)width - first_x - size_x + 1) * CHANNELS) : (long)elements;
   for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
     const ulong grid = grid_of(p, out_depth, batch), z = p - grid * out_depth;
     const long at_z = place_by(EDGE, (long)z + first_z, (long)depth);
@@ -129,20 +150,21 @@ void stencil_blocks(STENCIL_ARGUMENTS) {
     for (ulong band = get_group_id(1) * (GROUP_Y * ROWS); band < out_height; band += get_num_groups(1) * (GROUP_Y * ROWS)) {
       const bool inside = from_element >= 0 && from_element + needed <= (long)(width * CHANNELS) && (long)band + first_y >= 0 &&
                           (long)(band + rows) + first_y <= (long)height && at_z >= 0;
-      for (uint i = lx; i < needed; i += GROUP_X) {
-        local VALUE* to = cells + i / 4 % 2 * (4 * half_line) + i / 8 * 4 + i % 4;
+      for (uint j = ly; j < rows; j += GROUP_Y) {
+        const long at_y = inside ? (long)(band + j) + first_y : place_by(EDGE, (long)(band + j) + first_y, (long)height);
+        global const ELEMENT* line = from + (ulong)max(at_y, 0L) * in_pitch;
+        local VALUE* to = cells + j * (8 * half_line);
         if (inside) {
-          global const ELEMENT* column = from + (ulong)((long)band + first_y) * in_pitch + (ulong)(from_element + i);
-#pragma unroll 4
-          for (uint j = ly; j < rows; j += GROUP_Y) to[j * (8 * half_line)] = load_value(column, j * in_pitch);
+          copy_cells(to, line + from_element, lx, needed, half_line);
           continue;
         }
-        const long at_x = element_by(EDGE, from_element + i, (long)width);
-        for (uint j = ly; j < rows; j += GROUP_Y) {
-          const long at_y = place_by(EDGE, (long)(band + j) + first_y, (long)height);
-          to[j * (8 * half_line)] = (at_x | at_y | at_z) < 0 ? BEYOND : load_value(from + (ulong)max(at_y, 0L) * in_pitch, (ulong)at_x);
+        for (uint i = lx; i < needed; i += GROUP_X) {
+          const long at_x = element_by(EDGE, from_element + i, (long)width);
+          to[place_of_cell(i, half_line)] = (at_x | at_y | at_z) < 0 ? BEYOND : load_value(line, (ulong)at_x);
         }
       }
+      end_copies();
+      WAIT_COPIES(0);
       barrier(CLK_LOCAL_MEM_FENCE);
 
       VALUE sums[ROWS][COLS];
@@ -154,6 +176,10 @@ void stencil_blocks(STENCIL_ARGUMENTS) {
       for (uint y = 0; y < ROWS - 1 + size_y; ++y)
         add_row(sums, packed, y, size_x, size_y, tile + (ly * ROWS + y) * (2 * half_line) + lx, half_line);
 
+      // With "leave" only results whose whole windows lie in their row.
+      const bool leaves = EDGE == LEAVE;
+      const long first_col = leaves ? max(-first_x, 0L) * CHANNELS : 0;
+      const long end_col = leaves ? min((long)elements, ((long)width - first_x - size_x + 1) * CHANNELS) : (long)elements;
 #pragma unroll
       for (uint r = 0; r < ROWS; ++r) {
         const ulong y = band + ly * ROWS + r;

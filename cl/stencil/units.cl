@@ -5,12 +5,12 @@
 // sums of that row. A row that is read is multiplied by the weights of all rows of the window, and added to the sums of as many rows of
 // results: it is loaded once, and all sums stay in registers.
 //
-// The order of k and of the columns of a product is free. It is chosen so that a work-item loads 8 neighbouring bytes of a block, and has 4
-// neighbouring results. STEP rows are loaded ahead of time. All work-items load whole words that lie in their rows; at the edges they are
-// replaced when they are used by the bytes that the boundary condition puts there.
+// The order of k and of the columns of a product is free. It is chosen so that a work-item reads 8 neighbouring bytes of a block, and has 4
+// neighbouring results. The bytes come through local memory of the warp's own, by asynchronous copies of 16 bytes, STAGES - 1 times ROWS rows ahead
+// of time: the registers are for sums. At the ends of rows they are made one by one when they have come.
 //
-// Rows begin at multiples of 8 bytes, those of results of 4, and have 8 or more. Launch: one dimension, GROUP work-items a group, whole
-// warps of 32; warp w computes strips of `band` rows: w, w + warps, ... EMULATED: one warp a group.
+// Rows begin at multiples of 16 bytes, those of results of 4. Launch: one dimension, GROUP work-items a group, whole warps of 32; warp w
+// computes strips of `band` rows: w, w + warps, ... EMULATED: one warp a group.
 #define FIXED  // compiled for one window and boundary
 #include "common/work_group.clh"
 #include "stencil/cells.clh"
@@ -18,8 +18,8 @@
 #ifndef GROUP
 #define GROUP 32
 #endif
-#ifndef STEP
-#define STEP 4  // rows that are loaded ahead of time
+#ifndef STAGES
+#define STAGES 4
 #endif
 #ifndef WINDOW_X
 #define WINDOW_X 3
@@ -33,10 +33,15 @@
 #ifndef BEFORE_Y
 #define BEFORE_Y (WINDOW_Y / 2)
 #endif
-#define SIDE 8     // bytes that are read before a block, and after it
+#define SIDE 8     // bytes that are used before a block, and after it
 #define BLOCK 16
 #define STRIP 256  // bytes of a warp
 #define HALVES 2   // of a strip: a work-item has a part of a block in each
+// Rows in local memory: whole vectors.
+#define ROWS 8     // of a stage
+#define CHUNKS ((STRIP + 32) / 16)
+#define PITCH (16 * CHUNKS)
+#define STAGE_BYTES (ROWS * PITCH)
 #include "stencil/unit_bytes.clh"
 
 // Sums are added to the last places of 1.5 * 2^23: their bits are those of a float.
@@ -68,6 +73,8 @@ void stencil_units(STENCIL_ARGUMENTS) {
 #endif
   const uint lane = get_local_id(0) % 32;
   local char placed[WEIGHTS];
+  local uchar stages[GROUP / 32 * STAGES * STAGE_BYTES] __attribute__((aligned(16)));
+  local uchar* own = stages + get_local_id(0) / 32 * (STAGES * STAGE_BYTES);
   const float unit = weights[1 + WEIGHTS], inverse = 1 / unit;
   for (uint i = get_local_id(0); i < WEIGHTS; i += GROUP) placed[i] = (char)(weights[1 + i] * inverse);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -85,31 +92,39 @@ void stencil_units(STENCIL_ARGUMENTS) {
     const int rows = min((int)band, (int)out_height - top), first_read = top - BEFORE_Y;
     const read_bytes read = {in + in_offset + grid * in_stride + z * in_plane, in_pitch, (int)width, (int)height, (uint)weights[0]};
     const write_bytes write = find_written(out + out_offset + grid * out_stride + z * out_plane, out_pitch, left, lane, (int)width, (int)elements);
-    const own_bytes own = find_bytes(&read, left, lane);
-
+    const int first = left - 16, steps = (rows + WINDOW_Y - 1 + ROWS - 1) / ROWS;
+    const bool edges = has_edges(&read, first);
     row_sums sums[WINDOW_Y];  // sums[j]: of rows 0 to j - 1 of the window
 #pragma unroll
     for (uint j = 0; j < WINDOW_Y; ++j) sums[j] = none;
-    uint2 now[STEP][HALVES], ahead[STEP][HALVES];
-    load_rows(ahead, &read, &own, first_read);
-    for (int r = 0; r < rows + WINDOW_Y - 1; r += STEP) {
-#pragma unroll
-      for (uint k = 0; k < STEP * HALVES; ++k) now[k / HALVES][k % HALVES] = ahead[k / HALVES][k % HALVES];
-      load_rows(ahead, &read, &own, first_read + r + STEP);
-      if (own.at_edge) replace_bytes(now, &read, &own, first_read + r);
-      if (BOUNDARY < 2) replace_rows(now, &read, first_read + r);
-UNROLL_UNITS
-      for (uint k = 0; k < STEP; ++k) {
-        const uint bytes[4] = {now[k][0].s0, now[k][1].s0, now[k][0].s1, now[k][1].s1};
+#pragma unroll 1
+    for (int s = 0; s < STAGES - 1; ++s) {
+      copy_rows(own + s * STAGE_BYTES, &read, first, first_read + s * ROWS, lane);
+      end_copies();
+    }
+#pragma unroll 1
+    for (int s = 0; s < steps; ++s) {
+      WAIT_COPIES(STAGES - 2);
+      sync_warp();
+      if (s + STAGES - 1 < steps) copy_rows(own + (s + STAGES - 1) % STAGES * STAGE_BYTES, &read, first, first_read + (s + STAGES - 1) * ROWS, lane);
+      end_copies();
+      local uchar* stage = own + s % STAGES * STAGE_BYTES;
+      if (edges) make_edges(stage, &read, first, first_read + s * ROWS, lane);
+UNROLL_ROWS
+      for (int k = 0; k < ROWS; ++k) {
+        local const uchar* from = stage + k * PITCH + 16 - SIDE + BLOCK * (lane / 4) + 8 * (lane % 4);
+        const uint2 low = *(local const uint2*)from, high = *(local const uint2*)(from + STRIP / HALVES);
+        const uint bytes[4] = {low.s0, high.s0, low.s1, high.s1};
         row_sums made;
         add_row(&made, &sums[WINDOW_Y - 1], bytes, factors[WINDOW_Y - 1] SCRATCH_ARGUMENT);
 UNROLL_UNITS
         for (int j = WINDOW_Y - 2; j >= 0; --j) add_row(&sums[j + 1], &sums[j], bytes, factors[j] SCRATCH_ARGUMENT);
-        const int row = r + (int)k - (WINDOW_Y - 1);
+        const int row = s * ROWS + k - (WINDOW_Y - 1);
         if (row < 0 || row >= rows || !is_written(BOUNDARY, (ulong)(top + row), -BEFORE_Y, WINDOW_Y, height)) continue;
 #pragma unroll
         for (uint h = 0; h < HALVES; ++h) store_word(&write, top + row, h, results_of(&made, h, unit));
       }
     }
+    sync_warp();  // the next strip's copies take the place of bytes that may still be read
   }
 }

@@ -56,12 +56,12 @@ struct StencilTiles {
 
 /// Of "units": warps that go down bands of strips of 256 bytes.
 struct StencilUnits {
-  bool used = false;             ///< whether plans choose it
-  std::size_t group = 128;       ///< work-items, where units are not emulated
-  std::size_t step = 8;          ///< rows that are loaded ahead of time
-  std::size_t band = 128;        ///< rows, where all units have work
-  std::size_t least_band = 32;   ///< rows: the windows' other ones are read twice
-  std::size_t warps_a_unit = 8;  ///< that shall have work
+  bool used = false;              ///< whether plans choose it
+  std::size_t group = 32;         ///< work-items, where units are not emulated
+  std::size_t stages = 4;         ///< of 8 rows in local memory, of which one is at work
+  std::size_t band = 128;         ///< rows, where all units have work
+  std::size_t least_band = 32;    ///< rows: the windows' other ones are read twice
+  std::size_t warps_a_unit = 16;  ///< that shall have work
 };
 
 /// Of the threads of a CPU.

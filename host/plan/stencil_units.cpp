@@ -19,7 +19,8 @@ namespace plan {
 namespace {
 
 // Of cl/stencil/units.cl.
-constexpr std::size_t kUnitLanes = 32, kUnitStrip = 256, kUnitLoad = 8, kUnitStore = 4;
+constexpr std::size_t kUnitLanes = 32, kUnitStrip = 256, kUnitLoad = 16, kUnitStore = 4;
+constexpr std::size_t kStageRows = 8;
 constexpr std::ptrdiff_t kUnitReach = 8;  // bytes beside a block
 constexpr std::size_t kMostUnitRows = 9;  // of a window: registers hold two sums of four for each
 constexpr std::size_t kMostUnitSide = std::size_t{1} << 30;
@@ -44,8 +45,6 @@ std::string units_refused(const Device& device, const StencilProblem& p) {
   if (p.in_alignment < kUnitLoad || p.out_alignment < kUnitStore)
     return formatted("rows do not begin at multiples of {} bytes, and those of results of {}", kUnitLoad,
                      kUnitStore);
-  if (p.size[0] * p.channels < kUnitLoad)
-    return formatted("rows have fewer than {} bytes, which a work-item loads", kUnitLoad);
   if (std::max({p.size[0], p.out_size[0]}) > kMostUnitSide / p.channels ||
       std::max(p.size[1], p.out_size[1]) > kMostUnitSide)
     return formatted("more than {} columns or rows", kMostUnitSide);
@@ -89,7 +88,10 @@ Attempt stencil::units(const Device& device, const StencilProblem& problem, cons
   const std::size_t group = fixed.work_items != 0 ? fixed.work_items : emulated ? kUnitLanes : policy.group;
   if (group % kUnitLanes != 0 || (emulated && group != kUnitLanes) || group > device.max_work_group)
     return formatted("groups have {}warps of {} work-items", emulated ? "single " : "whole ", kUnitLanes);
-  const std::size_t local = emulated ? group * kScratchWords * sizeof(std::uint32_t) : 0;
+  const std::size_t stages = emulated ? 2 : policy.stages;
+  const std::size_t local = group / kUnitLanes * stages * kStageRows * (kUnitStrip + 2 * kUnitLoad) +
+                            problem.weights() +
+                            (emulated ? group * kScratchWords * sizeof(std::uint32_t) : 0);
   if (local > local_room(device)) return no_tile_fits(device);
   const std::size_t strips =
       divide_up(problem.out_size[0] * problem.channels, kUnitStrip) * problem.out_size[2] * problem.batch;
@@ -110,7 +112,7 @@ Attempt stencil::units(const Device& device, const StencilProblem& problem, cons
   define_window(plan, device, problem);
   for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}})
     plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
-  define(plan, {{"GROUP", group}, {"STEP", emulated ? 4 : policy.step}, {"EMULATED", emulated ? 1 : 0}});
+  define(plan, {{"GROUP", group}, {"STAGES", stages}, {"EMULATED", emulated ? 1 : 0}});
   plan.numbers = {{"band", band}};
   plan.reason =
       "matrix units multiply each row that is read by bands of the weights of all rows of the window";
