@@ -60,12 +60,9 @@ TEST_CASE("stencil: bytes by matrix units, every boundary") {
                           {Boundary::zero, 1, 1, 1},
                           {Boundary::constant, 2, 3, 3},
                           {Boundary::reflect, 4, 1, 2},
-                          {Boundary::mirror, 8, 4, 1},
                           {Boundary::wrap, 7, 2, 1},
                           {Boundary::leave, 1, 2, 4},
-                          {Boundary::leave, 5, 0, 1},
-                          {Boundary::mirror, 2, 4, 3, StencilShape::star},
-                          {Boundary::zero, 0, 3, 1, StencilShape::star}})
+                          {Boundary::mirror, 2, 4, 1, StencilShape::star}})
     asked += run_window(sweep, w);
   const bool runs = !test::is_broken(context.device(), "stencil", "units") &&
                     (context.device().type == smem::DeviceType::cpu ||

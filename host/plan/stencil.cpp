@@ -32,16 +32,21 @@ Attempt plan_variant(const Device& device, const StencilProblem& problem, const 
 std::vector<std::string_view> preference(const Device& device, const StencilProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   if (problem.window[2] > 1) return {"cpu", "planes", "march", "tiled", "naive"};
-  if (stencil_policy(device).units.used) return {"cpu", "units", "rows", "blocks", "tiled", "naive"};
+  const std::size_t least = stencil_policy(device).units.least_weights;
+  if (least != 0 && problem.weights() >= least) return {"cpu", "units", "rows", "blocks", "tiled", "naive"};
   if (stencil_policy(device).tiles.blocks) return {"cpu", "rows", "blocks", "tiled", "naive"};
   return {"cpu", "rows", "tiled", "naive"};
 }
 
-std::string why_not(const Device& /*device*/, const StencilProblem& problem, std::string_view variant,
+std::string why_not(const Device& device, const StencilProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive")
     return formatted("each element reads {} neighbours from the cache", problem.weights());
-  if ((variant == "blocks" && chosen.variant != "rows" && chosen.variant != "units") || variant == "units")
+  if (variant == "units") {
+    return stencil_policy(device).units.least_weights == 0 ? "not measured on this device"
+                                                           : "rows in registers are faster for few weights";
+  }
+  if (variant == "blocks" && chosen.variant != "rows" && chosen.variant != "units")
     return "not measured on this device";
   if (chosen.variant == "cpu") return "work-items of one element each are loops on a CPU";
   if (chosen.variant == "units") return "each weight costs an instruction for each result";

@@ -83,6 +83,14 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
       smem::plan_stencil(target("pvc"), smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}),
                          {.variant = "blocks"});
   CHECK(defined(on_intel, "INTEL_SUB_GROUP") == 16);
+  // Weights that int8 holds, from 5 x 5 on.
+  smem::StencilProblem bytes = smem::stencil_problem(Scalar::uint8, {8192, 8192, 1}, {2, 2, 0}, 4);
+  CHECK(smem::plan_stencil(h200, bytes).variant == "rows");
+  bytes.int8_weights = true;
+  CHECK(smem::plan_stencil(h200, bytes).variant == "units");
+  CHECK(smem::plan_stencil(target("gfx942"), bytes).variant != "units");
+  bytes.window = {3, 3, 1}, bytes.first = {-1, -1, 0};
+  CHECK(smem::plan_stencil(h200, bytes).variant == "rows");
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};
