@@ -37,7 +37,7 @@ std::size_t run_window(test::StencilSweep& sweep, const Window& w) {
   c.boundary = w.boundary, c.shape = w.shape;
   c.radius = {w.across, w.down};
   std::size_t count = 0;
-  for (const auto& [width, height, batch] : {std::tuple{288, 35, 1}, {5, 9, 1}, {101, 11, 3}, {136, 37, 2}}) {
+  for (const auto& [width, height, batch] : {std::tuple{288, 35, 1}, {9, 9, 1}, {101, 11, 3}}) {
     c.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
     c.in.channels = c.out.channels = w.channels;
     c.in.batch = c.out.batch = static_cast<std::size_t>(batch);
@@ -62,7 +62,7 @@ TEST_CASE("stencil: bytes by matrix units, every boundary") {
                           {Boundary::reflect, 4, 1, 2},
                           {Boundary::wrap, 7, 2, 1},
                           {Boundary::leave, 1, 2, 4},
-                          {Boundary::mirror, 2, 4, 1, StencilShape::star}})
+                          {Boundary::mirror, 8, 4, 1, StencilShape::star}})
     asked += run_window(sweep, w);
   const bool runs = !test::is_broken(context.device(), "stencil", "units") &&
                     (context.device().type == smem::DeviceType::cpu ||

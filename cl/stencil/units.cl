@@ -44,28 +44,6 @@
 #define STAGE_BYTES (ROWS * PITCH)
 #include "stencil/unit_bytes.clh"
 
-// Sums are added to the last places of 1.5 * 2^23: their bits are those of a float.
-#define START 0x4b400000
-#define START_NUMBER 0x1.8p23f
-
-typedef struct {
-  int sums[2][4];  // of the two products that make the results of a row
-} row_sums;
-
-// The sums of a row of the window, added to those of the rows before it.
-GROUP_FUNCTION void add_row(row_sums* made, const row_sums* sums, const uint bytes[4], uint weights[2][2] SCRATCH_PARAMETER) {
-UNROLL_UNITS
-  for (uint t = 0; t < 2; ++t) add_products(made->sums[t], sums->sums[t], bytes, weights[t] SCRATCH_ARGUMENT);
-}
-
-// Four neighbouring results of a half of the strip.
-INLINED uint results_of(const row_sums* made, const uint half_strip, float unit) {
-  float v[4];
-#pragma unroll
-  for (uint i = 0; i < 4; ++i) v[i] = fma(as_float(made->sums[i / 2][2 * half_strip + i % 2]), unit, -START_NUMBER * unit);
-  return bytes_from(v[0], v[1], v[2], v[3]);
-}
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void stencil_units(STENCIL_ARGUMENTS) {
 #if EMULATED

@@ -75,8 +75,8 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
             .variant == "naive");
   const smem::Plan blocks = smem::plan_stencil(
       h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}), {.variant = "blocks"});
-  CHECK(blocks.items_per_work_item == 16);
-  CHECK(blocks.local_bytes == (4096 + 256) * 4);
+  CHECK(blocks.items_per_work_item == 32);
+  CHECK(blocks.local_bytes == (8192 + 256) * 4);
   CHECK(defined(blocks, "INTEL_SUB_GROUP") == 0);
   // Its compiler keeps sums in registers where sub-groups are half as wide.
   const smem::Plan on_intel =
