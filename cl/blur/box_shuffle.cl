@@ -9,8 +9,9 @@
 // means of the boxes that begin after its columns. Their centers are SHIFT columns to the right: shuffles move the bytes there, so that
 // each work-item writes 16 aligned bytes. See also box_march.cl.
 //
-// All work-items load whole vectors that lie in their rows, so that no branch stands between a load and its use. At the edges bytes are
-// replaced when they are used, from the places of the boundary condition.
+// All work-items load whole vectors that lie in their rows, so that no branch stands between a load and its use. At the edges a work-item whose
+// columns lie beyond their rows takes the sums of the columns that the boundary condition puts there, which others of the warp have, through
+// local memory. Where these are others' strips, or have no whole vector, bytes are replaced when they are used.
 //
 // Rows begin at multiples of 16 bytes, and have 16 or more. A box has at most 257 rows, so that a column's sum has 16 bits. Launch: one dimension,
 // GROUP work-items a group, whole warps of 32; warp w computes strips of `band` rows: w, w + warps, ... Without SHUFFLES a group is one warp,
@@ -48,12 +49,15 @@
 #define SHIFT (RADIUS + 1)  // columns from a box's prefix sum before it to its center
 #define LANES_LEFT ((SHIFT + COLS - 1) / COLS)     // work-items of a warp without results
 #define LANES_RIGHT ((RADIUS + COLS - 1) / COLS)
+#define STRIP (32 * COLS)
 #define RESULTS ((32 - LANES_LEFT - LANES_RIGHT) * COLS)  // columns of a strip with results
 
 #if SHUFFLES
 #include "nvidia/bytes.clh"
+#include "nvidia/copy_async.clh"
 #include "nvidia/shuffle.clh"
 #else
+#define sync_warp() barrier(CLK_LOCAL_MEM_FENCE)
 #define WARP 32
 static inline uint low_bytes(uint a, uint b, uint c, uint d) { return (a & 255) | (b & 255) << 8 | (c & 255) << 16 | d << 24; }
 #endif
@@ -143,6 +147,35 @@ INLINED void sum_columns(uint prefix[COLS], uint4 even, uint4 odd) {
     prefix[4 * n + 2] = prefix[4 * n + 1] + (e[n] >> 16);
     sum = prefix[4 * n + 3] = prefix[4 * n + 2] + (o[n] >> 16);
   }
+}
+
+// The sums of columns of STEP rows: of a work-item those of even_columns(), then those of odd_columns().
+typedef ushort strip_sums[STEP][STRIP];
+INLINED int place_of_sum(int col) { return col / COLS * COLS + col % 2 * (COLS / 2) + col % COLS / 4 * 2 + col % 4 / 2; }
+
+// Replaces the sums of work-items at the edges by those of `places` in the strip; below 0: `beyond`. By the whole warp.
+GROUP_FUNCTION void replace_sums(uint4 even[STEP], uint4 odd[STEP], bool at_edge, const int places[COLS], uint beyond, local strip_sums* sums,
+                                 uint lane) {
+#pragma unroll
+  for (uint k = 0; k < STEP; ++k) {
+    local uint4* own = (local uint4*)((*sums)[k] + lane * COLS);
+    own[0] = even[k], own[1] = odd[k];
+  }
+  sync_warp();
+  if (at_edge) {
+#pragma unroll
+    for (uint k = 0; k < STEP; ++k) {
+      uint words[COLS / 2];
+#pragma unroll
+      for (uint n = 0; n < COLS / 2; ++n) {
+        const int low = places[n / 4 + n % 4 * 4], high = places[n / 4 + n % 4 * 4 + 2];
+        words[n] = (low < 0 ? beyond : (*sums)[k][low]) | (high < 0 ? beyond : (*sums)[k][high]) << 16;
+      }
+      even[k] = (uint4)(words[0], words[1], words[2], words[3]);
+      odd[k] = (uint4)(words[4], words[5], words[6], words[7]);
+    }
+  }
+  sync_warp();  // the next rows' sums take their place
 }
 
 // How sums are divided by the area, an odd number, and rounded to the nearest.
@@ -242,6 +275,7 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
 #else
   local shared_words shared[STEP * (COLS + 1)];
 #endif
+  local strip_sums strips[GROUP / WARP] __attribute__((aligned(16)));
   const uint lane = get_local_id(0) % WARP, beyond = (uint)value_beyond(weights);
   mean_divisor divisor;
   divisor.area = row_taps * column_taps;
@@ -249,9 +283,10 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
   divisor.inverse = (uint)(((1ul << (32 + divisor.shift)) + divisor.area - 1) / divisor.area);
   divisor.reciprocal = 1 / (float)divisor.area;
   const ulong across = (end_col + RESULTS - 1) / RESULTS, bands = (end_row - first_row + band - 1) / band;
-  for (ulong t = get_global_id(0) / WARP; t < across * bands * planes; t += get_global_size(0) / WARP) {
+  const ulong warp = GROUP == WARP ? get_group_id(0) : get_global_id(0) / WARP;  // of a group of one warp compilers know that it is uniform
+  for (ulong t = warp; t < across * bands * planes; t += get_global_size(0) / WARP) {
     const ulong line = t / across, p = line / bands;
-    const int first = (int)((t - line * across) * RESULTS) + ((int)lane - LANES_LEFT) * COLS;  // the work-item's first column
+    const int strip = (int)((t - line * across) * RESULTS) - LANES_LEFT * COLS, first = strip + (int)lane * COLS;  // first columns
     const ulong top = first_row + (line - p * bands) * band;
     const int height = (int)min((ulong)band, end_row - top), first_read = (int)top - (int)column_origin;
     global const uchar* plane = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
@@ -263,15 +298,20 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
         if (first + (int)c >= (int)first_col && first + (int)c < (int)end_col) written |= 1u << c;
     const int loaded = clamp(first, 0, (int)width / COLS * COLS - COLS);
     const bool at_edge = loaded != first && first < (int)width + RADIUS;  // of others no result has anything
+    // Whether sums of the strip are those of all columns beyond the edges, uniform in the warp.
+    const bool has_edge = strip < 0 || strip + STRIP > (int)width, by_sums = BOUNDARY != 5 && !FOLDS && width % COLS == 0;
     int places[COLS];
 #pragma unroll
-    for (uint c = 0; c < COLS; ++c) places[c] = at_edge ? place_in_few(first + (int)c, (int)width) : 0;
+    for (uint c = 0; c < COLS; ++c) {
+      places[c] = at_edge ? place_in_few(first + (int)c, (int)width) : 0;
+      if (by_sums && places[c] >= 0) places[c] = place_of_sum(places[c] - strip);
+    }
 
     // The first box's rows without the last one.
     uint4 even = 0, odd = 0, enter[STEP], leave[STEP];
     for (int r = 0; r + 1 < (int)column_taps; r += STEP) {
       load_rows(enter, plane + loaded, in_pitch, first_read + r, (int)rows);
-      if (at_edge) replace_vectors(enter, places, plane, in_pitch, first_read + r, (int)rows, beyond);
+      if (at_edge && !by_sums) replace_vectors(enter, places, plane, in_pitch, first_read + r, (int)rows, beyond);
       if (BOUNDARY < 2) replace_rows(enter, first_read + r, (int)rows, beyond);
 #pragma unroll
       for (uint k = 0; k < STEP; ++k)
@@ -281,7 +321,7 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
     load_rows(enter, plane + loaded, in_pitch, entering, (int)rows);
     load_rows(leave, plane + loaded, in_pitch, first_read, (int)rows);
     for (int y = 0; y < height; y += STEP) {
-      if (at_edge) {
+      if (at_edge && !by_sums) {
         replace_vectors(enter, places, plane, in_pitch, entering + y, (int)rows, beyond);
         replace_vectors(leave, places, plane, in_pitch, first_read + y, (int)rows, beyond);
       }
@@ -289,19 +329,23 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
         replace_rows(enter, entering + y, (int)rows, beyond);
         replace_rows(leave, first_read + y, (int)rows, beyond);
       }
-      uint prefix[STEP][COLS], totals[STEP], before[STEP];
+      uint4 evens[STEP], odds[STEP];
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {
-        even += even_columns(enter[k]), odd += odd_columns(enter[k]);
-        sum_columns(prefix[k], even, odd);
+        evens[k] = even += even_columns(enter[k]), odds[k] = odd += odd_columns(enter[k]);
         even -= even_columns(leave[k]), odd -= odd_columns(leave[k]);
       }
       if (y + STEP < height) {
         load_rows(enter, plane + loaded, in_pitch, entering + y + STEP, (int)rows);
         load_rows(leave, plane + loaded, in_pitch, first_read + y + STEP, (int)rows);
       }
+      if (has_edge && by_sums) replace_sums(evens, odds, at_edge, places, beyond * column_taps, strips + get_local_id(0) / WARP, lane);
+      uint prefix[STEP][COLS], totals[STEP], before[STEP];
 #pragma unroll
-      for (uint k = 0; k < STEP; ++k) totals[k] = prefix[k][COLS - 1];
+      for (uint k = 0; k < STEP; ++k) {
+        sum_columns(prefix[k], evens[k], odds[k]);
+        totals[k] = prefix[k][COLS - 1];
+      }
       sum_before(before, totals, shared, lane);
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {

@@ -48,6 +48,7 @@ Case read_convolve2d(const Words& words) {
   problem.out_size = {out.size.width, out.size.height, out.size.depth};
   problem.window = {taps[0], taps[1], 1};
   problem.first = {static_cast<std::ptrdiff_t>(0 - before(0)), static_cast<std::ptrdiff_t>(0 - before(1)), 0};
+  problem.int8_weights = packed.type == Scalar::uint8 && are_int8_weights(kernel.weights);
   problem.stride = {stride[0], stride[1], 1};
   problem.dilation = {dilation[0], dilation[1], 1};
   problem.in_alignment = packed.alignment(), problem.out_alignment = out.alignment();
@@ -89,6 +90,7 @@ Operation convolve2d_operation() {
                 {"tiled", "a tile with its halo in local memory"},
                 {"blocks", "blocks of results in registers, of a tile in local memory"},
                 {"rows", "vectors of several rows in registers, each row read once"},
+                {"units", "bytes: products with bands of weights of int8, by matrix units"},
                 {"march", "plane streaming (2.5D blocking) in local memory: volumes only"},
                 {"planes", "vectors of several planes in registers: volumes only"},
                 {"cpu", "one thread a band of rows, vector registers"}},

@@ -60,14 +60,18 @@ Case read_stencil(const Words& words) {
   problem.boundary = boundary_of(words);
   problem.batch = packed.batch;
   problem.in_alignment = problem.out_alignment = packed.alignment();
+  const std::vector<Tap> taps =
+      taps_of(what.shape == StencilShape::box ? what.shape : StencilShape::star, radius);
+  if (what.shape != StencilShape::expression) {
+    for (const Tap& tap : taps)
+      what.weights.push_back(tap.weight);
+    problem.int8_weights = packed.type == Scalar::uint8 && are_int8_weights(what.weights);
+  }
   Case made =
       case_of(formatted("{}, {} of radius {}", packed.text(), name_of(what.shape), words.text("radius")),
               problem, plan_stencil);
   Windows windows{size, size, packed.channels, packed.batch, {1, 1}, problem.boundary};
-  windows.taps = taps_of(what.shape == StencilShape::box ? what.shape : StencilShape::star, radius);
-  if (what.shape != StencilShape::expression)
-    for (const Tap& tap : windows.taps)
-      what.weights.push_back(tap.weight);
+  windows.taps = taps;
   made.in = {packed.array("in", {.most = 15})};
   made.out = {packed.array("out")};
   made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
@@ -107,6 +111,10 @@ std::vector<Programs> stencil_programs() {
     for (const char* radius : {"1x1", "2x2"})
       all.push_back({formatted("{} {} --radius {} --boundary zero", image, type, radius), {"rows"}});
   }
+  // "rows" of bytes are what weights that int8 does not hold have.
+  all.push_back({image + " uint8 --channels 4 --radius 2x2 --boundary zero", {"units"}});
+  all.push_back({image + " uint8 --channels 3 --boundary constant", {"units"}});
+  all.push_back({image + " uint8 --radius 4x4 --shape star --boundary mirror", {"units"}});
   all.push_back({image + " --radius 3x3 --boundary zero", {"rows"}});
   for (const char* type : {"uint8 --channels 4", "half", "float32", "double"})
     all.push_back({formatted("{} {} --radius 7x7", image, type), {"blocks"}});
@@ -125,6 +133,7 @@ Operation stencil_operation() {
                 {"tiled", "a tile with its halo in local memory"},
                 {"blocks", "blocks of results in registers, of a tile in local memory"},
                 {"rows", "vectors of several rows in registers, each row read once"},
+                {"units", "bytes: products with bands of weights of int8, by matrix units"},
                 {"march", "plane streaming (2.5D blocking) in local memory"},
                 {"planes", "vectors of several planes in registers"},
                 {"cpu", "one thread a band of rows, vector registers"}},

@@ -24,9 +24,10 @@ namespace {
 
 constexpr const char* kStencilName = "stencil";
 
-/// What kernels read: the value beyond the edges, and the weights.
-std::vector<std::byte> table_of(const StencilProblem& problem, std::span<const double> weights,
-                                double value) {
+/// What kernels read: the value beyond the edges, and the weights. What follows them is their unit, where
+/// that is not 0.
+std::vector<std::byte> table_of(const StencilProblem& problem, std::span<const double> weights, double value,
+                                float unit) {
   std::vector<double> numbers{problem.boundary == Boundary::constant ? ops::as_element(problem.type, value)
                                                                      : 0};
   numbers.insert(numbers.end(), weights.begin(), weights.end());
@@ -34,6 +35,7 @@ std::vector<std::byte> table_of(const StencilProblem& problem, std::span<const d
     const auto bytes = std::as_bytes(std::span(numbers));
     return {bytes.begin(), bytes.end()};
   }
+  if (unit != 0) numbers.push_back(unit);
   const std::vector<float> floats(numbers.begin(), numbers.end());
   const auto bytes = std::as_bytes(std::span(floats));
   return {bytes.begin(), bytes.end()};
@@ -50,8 +52,11 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   const Memories memories = check_grids(context, operation, in, out);
   problem.in_alignment = row_alignment(in, memories.in);
   problem.out_alignment = row_alignment(out, memories.out);
+  const bool bytes = problem.type == Scalar::uint8 && problem.shape != StencilShape::expression;
+  const float unit = bytes ? plan::unit_of_weights(weights) : 0;
+  problem.int8_weights = unit != 0;
   return run(context, operation, plan_stencil, problem, options, [&](const Launching& launch) {
-    const cl::Buffer table = context.runtime().constants().get(table_of(problem, weights, value));
+    const cl::Buffer table = context.runtime().constants().get(table_of(problem, weights, value, unit));
     const auto place = [](std::ptrdiff_t n) { return static_cast<cl_long>(n); };
     const auto small = [](std::size_t n) { return static_cast<cl_uint>(n); };
     const auto& [width, height, depth] = problem.size;

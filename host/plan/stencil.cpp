@@ -22,6 +22,7 @@ Attempt plan_variant(const Device& device, const StencilProblem& problem, const 
   if (variant == "tiled") return stencil::tiled(device, problem, wanted);
   if (variant == "blocks") return stencil::blocks(device, problem, wanted);
   if (variant == "rows") return stencil::rows(device, problem, wanted);
+  if (variant == "units") return stencil::units(device, problem, fixed);
   if (variant == "march") return stencil::march(device, problem, wanted);
   if (variant == "planes") return stencil::planes(device, problem, fixed);
   return stencil::cpu(device, problem);
@@ -31,16 +32,24 @@ Attempt plan_variant(const Device& device, const StencilProblem& problem, const 
 std::vector<std::string_view> preference(const Device& device, const StencilProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   if (problem.window[2] > 1) return {"cpu", "planes", "march", "tiled", "naive"};
+  const std::size_t least = stencil_policy(device).units.least_weights;
+  if (least != 0 && problem.weights() >= least) return {"cpu", "units", "rows", "blocks", "tiled", "naive"};
   if (stencil_policy(device).tiles.blocks) return {"cpu", "rows", "blocks", "tiled", "naive"};
   return {"cpu", "rows", "tiled", "naive"};
 }
 
-std::string why_not(const Device& /*device*/, const StencilProblem& problem, std::string_view variant,
+std::string why_not(const Device& device, const StencilProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive")
     return formatted("each element reads {} neighbours from the cache", problem.weights());
-  if (variant == "blocks" && chosen.variant != "rows") return "not measured on this device";
+  if (variant == "units") {
+    return stencil_policy(device).units.least_weights == 0 ? "not measured on this device"
+                                                           : "rows in registers are faster for few weights";
+  }
+  if (variant == "blocks" && chosen.variant != "rows" && chosen.variant != "units")
+    return "not measured on this device";
   if (chosen.variant == "cpu") return "work-items of one element each are loops on a CPU";
+  if (chosen.variant == "units") return "each weight costs an instruction for each result";
   return "each weight costs a read of local memory; in registers a row serves several results";
 }
 
@@ -53,7 +62,7 @@ constexpr Operation<StencilProblem> kStencil{.what = "stencil",
                                              .why_not = why_not,
                                              .evidence = nullptr,
                                              .one_work_item = "a thread has lines of its own",
-                                             .with_tile = {"planes"}};
+                                             .with_tile = {"planes", "units"}};
 
 }  // namespace
 
@@ -114,7 +123,7 @@ StencilProblem stencil_problem(Scalar type, const std::array<std::size_t, 3>& si
 }
 
 std::vector<std::string_view> stencil_variants() {
-  return {"naive", "tiled", "blocks", "rows", "march", "planes", "cpu"};
+  return {"naive", "tiled", "blocks", "rows", "units", "march", "planes", "cpu"};
 }
 
 Plan plan_stencil(const Device& device, const StencilProblem& problem, const PlanOverrides& overrides) {

@@ -42,6 +42,9 @@ struct StencilTiles {
   std::size_t across = 32;            ///< of them, along x, which read a row together
   std::size_t down_of_volumes = 4;    ///< of them, along y, in tiles of volumes
   std::size_t block_rows = 4;         ///< rows of results of a work-item of "blocks"
+  std::size_t block_group = 128;      ///< work-items of "blocks"
+  std::size_t block_across = 16;      ///< of them, along x
+  std::size_t block_bytes = 40960;    ///< of a tile of "blocks" and its weights
   bool blocks = false;                ///< flat boxes by "blocks" before "tiled"
   std::size_t march_down = 8;         ///< of those of a march, along y, by which its chunks are counted
   std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory
@@ -49,6 +52,16 @@ struct StencilTiles {
   std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least
   std::size_t windows_of_planes = 4;  ///< of a march's planes, at least
   std::size_t reads_each = 32;  ///< of the next plane that a work-item of a march has under way, at most
+};
+
+/// Of "units": warps that go down bands of strips of 256 bytes.
+struct StencilUnits {
+  std::size_t least_weights = 0;  ///< from which on plans choose it; 0: they do not
+  std::size_t group = 32;         ///< work-items, where units are not emulated
+  std::size_t stages = 4;         ///< of 8 rows in local memory, of which one is at work
+  std::size_t band = 128;         ///< rows, where all units have work
+  std::size_t least_band = 32;    ///< rows: the windows' other ones are read twice
+  std::size_t warps_a_unit = 16;  ///< that shall have work
 };
 
 /// Of the threads of a CPU.
@@ -68,6 +81,7 @@ struct StencilPolicy {
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   Evidence of_blocks = others;       ///< of "blocks"
   Evidence of_threads = others;      ///< of "cpu"
+  Evidence of_units = others;        ///< of "units"
   std::size_t vector_bytes = 16;     ///< of an access
   std::size_t naive_group = 256;     ///< work-items
   std::size_t most_unrolled = 4096;  ///< multiplications written out: about 64 KiB of instructions
@@ -77,6 +91,7 @@ struct StencilPolicy {
   StencilColumns columns;          ///< of volumes
   StencilColumns boxes = columns;  ///< of boxes of float in volumes
   StencilTiles tiles = {};
+  StencilUnits units = {};
   StencilThreads threads = {};
 };
 
@@ -109,6 +124,15 @@ struct StencilPolicy {
 //
 // most_passes: NVIDIA's compiler writes out 8748, of a star of radius 4 (0.52); of 30758, of radius 6, it
 // leaves some, and all arrays in memory (0.02).
+//
+// blocks: there, 8192 x 8192 float, 15 x 15 and 7 x 7, ms. 8 columns a work-item, cells loaded to the
+// tile, 1.15 and 0.60; copied asynchronously 0.948 and 0.333, where rows took 0.264 of 7 x 7. 4 columns: 1.9
+// of 15 x 15.
+//
+// units: there, 8192 x 8192 bytes, ms. Four channels, 5 x 5: bands of 128 rows, one warp a group 0.2305, of
+// 256 rows 0.2355, two warps a group 0.258; rows took 0.381. Rows that were loaded ahead to registers, where
+// 8 warps found room on a unit, 0.30 and more. 3 x 3: 0.189, by rows 0.160; one channel 0.063 and 0.054, 9 x
+// 9 0.0998, by rows 0.357. least_weights lies between 9 and 25, and was not measured itself.
 inline constexpr StencilPolicy kStencilPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -116,14 +140,19 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                   .what = "8192 x 8192, float 3 x 3 and 5 x 5, half 3 x 3, uint8 x 4 3 x 3; 512^3 float, "
                           "star, box 3 x 3 x 3, star of radius 2",
                   .share = "0.97, 0.88, 0.95, 0.81; 0.95, 0.80, 0.84 of copy"},
-     .of_blocks = {.device = "H100",
+     .of_blocks = {.device = "H200",
                    .driver = "580.159",
                    .what = "8192 x 8192 float, boxes of 15 x 15 and 7 x 7",
-                   .share = "0.099 and 0.270 of copy, by tiles 0.022 and 0.061"},
+                   .share = "0.137 and 0.39 of copy"},
+     .of_units = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "8192 x 8192 uint8, 5 x 5 of four channels and 9 x 9 of one",
+                  .share = "0.56 and 0.37 of copy"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
      .columns = {.rows = 2, .registers = 255},
      .boxes = {.deep = 6, .registers = 255},
-     .tiles = {.blocks = true}},
+     .tiles = {.blocks = true},
+     .units = {.least_weights = 25}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 256, .byte_steps = 8},

@@ -30,7 +30,8 @@ std::string in_one_line(std::string text) {
 /// The group of `tiled` and `march`: as large as requested and local memory allows; 0: none fits.
 /// `bytes(group)`: of local memory.
 template <class Bytes>
-Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, const Bytes& bytes) {
+Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, std::size_t usual,
+                      const Bytes& bytes) {
   for (std::size_t d = 0; d < 3; ++d)
     group[d] = std::min(group[d], std::bit_floor(at_least_1(device.max_work_items[d])));
   const auto items = [&] { return group[0] * group[1] * group[2]; };
@@ -56,7 +57,7 @@ Sizes group_that_fits(const Device& device, Sizes group, std::size_t wanted, con
       group[1] *= 2;
     return bytes(group) <= device.local_bytes ? group : Sizes{};
   }
-  while (items() > 64 && bytes(group) > stencil_policy(device).tiles.bytes)
+  while (items() > 64 && bytes(group) > usual)
     halve();
   while (items() > 1 && bytes(group) > device.local_bytes)
     halve();
@@ -151,6 +152,7 @@ Plan base_plan(const Device& device, const StencilProblem& problem, const char* 
   const std::string_view name = variant;
   plan.evidence = (name == "rows" || name == "planes" ? policy.evidence
                    : name == "blocks"                 ? policy.of_blocks
+                   : name == "units"                  ? policy.of_units
                    : name == "cpu"                    ? policy.of_threads
                                                       : policy.others)
                       .text(device);
@@ -225,8 +227,8 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   const Sizes shape = problem.window[2] > 1 ? Sizes{across, down, at_least_1(items / (across * down))}
                       : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{across, items / across, 1}
                                                                          : Sizes{items, 1, 1};
-  const Sizes group =
-      group_that_fits(device, shape, wanted, [&](const Sizes& g) { return size_product(values(g), each); });
+  const Sizes group = group_that_fits(device, shape, wanted, sizes.bytes,
+                                      [&](const Sizes& g) { return size_product(values(g), each); });
   if (group[0] == 0) return no_room(device);
   Plan plan = base_plan(device, problem, "tiled");
   // Powers of two, so that few programs serve all windows.
@@ -251,8 +253,8 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
 }
 
 Attempt blocks(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  constexpr std::size_t kCols = 4,
-                        kTaps = 4;  // of a work-item, and of weights at a time (cl/stencil/blocks.cl)
+  // Of a work-item, weights at a time, and cells of a read (cl/stencil/blocks.cl).
+  constexpr std::size_t kCols = 8, kTaps = 4, kQuad = 4;
   if (!is_plain(problem)) return "needs strides and dilations of 1";
   if (problem.window[2] > 1) return "a volume's planes would each be read as often as the window is deep";
   if (problem.shape != StencilShape::box) return "goes through whole rows of weights: for boxes";
@@ -261,14 +263,15 @@ Attempt blocks(const Device& device, const StencilProblem& problem, std::size_t 
     if (problem.window.at(d) > device.local_bytes) return no_room(device);
   const StencilTiles& sizes = stencil_policy(device).tiles;
   const auto values = [&](const Sizes& group) {
-    const std::size_t needed = group[0] * kCols + (problem.window[0] - 1) * problem.channels;
-    return (round_up(needed, kCols) + kCols * problem.channels) *
-           (group[1] * sizes.block_rows + problem.window[1] - 1);
+    const std::size_t quads =
+        group[0] * (kCols / kQuad) + divide_up(problem.window[0], kTaps) * problem.channels;
+    const std::size_t half_line = (divide_up(quads, 2) + 3) / 8 * 8 + 4;  // in different banks
+    return 2 * kQuad * half_line * (group[1] * sizes.block_rows + problem.window[1] - 1);
   };
   const std::size_t weights = std::bit_ceil(problem.window[1] * round_up(problem.window[0], kTaps));
-  const Sizes group =
-      group_that_fits(device, {sizes.across, at_least_1(sizes.group / sizes.across), 1}, wanted,
-                      [&](const Sizes& g) { return (std::bit_ceil(values(g)) + weights) * each; });
+  const Sizes group = group_that_fits(
+      device, {sizes.block_across, at_least_1(sizes.block_group / sizes.block_across), 1}, wanted,
+      sizes.block_bytes, [&](const Sizes& g) { return (std::bit_ceil(values(g)) + weights) * each; });
   if (group[0] == 0) return no_room(device);
   Plan plan = base_plan(device, problem, "blocks");
   // Powers of two, so that few programs serve all windows.
@@ -288,6 +291,10 @@ Attempt blocks(const Device& device, const StencilProblem& problem, std::size_t 
                 {"TILE", tile},
                 {"WEIGHTS", weights}});
   define_sub_group(device, plan);
+  // Cells as they are in memory need no registers on their way.
+  constexpr unsigned kSm80 = 80;
+  const bool same = problem.type == Scalar::float32 || problem.type == Scalar::float64;
+  if (same && compute_capability(device) >= kSm80) define(plan, "ASYNC", each);
   plan.prediction.local_bytes =
       real(each) * real(problem.results(), problem.weights()) / real(sizes.block_rows);
   plan.reason = formatted("{} x {} results in a work-item's registers, of a tile in local memory", kCols,
@@ -308,7 +315,7 @@ Attempt march(const Device& device, const StencilProblem& problem, std::size_t w
   };
   const StencilTiles& sizes = stencil_policy(device).tiles;
   const Sizes group = group_that_fits(device, {sizes.across, sizes.group / sizes.across, 1}, wanted,
-                                      [&](const Sizes& g) { return values(g) * each; });
+                                      sizes.bytes, [&](const Sizes& g) { return values(g) * each; });
   if (group[0] == 0) return no_room(device);
   const std::size_t share = divide_up(values(group) / problem.window[2], group[0] * group[1]);
   // With less room in local memory groups grow small.

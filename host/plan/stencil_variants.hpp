@@ -29,6 +29,8 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
 Attempt march(const Device& device, const StencilProblem& problem, std::size_t wanted);
 /// \throws Error naming the field when a tile that is fixed cannot be.
 Attempt planes(const Device& device, const StencilProblem& problem, const PlanOverrides& fixed);
+/// Bytes by matrix units, with weights as int8. \throws Error as planes() does.
+Attempt units(const Device& device, const StencilProblem& problem, const PlanOverrides& fixed);
 Attempt cpu(const Device& device, const StencilProblem& problem);
 
 }  // namespace smem::plan::stencil

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,9 @@ struct StencilProblem {
   std::array<std::size_t, 3> stride{1, 1, 1};    ///< along z always 1
   std::array<std::size_t, 3> dilation{1, 1, 1};  ///< along z always 1
   std::string expression = {};                   ///< the caller's own, in OpenCL C
+  /// Whether all weights are whole multiples, from -128 to 127, of one power of two, and sums of bytes are
+  /// less than 2^22 of it.
+  bool int8_weights = false;
   bool convolution = false;  ///< whether convolve2d() launches it; errors and the plan then name that
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
   std::size_t in_alignment = 64;
@@ -57,8 +61,8 @@ struct StencilProblem {
                 choice("channels", channels), extent("size", size), ignored("out_size", out_size),
                 extent("batch", batch), choice("window", window), ignored("first", first),
                 choice("stride", stride), choice("dilation", dilation), untuned("expression", expression),
-                choice("convolution", convolution), aligned("in_alignment", in_alignment),
-                aligned("out_alignment", out_alignment));
+                choice("int8_weights", int8_weights), choice("convolution", convolution),
+                aligned("in_alignment", in_alignment), aligned("out_alignment", out_alignment));
   }
   /// Cells of the window that have a weight; for an expression, those that it may read.
   std::size_t weights() const {
@@ -75,11 +79,14 @@ struct StencilProblem {
 SMEM_API StencilProblem stencil_problem(Scalar type, const std::array<std::size_t, 3>& size,
                                         const std::array<std::size_t, 3>& radius, std::size_t channels = 1);
 
+/// Whether StencilProblem::int8_weights holds of these weights, as floats, of a stencil of bytes.
+SMEM_API bool are_int8_weights(std::span<const double> weights);
+
 /// The plan that stencil() and convolve2d() would use on `device`. Overrides: `variant`, and `work_items`, a
-/// power of two, for "tiled", "blocks", "rows", "march" and "planes"; for "planes" also `tile_cols`, elements
-/// along x of a group, and `tile_rows`, rows of all its planes. Fixed fields are never shrunk. \throws Error
-/// when the problem or the device does not allow it, the variant is unknown or cannot run this problem on
-/// this device, or another field was fixed; it names the field.
+/// power of two, for "tiled", "blocks", "rows", "units", "march" and "planes"; for "planes" also `tile_cols`,
+/// elements along x of a group, and `tile_rows`, rows of all its planes; for "units" `tile_rows`, of a band.
+/// Fixed fields are never shrunk. \throws Error when the problem or the device does not allow it, the variant
+/// is unknown or cannot run this problem on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_stencil(const Device& device, const StencilProblem& problem,
                            const PlanOverrides& overrides = {});
 

@@ -41,7 +41,7 @@ TEST_CASE("plan of stencil: problems of all kinds fit every target and its clamp
                                       Sizes{100, 100, 100}, Sizes{100000, 0, 0}}) {
             const smem::StencilProblem problem = smem::stencil_problem(type, size, radius, 3);
             for (const std::string_view variant :
-                 {"", "naive", "tiled", "blocks", "rows", "march", "planes", "cpu"}) {
+                 {"", "naive", "tiled", "blocks", "rows", "units", "march", "planes", "cpu"}) {
               try {
                 const smem::Plan plan =
                     smem::plan_stencil(device, problem, {.variant = std::string(variant)});
@@ -75,14 +75,22 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
             .variant == "naive");
   const smem::Plan blocks = smem::plan_stencil(
       h200, smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}), {.variant = "blocks"});
-  CHECK(blocks.items_per_work_item == 16);
-  CHECK(blocks.local_bytes == (4096 + 256) * 4);
+  CHECK(blocks.items_per_work_item == 32);
+  CHECK(blocks.local_bytes == (8192 + 256) * 4);
   CHECK(defined(blocks, "INTEL_SUB_GROUP") == 0);
   // Its compiler keeps sums in registers where sub-groups are half as wide.
   const smem::Plan on_intel =
       smem::plan_stencil(target("pvc"), smem::stencil_problem(Scalar::float32, {8192, 8192, 1}, {7, 7, 0}),
                          {.variant = "blocks"});
   CHECK(defined(on_intel, "INTEL_SUB_GROUP") == 16);
+  // Weights that int8 holds, from 5 x 5 on.
+  smem::StencilProblem bytes = smem::stencil_problem(Scalar::uint8, {8192, 8192, 1}, {2, 2, 0}, 4);
+  CHECK(smem::plan_stencil(h200, bytes).variant == "rows");
+  bytes.int8_weights = true;
+  CHECK(smem::plan_stencil(h200, bytes).variant == "units");
+  CHECK(smem::plan_stencil(target("gfx942"), bytes).variant != "units");
+  bytes.window = {3, 3, 1}, bytes.first = {-1, -1, 0};
+  CHECK(smem::plan_stencil(h200, bytes).variant == "rows");
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};

@@ -52,6 +52,7 @@ struct StencilCase {
   smem::GridSize size = {};
   smem::Radius radius = {};
   GridPlace in, out;
+  bool int8_weights = false;  ///< multiples of a power of two that int8 holds
 
   Tested tested() const { return {"stencil", variant, std::string(smem::name_of(type))}; }
   std::string text() const {
@@ -195,6 +196,14 @@ inline std::vector<double> weights_for(std::size_t count, Random& random) {
   return weights;
 }
 
+/// The same of multiples of 2^-9, of which int8 holds all.
+inline std::vector<double> int8_weights_for(std::size_t count, Random& random) {
+  std::vector<double> weights(count);
+  for (double& weight : weights)
+    weight = (static_cast<double>(random.next() >> 40 & 0xff) - 128) / 512;
+  return weights;
+}
+
 template <class T>
 Outcome run_stencil(const smem::Context& context, const StencilCase& c, Random& random) {
   smem::Stencil what;
@@ -206,7 +215,8 @@ Outcome run_stencil(const smem::Context& context, const StencilCase& c, Random& 
   if (c.shape == smem::StencilShape::expression) {
     what.expression = expression_for(c.radius);
   } else {
-    what.weights = weights_for(c.shape == smem::StencilShape::star ? wx + wy + wz - 2 : wx * wy * wz, random);
+    const std::size_t count = c.shape == smem::StencilShape::star ? wx + wy + wz - 2 : wx * wy * wz;
+    what.weights = c.int8_weights ? int8_weights_for(count, random) : weights_for(count, random);
   }
   const smem::Grid in_shape(nullptr, c.type, c.size, c.in.layout(c.size));
   const smem::Grid out_shape(nullptr, c.type, c.size, c.out.layout(c.size));
