@@ -4,6 +4,7 @@
 
 #include "support/blurs.hpp"
 #include "support/broken.hpp"
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/random.hpp"
 #include "support/reduce_sweep.hpp"
