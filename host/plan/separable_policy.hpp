@@ -44,18 +44,23 @@ struct SeparablePacked {
   std::size_t most_rounds = 8;             ///< of resident groups, in which a launch is imagined
 };
 
-/// Of "units": how groups share a problem, for windows whose sums take few registers, and for others.
+/// Of "units": how groups share a problem.
 struct UnitGroups {
-  std::size_t group;         ///< work-items, where units are not emulated
-  std::size_t blocks;        ///< of 16 columns of a warp: 2, 4
-  std::size_t items_a_unit;  ///< work-items that run at once, by their registers
+  std::size_t group;      ///< work-items, where units are not emulated
+  std::size_t blocks;     ///< of 16 columns of a warp: 2, 4
+  std::size_t registers;  ///< of a work-item at most, from which follows how many groups run at once
 };
 
 /// Of "units": strips of columns that a group goes down with its warps' matrix units.
 struct SeparableUnits {
-  bool chosen = false;                                                  ///< plans choose it
-  UnitGroups small = {.group = 128, .blocks = 2, .items_a_unit = 768};  ///< of windows of at most 17 rows
-  UnitGroups large = {.group = 128, .blocks = 2, .items_a_unit = 384};
+  bool chosen = false;  ///< plans choose it
+  /// Of bytes in windows of at most 17 rows, whose sums take few registers, and in others.
+  UnitGroups small = {.group = 128, .blocks = 2, .registers = 96};
+  UnitGroups large = {.group = 128, .blocks = 2, .registers = 168};
+  /// The same of elements of 16 bits.
+  UnitGroups wide = {.group = 128, .blocks = 2, .registers = 128};
+  UnitGroups wide_large = {.group = 128, .blocks = 2, .registers = 168};
+  std::size_t registers_a_unit = 65536;  ///< of 4 bytes
   std::size_t stages = 4;         ///< steps of 16 rows in local memory, of which all but one are on their way
   std::size_t least_band = 64;    ///< rows
   std::size_t bands_of_rows = 2;  ///< a band has so many times the rows that it shares with the next one
