@@ -14,8 +14,8 @@
 // put there a step ahead. Results of one byte go through local memory of the warp's own, so that 16 bytes are written at once.
 //
 // Rows begin at multiples of 16 bytes. Windows reach at most REACH elements to either side, and have at most 16 DOWN - 15 rows. With MEAN 255
-// times a window's elements is less than 2^23. Launch: one dimension, GROUP work-items a group, whole warps of 32; group g computes strips of
-// `band` rows: g, g + groups, ... EMULATED: in plain OpenCL C.
+// times a window's elements is less than 2^23. Launch: one dimension, GROUP work-items a group, whole warps of 32, a group for each strip of
+// `band` rows: counts of several strips would take registers. EMULATED: in plain OpenCL C.
 #ifndef ELEMENT
 #define ELEMENT uchar
 #endif
@@ -209,7 +209,8 @@ void separable_units(SEPARABLE_ARGUMENTS) {
   local uchar* own = 0;
 #endif
   const ulong across = (end_col + STRIP - 1) / STRIP, bands = (end_row - first_row + band - 1) / band;
-  for (ulong t = get_group_id(0); t < across * bands * planes; t += get_num_groups(0)) {
+  const ulong t = get_group_id(0);
+  if (t < across * bands * planes) {
     const ulong line = t / across, p = line / bands, top = first_row + (line - p * bands) * band;
     const long first = (long)((t - line * across) * STRIP);  // column
     const int height = (int)min((ulong)band, end_row - top), first_read = (int)top - (int)column_origin;
@@ -285,6 +286,5 @@ UNROLL_UNITS
         }
       }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);  // the next strip's copies take the place of elements that may still be read
   }
 }

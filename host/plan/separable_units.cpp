@@ -49,6 +49,8 @@ std::size_t reach_of(const SeparableProblem& problem) {
 
 /// Whether it multiplies such elements by such weights; of 16 bits any, but for the value beyond the edges.
 std::string refused_numbers(const SeparableProblem& problem) {
+  if (problem.out != problem.in && (problem.in != Scalar::uint8 || problem.out != Scalar::float32))
+    return "its results have the type of the elements, or are floats of bytes";
   if (problem.in == Scalar::uint8) {
     if (problem.fixed_point || (problem.mean && problem.out == Scalar::uint8)) return {};
     return "for weights of whole 256ths, as Gaussian blurs of bytes have them, and means of bytes";
@@ -118,7 +120,8 @@ Attempt separable_units(const Device& device, const SeparableProblem& problem, c
                        at_least_1(policy.registers_a_unit / groups.registers / group * device.compute_units),
                        kRows, least_band, policy.most_rounds});
   Plan plan = separable_plan(kSeparableName, problem, "units", "separable/units.cl", "separable_units");
-  set_groups(plan, group, strips * divide_up(problem.height, band), std::size_t{1} << 20);
+  const std::size_t all = strips * divide_up(problem.height, band);
+  set_groups(plan, group, all, all);
   set_group_tile(plan, {.rows = band,
                         .cols = kBlock * shape.blocks,
                         .vector_width = kVector,
@@ -135,7 +138,7 @@ Attempt separable_units(const Device& device, const SeparableProblem& problem, c
                 {"VECTOR_OUT", problem.out_alignment >= kVector ? 1 : 0},
                 {"EMULATED", emulated ? 1 : 0}});
   if (shape.element != 1) define(plan, "ELEMENT_BYTES", shape.element);
-  if (!emulated) {
+  if (groups.limited && !emulated) {
     plan.most_registers = groups.registers;
     define(plan, "LIMITS_REGISTERS", 1);
   }
