@@ -370,7 +370,8 @@ std::vector<std::string_view> preference(const Device& device, const SeparablePr
                                          const PlanOverrides& /*fixed*/) {
   const SeparablePolicy& policy = separable_policy(device);
   std::vector<std::string_view> order{"cpu"};
-  if (policy.units.chosen) order.push_back("units");
+  const bool few = size_of(problem.in) > 1 && problem.row_taps + problem.column_taps < policy.units.wide_taps;
+  if (policy.units.chosen && !few) order.push_back("units");
   if (std::max(problem.row_taps, problem.column_taps) <= policy.packed.most_taps) order.push_back("packed");
   order.insert(order.end(), {"march", "tiled", "two_pass"});
   return order;
@@ -381,7 +382,9 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
-  if (variant == "units") return "not measured on this device";
+  if (variant == "units")
+    return separable_policy(device).units.chosen ? "so few weights are faster by single products"
+                                                 : "not measured on this device";
   if (chosen.variant == "units" && (variant == "march" || variant == "packed"))
     return "matrix units make both sums faster";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";

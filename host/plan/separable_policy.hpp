@@ -44,18 +44,25 @@ struct SeparablePacked {
   std::size_t most_rounds = 8;             ///< of resident groups, in which a launch is imagined
 };
 
-/// Of "units": how groups share a problem, for windows whose sums take few registers, and for others.
+/// Of "units": how groups share a problem.
 struct UnitGroups {
-  std::size_t group;         ///< work-items, where units are not emulated
-  std::size_t blocks;        ///< of 16 columns of a warp: 2, 4
-  std::size_t items_a_unit;  ///< work-items that run at once, by their registers
+  std::size_t group;      ///< work-items, where units are not emulated
+  std::size_t blocks;     ///< of 16 columns of a warp: 2, 4
+  std::size_t registers;  ///< of a work-item at most, from which follows how many groups run at once
+  bool limited = true;    ///< the compiler is told
 };
 
 /// Of "units": strips of columns that a group goes down with its warps' matrix units.
 struct SeparableUnits {
-  bool chosen = false;                                                  ///< plans choose it
-  UnitGroups small = {.group = 128, .blocks = 2, .items_a_unit = 768};  ///< of windows of at most 17 rows
-  UnitGroups large = {.group = 128, .blocks = 2, .items_a_unit = 384};
+  bool chosen = false;  ///< plans choose it
+  /// Of bytes in windows of at most 17 rows, whose sums take few registers, and in others.
+  UnitGroups small = {.group = 128, .blocks = 2, .registers = 96};
+  UnitGroups large = {.group = 128, .blocks = 2, .registers = 168, .limited = false};
+  /// The same of elements of 16 bits.
+  UnitGroups wide = {.group = 128, .blocks = 2, .registers = 128};
+  UnitGroups wide_large = {.group = 128, .blocks = 2, .registers = 168};
+  std::size_t wide_taps = 22;  ///< of a row and of a column together, from which plans choose it for those
+  std::size_t registers_a_unit = 65536;  ///< of 4 bytes
   std::size_t stages = 4;         ///< steps of 16 rows in local memory, of which all but one are on their way
   std::size_t least_band = 64;    ///< rows
   std::size_t bands_of_rows = 2;  ///< a band has so many times the rows that it shares with the next one
@@ -94,10 +101,17 @@ struct SeparablePolicy {
 // 11: 0.109 and 0.122. 2 rows of 8 columns, 5 x 5: 0.074; 4 rows of 4 columns 0.073; groups of 64 0.071.
 // Work-items at the edges are the last to end: without them 5 x 5 would take 0.050 ms, 15 x 15 0.115.
 //
-// units on the H200, 8192 x 8192 bytes: Gaussian 5 x 5 and 15 x 15 0.059 ms, by groups of 256, which small
-// windows had then; packed took 0.063 and 0.110. With bytes at the ends of rows loaded one by one ahead of
-// time they took 0.102 and 0.112. Boxes of 4 channels, 3 x 3 and 5 x 5, 0.251 both, 0.52 of copy; by packed
-// 0.49 and 0.41.
+// units on the H200, 8192 x 8192 bytes: Gaussian 5 x 5 0.0529 ms with at most 96 registers, 0.0547 with 128,
+// 0.0544 with 80; 15 x 15 0.0539 with 128 and elements at the ends of rows made when a step has come; without
+// the ends 0.0487. Groups of 128 had 104 registers before, so that 4 of the 6 which a launch was planned for
+// shared a unit: 0.0718; groups of 256 0.0663. Boxes of 4 channels, 3 x 3 and 5 x 5, 0.251 both, 0.52 of
+// copy; by packed 0.49 and 0.41.
+//
+// units there, Gaussian 15 x 15 of half: 0.1025 ms with at most 128 registers, 0.1046 with 168, 0.121 with
+// 96; of uint16 0.122, 0.132 and 0.131; 31 x 31 of half 0.141 with 168, 0.157 with 128, by march 0.284. Warps
+// of 64 columns: half 0.098, bytes 0.060. Groups of 64 and 256, before copies inside a plane lost their
+// tests: half 0.132 and 0.148, where those of 128 took 0.119. wide_taps lies between 15 x 15 and what march
+// should take of 5 x 5 by its times of bytes: smaller windows were not measured.
 //
 // march there, without the ends of rows and columns: 15 x 15 of half 0.172 and 0.110 ms, uint16 0.180 and
 // 0.122, float 0.161 and 0.153. With sums at the ends copied from the tile half takes 0.129 and uint16
@@ -114,8 +128,9 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
                    .share = "0.51 and 0.25 of copy"},
      .of_units = {.device = "H200",
                   .driver = "580.159",
-                  .what = "8192 x 8192 uint8, Gaussian 5 x 5 and 15 x 15",
-                  .share = "0.63 of copy, both; by packed 0.58 and 0.33"},
+                  .what = "8192 x 8192 Gaussian, 5 x 5 and 15 x 15 of uint8, 15 x 15 of half and uint16",
+                  .share = "0.70 and 0.69, 0.67 and 0.56 of copy; by packed 0.58 and 0.33, by march 0.53 "
+                           "and 0.49"},
      .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4},
      .packed = {.most_taps = 21, .registers_a_unit = 65536},
      .units = {.chosen = true}},

@@ -1,4 +1,4 @@
-// Separable filters of bytes by matrix units: products with bands of weights, in both directions.
+// Separable filters by matrix units: products with bands of weights, in both directions.
 #include "formatted.hpp"
 #include "plan/filters.hpp"
 #include "plan/pixels.hpp"
@@ -15,22 +15,30 @@ namespace {
 
 // Of cl/separable/units.cl.
 constexpr std::size_t kWarp = 32, kBlock = 16, kRows = 16, kVector = 16;
-constexpr std::size_t kMostAlong = 4, kMostDown = 8;
 constexpr std::size_t kMost = std::size_t{1} << 30;
+
+/// The largest windows: reach along a row in elements, weights of a column.
+struct MostReach {
+  std::size_t reach, taps;
+};
+MostReach most_reach(std::size_t element) { return element == 1 ? MostReach{56, 113} : MostReach{16, 33}; }
 
 /// The products of a window, and what a group keeps of the rows that it reads.
 struct UnitShape {
+  std::size_t element = 1;          ///< bytes
   std::size_t along = 1, down = 2;  ///< products along rows, steps of 16 rows that are kept
   std::size_t blocks = 4;           ///< of 16 columns of a warp
 
-  std::size_t reach() const { return kBlock * along - kBlock / 2; }
+  std::size_t reach() const { return (2 * kVector / element * along - kBlock) / 2; }
   std::size_t strip(std::size_t group) const { return group / kWarp * kBlock * blocks; }
   /// Bytes of local memory: rows of whole vectors, 32 bytes past a multiple of 64; those of results; weights.
   std::size_t local_bytes(std::size_t group, std::size_t stages, bool emulated) const {
-    const std::size_t row = strip(group) + 2 * round_up(reach(), kVector), pitch = row + (96 - row % 64) % 64;
-    const std::size_t results = group / kWarp * kRows * (kBlock * blocks + kVector);
-    return stages * kRows * pitch + results + 2 * kBlock * (1 + along) + kBlock * (1 + down) +
-           (emulated ? group * 6 * sizeof(int) : 0);
+    const std::size_t row = strip(group) * element + 2 * round_up(reach() * element, kVector),
+                      pitch = row + (96 - row % 64) % 64;
+    const std::size_t results = element == 1 ? group / kWarp * kRows * (kBlock * blocks + kVector) : 0;
+    const std::size_t weight = element == 1 ? 1 : sizeof(int);
+    const std::size_t weights = kBlock * (1 + 2 / element * along) + kBlock * (1 + down);
+    return stages * kRows * pitch + results + weight * weights + (emulated ? group * 6 * sizeof(int) : 0);
   }
 };
 
@@ -39,20 +47,31 @@ std::size_t reach_of(const SeparableProblem& problem) {
   return std::max(left, problem.halo() - left);
 }
 
+/// Whether it multiplies such elements by such weights; of 16 bits any, but for the value beyond the edges.
+std::string refused_numbers(const SeparableProblem& problem) {
+  if (problem.out != problem.in && (problem.in != Scalar::uint8 || problem.out != Scalar::float32))
+    return "its results have the type of the elements, or are floats of bytes";
+  if (problem.in == Scalar::uint8) {
+    if (problem.fixed_point || (problem.mean && problem.out == Scalar::uint8)) return {};
+    return "for weights of whole 256ths, as Gaussian blurs of bytes have them, and means of bytes";
+  }
+  if (problem.in != Scalar::half && problem.in != Scalar::uint16) return "for elements of 8 and 16 bits";
+  if (problem.unsharp || problem.mean || problem.half_up) return "of elements of 16 bits for sums alone";
+  if (problem.boundary == Boundary::constant) return "a value beyond the edges may be no element";
+  return {};
+}
+
 /// Why it cannot compute a problem; empty: it can.
 std::string refused(const Device& device, const SeparableProblem& problem) {
   constexpr int kSm80 = 80;
   const bool units = is_nvidia_gpu(device) && compute_capability(device) >= kSm80;
   if (!units && device.type != DeviceType::cpu)  // where they are emulated, for tests
     return "needs the matrix units of NVIDIA's sm_80 and later";
-  const bool mean = problem.mean && problem.out == Scalar::uint8;
-  if (problem.in != Scalar::uint8 || !(problem.fixed_point || mean))
-    return "for weights of whole 256ths, as Gaussian blurs of bytes have them, and means of bytes";
-  constexpr UnitShape kLargest{kMostAlong, kMostDown};
-  constexpr std::size_t kMostTaps = kRows * kMostDown - kRows + 1;
-  if (reach_of(problem) > kLargest.reach() || problem.column_taps > kMostTaps) {
-    return formatted("a window reaches farther than {} bytes along a row, or has more than {} rows",
-                     kLargest.reach(), kMostTaps);
+  if (std::string why = refused_numbers(problem); !why.empty()) return why;
+  const MostReach most = most_reach(size_of(problem.in));
+  if (reach_of(problem) > most.reach || problem.column_taps > most.taps) {
+    return formatted("a window reaches farther than {} elements along a row, or has more than {} rows",
+                     most.reach, most.taps);
   }
   if (problem.in_alignment < kVector) return formatted("rows do not begin at multiples of {} bytes", kVector);
   if (problem.row_elements() > kMost || problem.height > kMost)
@@ -60,31 +79,26 @@ std::string refused(const Device& device, const SeparableProblem& problem) {
   return {};
 }
 
-}  // namespace
-
-std::size_t best_band(std::size_t height, std::size_t again, const Bands& bands) {
-  const std::size_t most = std::min(divide_up(height, bands.least_band),
-                                    divide_up(bands.most_rounds * bands.resident, at_least_1(bands.strips)));
-  std::size_t best = at_least_1(height), best_rows = 0;
-  for (std::size_t count = 1; count <= most; ++count) {
-    const std::size_t band = round_up(divide_up(height, count), bands.step);
-    const std::size_t rounds = divide_up(bands.strips * divide_up(height, band), bands.resident);
-    const std::size_t rows = rounds * (band + again);
-    if (best_rows != 0 && rows >= best_rows) continue;
-    best_rows = rows;
-    best = band;
-  }
-  return best;
+UnitShape shape_of(const SeparableProblem& problem) {
+  UnitShape shape;
+  shape.element = size_of(problem.in);
+  shape.along = divide_up(2 * reach_of(problem) + kBlock, 2 * kVector / shape.element);
+  shape.down = divide_up(problem.column_taps + kRows - 1, kRows);
+  if (shape.element == 1) shape.down = round_up(shape.down, 2);
+  return shape;
 }
+
+}  // namespace
 
 Attempt separable_units(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed) {
   if (std::string why = refused(device, problem); !why.empty()) return why;
   const SeparableUnits& policy = separable_policy(device).units;
   const bool emulated = !is_nvidia_gpu(device);
-  UnitShape shape;
-  shape.along = divide_up(reach_of(problem) + kBlock / 2, kBlock);
-  shape.down = round_up(divide_up(problem.column_taps + kRows - 1, kRows), 2);
-  const UnitGroups& groups = shape.down > 2 ? policy.large : policy.small;
+  UnitShape shape = shape_of(problem);
+  const UnitGroups& groups = shape.element > 1
+                                 ? (shape.down > 2 || shape.along > 2 ? policy.wide_large : policy.wide)
+                             : shape.down > 2 ? policy.large
+                                              : policy.small;
   shape.blocks = groups.blocks;
   if (fixed.tile_cols != 0) shape.blocks = fixed.tile_cols / kBlock;
   if ((shape.blocks != 2 && shape.blocks != 4) || (fixed.tile_cols != 0 && fixed.tile_cols % kBlock != 0))
@@ -102,10 +116,12 @@ Attempt separable_units(const Device& device, const SeparableProblem& problem, c
       fixed.tile_rows != 0
           ? fixed.tile_rows
           : best_band(problem.height, kRows * (shape.down - 1),
-                      {strips, at_least_1(groups.items_a_unit / group * device.compute_units), kRows,
-                       least_band, policy.most_rounds});
+                      {strips,
+                       at_least_1(policy.registers_a_unit / groups.registers / group * device.compute_units),
+                       kRows, least_band, policy.most_rounds});
   Plan plan = separable_plan(kSeparableName, problem, "units", "separable/units.cl", "separable_units");
-  set_groups(plan, group, strips * divide_up(problem.height, band), std::size_t{1} << 20);
+  const std::size_t all = strips * divide_up(problem.height, band);
+  set_groups(plan, group, all, all);
   set_group_tile(plan, {.rows = band,
                         .cols = kBlock * shape.blocks,
                         .vector_width = kVector,
@@ -121,8 +137,15 @@ Attempt separable_units(const Device& device, const SeparableProblem& problem, c
                 {"COLUMN_TAPS", problem.column_taps},
                 {"VECTOR_OUT", problem.out_alignment >= kVector ? 1 : 0},
                 {"EMULATED", emulated ? 1 : 0}});
+  if (shape.element != 1) define(plan, "ELEMENT_BYTES", shape.element);
+  if (groups.limited && !emulated && !problem.mean) {  // boxes would spill
+    plan.most_registers = groups.registers;
+    define(plan, "LIMITS_REGISTERS", 1);
+  }
   plan.numbers = {{"band", band}};
-  plan.reason = "matrix units multiply bytes by bands of weights, and both bytes of the sums again";
+  plan.reason = shape.element == 1
+                    ? "matrix units multiply bytes by bands of weights, and both bytes of the sums again"
+                    : "matrix units multiply elements by bands of weights, and both halves of the sums again";
   return plan;
 }
 

@@ -128,6 +128,35 @@ TEST_CASE("plan separable: matrix units for bytes, whose products follow from th
   CHECK_THROWS_AS(units({}), smem::Error);
 }
 
+TEST_CASE("plan separable: matrix units for halves and integers of 16 bits, of any weights") {
+  const smem::Device device = gpu();
+  for (const smem::Scalar type : {smem::Scalar::half, smem::Scalar::uint16}) {
+    smem::SeparableProblem problem = image(15);
+    problem.in = problem.out = type;
+    const auto refused = [&] {
+      return test::failure_of([&] { smem::plan_separable(device, problem, {.variant = "units"}); }).got;
+    };
+    const smem::Plan plan = smem::plan_separable(device, problem);
+    CHECK(plan.variant == "units");
+    const auto has = [&](const char* text) { return test::contains(plan.build_options(), text); };
+    CHECK((has("-DALONG=2 ") && has("-DDOWN=2 ") && has("-DELEMENT_BYTES=2") && has("-DLIMITS_REGISTERS=1")));
+    CHECK(plan.local_bytes <= device.local_bytes);
+    // All groups run at once.
+    CHECK(plan.global[0] / plan.work_items() <=
+          65536 / plan.most_registers / plan.work_items() * device.compute_units);
+    problem.row_taps = problem.column_taps = 33;
+    CHECK_NOTHROW(smem::plan_separable(device, problem, {.variant = "units"}));
+    problem.row_taps = 35;
+    CHECK(test::contains(refused(), "reaches farther than 16 elements"));
+    problem.row_taps = 3;
+    problem.boundary = smem::Boundary::constant;
+    CHECK(test::contains(refused(), "beyond the edges"));
+    problem.boundary = smem::Boundary::mirror;
+    problem.unsharp = true;
+    CHECK(test::contains(refused(), "sums alone"));
+  }
+}
+
 TEST_CASE("plan separable: one round of the groups that an H200 runs at once") {
   const smem::Device device = gpu();
   // 9 strips of 1008 columns, and groups of 256 work-items with 128 registers, of which 2 share a unit; with
