@@ -132,7 +132,7 @@ TEST_CASE("transpose: short sides in runs, of words and of elements") {
   std::size_t asked = 0;
   for (const std::size_t element_bytes : {1, 2, 4, 8}) {
     for (const std::size_t side : {20, 33, 102, 255}) {
-      if (side * element_bytes > 1024) continue;
+      if (element_bytes == 8 && side > 64) continue;
       for (const bool tall : {false, true}) {
         // Several strips and a part of one; rows that are whole words, and ones that begin anywhere.
         for (const std::size_t places : {100000 / side / element_bytes * 4 + 64, (80000 / side) | 1}) {

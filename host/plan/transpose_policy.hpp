@@ -54,15 +54,15 @@ struct StripPolicy {
   std::size_t aligned_thin = 16;   ///< up to which it is better than vectors of aligned rows
   /// Rows or columns of a side that is short, for elements of 1, 2, 4, 8 and 16 bytes: that the kernels
   /// take, and up to which they are better than tiles that are full, of words and of elements.
-  std::array<std::size_t, 5> most_thin = {512, 512, 256, 128, 64};
-  std::array<std::size_t, 5> most_columns_of_words = {512, 512, 136, 64, 64};
-  std::array<std::size_t, 5> most_rows_of_words = {512, 512, 64, 64, 64};
+  std::array<std::size_t, 5> most_thin = {512, 512, 256, 64, 64};
+  std::array<std::size_t, 5> most_columns_of_words = {512, 128, 136, 64, 64};
+  std::array<std::size_t, 5> most_rows_of_words = {512, 128, 64, 64, 64};
   std::array<std::size_t, 5> most_columns = {64, 64, 64, 64, 64};
-  std::array<std::size_t, 5> most_rows = {224, 192, 64, 64, 64};
+  std::array<std::size_t, 5> most_rows = {224, 128, 64, 64, 64};
   /// Columns of bytes and halves that are whole words, of which the output's rows are not, have few tiles.
-  std::size_t most_mixed_columns = 256;
-  std::array<std::size_t, 5> run_bytes = {49152, 49152, 49152, 16384, 16384};  ///< of a work-group's runs
-  std::array<std::size_t, 5> run_group = {512, 512, 512, 256, 256};            ///< work-items that have them
+  std::size_t most_mixed_columns = 128;
+  std::size_t run_bytes = 49152;    ///< of a work-group's runs, of elements of at most four bytes
+  std::size_t run_group = 512;      ///< work-items that have them
   std::size_t lanes = 32;           ///< of them side by side along a run
   std::size_t least_lanes = 8;      ///< on devices of little local memory
   std::size_t most_steps = 4;       ///< words of a run that a work-item has, where they are made of elements

@@ -162,11 +162,9 @@ std::optional<Runs> runs_of(const Device& device, const TransposeProblem& proble
 Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed, bool tall) {
   const StripPolicy& policy = transpose_policy(device).strips;
   const std::size_t element = problem.element_bytes, word = std::max(element, kWordBytes) / element;
-  const std::size_t group =
-      group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.run_group[size_index(element)], 0);
+  const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.run_group, 0);
   if (group == 0) return no_tile_fits(device);
-  const std::size_t chunk =
-      fixed.tile_cols != 0 ? fixed.tile_cols : policy.run_bytes[size_index(element)] / element;
+  const std::size_t chunk = fixed.tile_cols != 0 ? fixed.tile_cols : policy.run_bytes / element;
   std::optional<Runs> found;
   for (std::size_t lanes = std::min(policy.lanes, group);
        !found && lanes >= std::min(policy.least_lanes, group); lanes /= 2)
@@ -203,6 +201,42 @@ Attempt runs(const Device& device, const TransposeProblem& problem, const PlanOv
   plan.evidence = transpose_policy(device).of_runs.text(device);
   plan.reason = formatted("{} short {}: a group reads and writes runs, and permutes {} in local memory",
                           of.thin, tall ? "columns" : "rows", of.words ? "words" : "elements");
+  return plan;
+}
+
+constexpr std::size_t kMultiple = 64;  // elements that divide a strip of transpose/strips.cl
+
+/// A short side of large elements, and few rows of floats: see transpose/strips.cl.
+Attempt strips_of_elements(const Device& device, const TransposeProblem& problem, bool tall,
+                           std::size_t chunk, std::size_t group) {
+  const StripPolicy& policy = transpose_policy(device).strips;
+  const std::size_t element = problem.element_bytes, thin = tall ? problem.cols : problem.rows;
+  const auto bytes_of = [&](std::size_t elements) {
+    const std::size_t words = elements + 2 + kPackWords;
+    const std::size_t beside = tall ? words / kBanks + 1 : round_up(thin, kSideStep) * (1 + kBanks);
+    return round_up((words + beside) * element, kLocalStep);
+  };
+  chunk = std::max(chunk, thin * kMultiple);
+  while (chunk > round_up(thin, kSideStep) * kMultiple && bytes_of(chunk) > device.local_bytes)
+    chunk /= 2;
+  if (bytes_of(chunk) > device.local_bytes) return no_tile_fits(device);
+  const std::size_t length = tall ? problem.rows : problem.cols;
+  const std::size_t strip = std::max(chunk / at_least_1(thin) / kMultiple * kMultiple, kMultiple);
+  const std::size_t groups = divide_up(length, strip) * problem.batch;
+  if (groups > kMaxTiles) return formatted("{} strips are more than a launch can have", groups);
+  Plan plan = strips_plan(device, problem, "transpose/strips.cl", "transpose_strips", group, groups);
+  plan.tile_rows = tall ? strip : problem.rows;
+  plan.tile_cols = tall ? problem.cols : strip;
+  plan.items_per_work_item = divide_up(plan.tile_rows * plan.tile_cols, group);
+  plan.local_bytes = bytes_of(chunk);
+  define(plan, {{"SHAPE", tall ? 0 : 1},
+                {"CHUNK", chunk},
+                {"LOCAL_WORDS", plan.local_bytes / element},
+                {"MULTIPLE", kMultiple},
+                {"UNROLL", policy.unroll},
+                {"PADDED", !tall || problem.cols % 2 == 0}});
+  plan.reason = formatted("{} short {}: a group reads and writes runs, and permutes in local memory", thin,
+                          tall ? "columns" : "rows");
   return plan;
 }
 
@@ -252,7 +286,10 @@ Attempt strips(const Device& device, const TransposeProblem& problem, const Plan
   if (element <= policy.strips.most_plane_bytes && few && thin >= least) {
     if (Attempt turned = planes(device, problem, strip, group); turned.plan) return turned;
   }
-  return runs(device, problem, fixed, strip == Strip::tall);
+  const bool tall = strip == Strip::tall;
+  if (element > kWordBytes || (element == kWordBytes && !tall))
+    return strips_of_elements(device, problem, tall, chunk, group);
+  return runs(device, problem, fixed, tall);
 }
 
 }  // namespace smem::plan::transpose

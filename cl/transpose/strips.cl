@@ -1,0 +1,195 @@
+// Transpose of packed arrays with a short side: many rows of few elements, or few long rows.
+//
+// A group's elements are one contiguous run of the side whose rows are short, and on the other side one run a row. All runs
+// are read and written by neighbouring work-items, whatever the number of rows and columns; local memory does the permutation.
+// Elements of less than four bytes are moved as words, by the alignment that each run happens to have: only the elements at the
+// ends of a run are moved one at a time.
+//
+// SHAPE TALL: `strip` rows of all columns a group: one run in, one run of each column out. WIDE: all rows of `strip` columns:
+// one run of each row in, one run out.
+//
+// Launch: one dimension, GROUP work-items a group; a group for each strip of each matrix. Local memory:
+// LOCAL_WORDS words: those of CHUNK elements, padded.
+#define TALL 0
+#define WIDE 1
+#ifndef SHAPE
+#define SHAPE TALL
+#endif
+#ifndef GROUP
+#define GROUP 256  // work-items
+#endif
+#ifndef CHUNK
+#define CHUNK 4096  // elements of a group, about
+#endif
+#ifndef LOCAL_WORDS
+#define LOCAL_WORDS 5000  // words of local memory
+#endif
+#ifndef MULTIPLE
+#define MULTIPLE 64  // elements that divide a strip
+#endif
+#ifndef UNROLL
+#define UNROLL 8  // words in flight of a work-item
+#endif
+#ifndef PADDED
+#define PADDED 1  // 0: TALL, of so many columns that neighbouring rows lie in different banks anyway
+#endif
+#include "transpose/runs.clh"
+
+// Division of numbers below 2^16 by one of them.
+typedef struct {
+  uint by, factor;
+} divisor;
+static inline divisor divisor_of(uint by) {
+  divisor d;
+  d.by = by;
+  d.factor = 0xffffffffu / by + 1;  // 0 for 1
+  return d;
+}
+static inline uint divided(uint n, divisor d) { return d.factor == 0 ? n : mul_hi(n, d.factor); }
+
+// Elements of a strip: see plan/transpose_strips.cpp.
+static inline uint strip_of(uint thin) {
+  const uint strip = CHUNK / thin / MULTIPLE * MULTIPLE;
+  return strip < MULTIPLE ? MULTIPLE : strip;
+}
+
+#if SHAPE == WIDE
+// Words of a run of `count` elements that begins with element `phase` of its first word.
+static inline uint words_of(uint count, uint phase) { return (count + phase + WORD_ELEMENTS - 1) / WORD_ELEMENTS; }
+#endif
+
+#if SHAPE == WIDE || WORD_ELEMENTS > 1
+// Element k of a word, the first one in the lowest bits.
+static inline word shifted(element one, uint k) {
+#if WORD_ELEMENTS > 1
+  return (word)one << (8 * ELEMENT_BYTES * k);
+#else
+  (void)k;
+  return one;
+#endif
+}
+#endif
+
+#if SHAPE == WIDE
+// Loads word w of the run of `count` elements from in[begin] on. Elements outside of the run are not read.
+static inline word load_word(global const element* in, ulong begin, uint phase, uint w, uint count) {
+#if WORD_ELEMENTS > 1
+  const int first = (int)(w * WORD_ELEMENTS) - (int)phase;
+  if (first >= 0 && first + WORD_ELEMENTS <= (int)count) return ((global const word*)in)[(begin + (ulong)first) / WORD_ELEMENTS];
+  word result = 0;
+  for (int k = 0; k < WORD_ELEMENTS; ++k)
+    if (first + k >= 0 && first + k < (int)count) result |= (word)in[begin + (ulong)(long)(first + k)] << (8 * ELEMENT_BYTES * k);
+  return result;
+#else
+  (void)phase, (void)count;
+  return in[begin + w];
+#endif
+}
+#endif
+
+#if SHAPE != TALL || WORD_ELEMENTS > 1
+static inline uint phase_of(ulong begin) { return (uint)begin % WORD_ELEMENTS; }
+#endif
+
+#if SHAPE == WIDE
+// Loads `runs` runs of `count` elements, `pitch` elements apart; run r is at word r * stride of local memory. `slots`: words of a run, at least.
+static inline void load_runs(local word* tile, global const element* in, ulong begin, long pitch, uint runs, uint count, divisor slots,
+                             uint stride) {
+  const uint all = runs * slots.by;
+  for (uint first = get_local_id(0); first < all; first += GROUP * UNROLL) {
+    word w[UNROLL];
+#pragma unroll
+    for (uint u = 0; u < UNROLL; ++u) {
+      const uint n = min(first + u * GROUP, all - 1), run = divided(n, slots);
+      const ulong from = begin + (ulong)((long)run * pitch);
+      const uint phase = phase_of(from);
+      w[u] = load_word(in, from, phase, min(n - run * slots.by, words_of(count, phase) - 1), count);
+    }
+#pragma unroll
+    for (uint u = 0; u < UNROLL; ++u) {
+      const uint n = first + u * GROUP, run = divided(n, slots);
+      if (n < all) tile[run * stride + n - run * slots.by] = w[u];
+    }
+  }
+}
+#endif
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void transpose_strips(global const element* restrict in, ulong in_offset, long in_pitch, ulong in_stride,
+                      global element* restrict out, ulong out_offset, long out_pitch, ulong out_stride,
+                      ulong rows, ulong cols, ulong batch) {
+  local word tile[LOCAL_WORDS] __attribute__((aligned(16)));
+  const uint item = get_local_id(0);
+  // The launch has a group for each strip of the batch.
+  (void)batch, (void)in_pitch, (void)out_pitch;
+  const ulong length = SHAPE == TALL ? rows : cols;
+  const uint thin = SHAPE == TALL ? (uint)cols : (uint)rows, strip = strip_of(thin);
+  const uint strips = (uint)((length + strip - 1) / strip);
+  const uint matrix = get_group_id(0) / strips;
+  const ulong begin = (ulong)(get_group_id(0) - matrix * strips) * strip;
+  const uint here = (uint)min((ulong)strip, length - begin), count = here * thin;
+  const ulong from = in_offset + matrix * in_stride + (SHAPE == TALL ? begin * cols : begin);
+  const ulong to = out_offset + matrix * out_stride + (SHAPE == TALL ? begin : begin * rows);
+  const divisor slots = divisor_of(strip / WORD_ELEMENTS + (WORD_ELEMENTS > 1));  // words of a run, whatever its alignment
+
+#if SHAPE == WIDE
+  // Lanes read `thin` rows side by side, each at 32 / thin columns: rows are as far apart, counted in banks.
+  const uint apart = (31 + thin) / thin % 32, stride = slots.by + (apart + 32 - slots.by % 32) % 32;
+  load_runs(tile, in, from, in_pitch, thin, here, slots, stride);
+#else
+  load_run(tile, in, from, count);
+#endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+#if SHAPE == TALL
+  const uint before = before_run(in, from), all = thin * slots.by;
+  for (uint n = item; n < all; n += GROUP) {
+    const uint col = divided(n, slots), w = n - col * slots.by;
+    const ulong run = to + (ulong)((long)col * out_pitch);
+#if WORD_ELEMENTS > 1
+    local const element* cells = (local const element*)tile;
+    const int first = (int)(w * WORD_ELEMENTS) - (int)phase_of(run);  // row
+    if (first >= 0 && first + WORD_ELEMENTS <= (int)here) {
+      const uint at = (uint)first * thin + col + before;
+      word value = 0;
+#pragma unroll
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) value |= shifted(cells[padded_element(at + k * thin)], k);
+      *(global word*)(out + run + (uint)first) = value;
+    } else {
+#pragma unroll
+      for (uint k = 0; k < WORD_ELEMENTS; ++k) {
+        const uint row = (uint)(first + (int)k);  // before the run a large number
+        if (row < here) out[run + row] = cells[padded_element(row * thin + col + before)];
+      }
+    }
+#else
+    if (w < here) out[run + w] = tile[padded(before + w * thin + col)];
+#endif
+  }
+#else
+  const divisor across = divisor_of(thin);
+  const uint phase = phase_of(to), words = words_of(count, phase), first_phase = phase_of(from), step = (uint)in_pitch % WORD_ELEMENTS;
+  local const element* cells = (local const element*)tile;
+#define CELL(row, col) cells[(row) * (stride * WORD_ELEMENTS) + (col) + (first_phase + (row) * step) % WORD_ELEMENTS]
+  for (uint w = item; w < words; w += GROUP) {
+    const int first = (int)(w * WORD_ELEMENTS) - (int)phase;
+    if (first < 0 || first + WORD_ELEMENTS > (int)count) {  // at an end of the run
+      for (uint e = (uint)max(first, 0); e < min((uint)(first + WORD_ELEMENTS), count); ++e) {
+        const uint col = divided(e, across);
+        out[to + e] = CELL(e - col * thin, col);
+      }
+      continue;
+    }
+    uint col = divided((uint)first, across), row = (uint)first - col * thin;
+    word value = 0;
+#pragma unroll
+    for (uint k = 0; k < WORD_ELEMENTS; ++k) {
+      value |= shifted(CELL(row, col), k);
+      const uint wraps = row + 1 == thin;
+      col += wraps;
+      row = wraps ? 0 : row + 1;
+    }
+    ((global word*)out)[(to + (uint)first) / WORD_ELEMENTS] = value;
+  }
+#endif
+}
