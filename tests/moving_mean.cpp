@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 using smem::MeanEnds;
@@ -204,6 +206,66 @@ TEST_CASE("moving_mean: every type") {
   c.grids.in = c.grids.out = Scalar::float32;
   sweep.run(c);
   CHECK(sweep.ran() >= 8);
+}
+
+TEST_CASE("moving_mean: integers of windows about as long as a vector, and longer") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::uint8, Scalar::uint8},
+                                {Scalar::uint16, Scalar::uint16},
+                                {Scalar::uint8, Scalar::float32},
+                                {Scalar::uint16, Scalar::float32}}) {
+    for (const std::size_t window : {1, 2, 15, 16, 17, 1000}) {
+      MovingMeanCase c;
+      c.grids.in = in;
+      c.grids.out = out;
+      c.grids.size = {40011, 2};
+      c.grids.gaps = turn % 2 != 0;
+      c.window = window;
+      c.ends = turn % 3 == 0 ? MeanEnds::zero : MeanEnds::shrink;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
+// Of small integers, whose sums are exact in any order.
+template <class T>
+void check_long_windows(const smem::Context& context) {
+  const std::size_t width = 40011, rows = 2;
+  std::vector<T> host(width * rows);
+  std::vector<long> before(host.size() + 1);  // of each element, the sum of those before it
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    const auto number = static_cast<long>(i * 7919 % 1009 % 8);
+    host[i] = static_cast<T>(static_cast<float>(number));
+    before[i + 1] = before[i] + number;
+  }
+  const smem::Array<T> in(context, host);
+  for (const std::size_t window : {8192, 16384, 20001, 50000}) {
+    const smem::Array<T> out(context, smem::Count{host.size()});
+    smem::moving_mean(context, in.grid({width, rows}), out.grid({width, rows}), window);
+    const std::vector<T> got = out.to_host();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const std::size_t row = i / width * width, x = i - row;
+      const std::size_t begin = row + (x > window / 2 ? x - window / 2 : 0);
+      const std::size_t end = row + std::min(width, x + window - window / 2);
+      const double mean = static_cast<double>(before[end] - before[begin]) / static_cast<double>(end - begin);
+      const double rounding = std::is_same_v<T, smem::half> ? 0x1p-10 : 0x1p-22;
+      wrong += std::abs(static_cast<double>(static_cast<float>(got[i])) - mean) > mean * rounding ? 1 : 0;
+    }
+    CAPTURE(window);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("moving_mean: windows about as long as the strips of a CPU's threads, and longer") {
+  const smem::Context context;
+  check_long_windows<float>(context);
+  check_long_windows<smem::half>(context);
+  if (context.device().fp64) check_long_windows<double>(context);
 }
 
 TEST_CASE("moving_mean: what has left the window leaves nothing behind") {

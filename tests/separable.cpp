@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -178,18 +179,27 @@ TEST_CASE("separable: the plan's own choice, also for windows that no tile holds
   CHECK(sweep.ran() == 6);
 }
 
-TEST_CASE("separable: results that go past the cache") {
-  const smem::Context context;
-  // Just more than the cache holds, of which all was set to one number: what is checked is that all is
-  // written.
-  const std::size_t width = 4099, height = context.device().cache_bytes / 4 / width + 2;
-  if (context.device().type != smem::DeviceType::cpu || height > 20000) return;
-  const smem::Array<float> in(context, std::vector<float>(width * height, 2.0F));
-  const smem::Array<float> out(context, std::vector<float>(width * height, 0.0F));
-  const std::vector<double> weights{0.25, 0.5, 0.25};
+// Just more than the cache holds, in rows that begin anywhere in a cache line. The weights copy the input.
+template <class T>
+void check_past_the_cache(const smem::Context& context) {
+  const std::size_t width = 4099, height = context.device().cache_bytes / sizeof(T) / width + 2;
+  if (context.device().type != smem::DeviceType::cpu || height > 40000) return;
+  std::vector<T> host(width * height);
+  for (std::size_t i = 0; i < host.size(); ++i)
+    host[i] = static_cast<T>(i * 7 % 251);
+  const smem::Array<T> in(context, host);
+  const smem::Array<T> out(context, std::vector<T>(host.size(), T{255}));
+  const std::vector<double> weights{0, 1, 0};
   smem::separable(context, in.grid({width, height}), out.grid({width, height}), {weights, weights},
                   {.boundary = Boundary::clamp});
-  CHECK(out.to_host() == std::vector<float>(width * height, 2.0F));
+  CHECK(out.to_host() == host);
+}
+
+TEST_CASE("separable: results that go past the cache") {
+  const smem::Context context;
+  check_past_the_cache<float>(context);
+  check_past_the_cache<std::uint8_t>(context);
+  check_past_the_cache<std::uint16_t>(context);
 }
 
 TEST_CASE("separable: infinity and NaN stay in their windows") {

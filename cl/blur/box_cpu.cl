@@ -20,18 +20,25 @@
 #define WIDEST 4096  // results of a strip, at most
 #endif
 #define RUNS 8
+#if USE_DOUBLE
 #define LANES 8
+#else
+#define LANES 16
+#endif
 #define LINE (MEMORY / 3 / 16 * 16)
 
-typedef JOIN(SUM, 8) lanes;
+typedef JOIN(SUM, LANES) lanes;
+#define LOAD_LANES(p) LOAD_LOOSE_IN(local, SUM, LANES, p)
 #define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
 
 #if ELEMENT_HALF
-#define LOAD_ELEMENTS(p) CONVERT(lanes, load_loose_halves8(p))
+#define LOAD_ELEMENTS(p) CONVERT(lanes, JOIN(load_loose_halves, LANES)(p))
 #else
-typedef struct __attribute__((packed)) { JOIN(ELEMENT, 8) v; } loose_elements;
-#define LOAD_ELEMENTS(p) CONVERT(lanes, ((global const loose_elements*)(p))->v)
+#define LOAD_ELEMENTS(p) CONVERT(lanes, LOAD_LOOSE(ELEMENT, LANES, p))
 #endif
+
+// A function, so that LLVM uses vectors of 512 bits where it is tuned for a CPU that it takes to prefer 256.
+static inline void store_lanes(local SUM* to, lanes v) { STORE_LOOSE_IN(local, SUM, LANES, v, to); }
 
 // line[i] = the element at index from + i of the row, for i < count.
 __attribute__((noinline)) void fill_line(local SUM* line, global const ELEMENT* row, long from, long count, long width, SUM beyond,
@@ -46,7 +53,7 @@ __attribute__((noinline)) void fill_line(local SUM* line, global const ELEMENT* 
     const long place = element_within(from + i, width);
     line[i] = place < 0 ? beyond : load_sum(row, place);
   }
-  PLAIN_LOOP for (; i + LANES <= end; i += LANES) vstore8(LOAD_ELEMENTS(row + from + i), 0, line + i);
+  PLAIN_LOOP for (; i + LANES <= end; i += LANES) store_lanes(line + i, LOAD_ELEMENTS(row + from + i));
   PLAIN_LOOP for (; i < end; ++i) line[i] = load_sum(row, from + i);
   PLAIN_LOOP for (; i < count; ++i) {
     const long place = element_within(from + i, width);
@@ -66,8 +73,8 @@ __attribute__((noinline)) void add_line(local SUM* high, local SUM* low, local c
     } else {
       add_lanes(&h, &l, v);
     }
-    *(local lanes*)(high + i) = h;
-    *(local lanes*)(low + i) = l;
+    store_lanes(high + i, h);
+    store_lanes(low + i, l);
   }
 }
 
@@ -163,15 +170,95 @@ __attribute__((noinline)) void subtract_running(global RESULT* to, local SUM* ru
 }
 #endif
 
+#if !SUM_INTEGER && CHANNELS != 3
+// In each place the sum of it and all before it of its channel. `none` is 0, which the compiler should not know: of shifts in of zeros LLVM
+// makes vexpandps, in which Zen 5 spends 5 cycles each time.
+static inline lanes prefix_sums(lanes v, lanes none) {
+#if LANES == 16
+#if CHANNELS == 1
+  v += (lanes)(none.s0, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se);
+#endif
+#if CHANNELS <= 2
+  v += (lanes)(none.s01, v.s01, v.s2345, v.s6789, v.sabcd);
+#endif
+  v += (lanes)(none.s0123, v.s0123, v.s4567, v.s89ab);
+  return v + (lanes)(none.s01234567, v.s01234567);
+#else
+#if CHANNELS == 1
+  v += (lanes)(none.s0, v.s012, v.s3456);
+#endif
+#if CHANNELS <= 2
+  v += (lanes)(none.s01, v.s01, v.s2345);
+#endif
+  return v + (lanes)(none.s0123, v.s0123);
+#endif
+}
+
+// The last of each channel, in all places of the channel.
+static inline lanes last_of(lanes v) {
+#if LANES == 16 && CHANNELS == 1
+  return v.sffffffffffffffff;
+#elif LANES == 16 && CHANNELS == 2
+  return v.sefefefefefefefef;
+#elif LANES == 16
+  return v.scdefcdefcdefcdef;
+#elif CHANNELS == 1
+  return v.s77777777;
+#elif CHANNELS == 2
+  return v.s67676767;
+#else
+  return v.s45674567;
+#endif
+}
+
+static inline void store_means(global RESULT* to, lanes v) {
+#if RESULT_HALF
+  JOIN(store_loose_halves, LANES)(v, to);
+#else
+  STORE_LOOSE(RESULT, LANES, CONVERT(JOIN(RESULT, LANES), v), to);
+#endif
+}
+
+// The same by prefix sums of what enters and leaves, so that one addition a vector waits for the vector before.
+__attribute__((noinline)) uint slide_lanes(global RESULT* to, local const SUM* sums, uint count, uint taps, VALUE inverse) {
+  const lanes none = (lanes)(SUM)(count >> 31);
+  const uint halo = (taps - 1) * CHANNELS;
+  lanes before = 0;  // of each channel, the sum of the box without its last cell
+  uint i = 0;
+  PLAIN_LOOP for (; i + LANES <= halo; i += LANES) before += LOAD_LANES(sums + i);
+  SUM each[LANES];
+  *(lanes*)each = 0;
+  PLAIN_LOOP for (uint k = 0; i < halo; ++i, ++k) each[k] = sums[i];
+  before = last_of(prefix_sums(before + *(const lanes*)each, none));
+  uint x = 0, spoiled = 0;
+  PLAIN_LOOP for (; x + LANES <= count; x += LANES) {
+    const lanes leaves = LOAD_LANES(sums + x), moved = prefix_sums(LOAD_LANES(sums + x + halo) - leaves, none);
+    store_means(to + x, (before + (moved + leaves)) * (lanes)inverse);
+    before = last_of(before + moved);
+  }
+  if (x < count) {
+    const lanes leaves = LOAD_LANES(sums + x), moved = prefix_sums(LOAD_LANES(sums + x + halo) - leaves, none);
+    *(lanes*)each = before + (moved + leaves);
+    PLAIN_LOOP for (uint k = 0; k < count - x; ++k) {
+      store_mean(to, x + k, each[k], 0, inverse);
+      spoiled |= is_spoiled(each[k]);
+    }
+  }
+  *(lanes*)each = before;
+  PLAIN_LOOP for (uint c = 0; c < CHANNELS; ++c) spoiled |= is_spoiled(each[c]);
+  return spoiled;
+}
+#endif
+
 #if !SUM_INTEGER
 // The same, with a new sum for each box.
 __attribute__((noinline)) void sum_boxes(global RESULT* to, local const SUM* sums, uint count, uint taps, uint area,
                                          VALUE inverse) {
   PLAIN_LOOP for (uint x = 0; x < count; x += LANES) {
     lanes sum = 0;
-    PLAIN_LOOP for (uint i = 0; i < taps; ++i) sum += vload8(0, sums + x + i * CHANNELS);
+    PLAIN_LOOP for (uint i = 0; i < taps; ++i) sum += LOAD_LANES(sums + x + i * CHANNELS);
     SUM each[LANES];
-    vstore8(sum, 0, each);
+    *(lanes*)each = sum;
     PLAIN_LOOP for (uint k = 0; k < min(count - x, (uint)LANES); ++k) store_mean(to, x + k, each[k], area, inverse);
   }
 }
@@ -229,7 +316,11 @@ void box_cpu(SEPARABLE_ARGUMENTS) {
 #elif SUM_INTEGER
           slide(to, sums, count, row_taps, area, inverse);
 #else
+#if CHANNELS == 3
           if (!slide(to, sums, count, row_taps, area, inverse)) continue;
+#else
+          if (!slide_lanes(to, sums, count, row_taps, inverse)) continue;
+#endif
           PLAIN_LOOP for (uint i = 0; i < filled; ++i) high[i] = low[i] = 0;
           PLAIN_LOOP for (uint j = 0; j < column_taps; ++j) {
             const long source = place_within(read - (long)j, (long)rows);

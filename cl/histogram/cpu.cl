@@ -18,8 +18,26 @@
 #endif
 #define BLOCK (64 / CHANNELS * CHANNELS)  // elements
 
-#if ELEMENT_HALF
+#if ELEMENT_HALF || RULE == RULE_EDGES
 DEFINE_LOAD_RUN(load_values, private, VALUE)
+#endif
+
+#if RULE == RULE_EDGES
+// The bins of a block. Its binary searches go on together, each with as many bins left, so that no load waits for that of another element.
+static inline void search_edges(uint bin[BLOCK], const VALUE x[BLOCK], bin_rule rule) {
+  for (uint k = 0; k < BLOCK; ++k) bin[k] = 0;
+  for (uint left = rule.bins; left > 1;) {
+    const uint half_of = left / 2;
+    for (uint k = 0; k < BLOCK; ++k) bin[k] += load_value(rule.edges, bin[k] + half_of) <= x[k] ? half_of : 0;
+    left -= half_of;
+  }
+  const VALUE low = load_value(rule.edges, 0), high = load_value(rule.edges, rule.bins);
+  for (uint k = 0; k < BLOCK; ++k) {
+    uint b = x[k] < low ? rule.below : bin[k];
+    b = x[k] >= high ? rule.above : b;
+    bin[k] = x[k] != x[k] ? NO_BIN : b;
+  }
+}
 #endif
 
 // Counts elements [begin, end) of a row; `begin` is of channel 0. Not inlined: PoCL copies a kernel's body three times.
@@ -44,12 +62,18 @@ __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulo
 #else
   uint entry[BLOCK];
   for (; i + BLOCK <= end; i += BLOCK) {
-#if ELEMENT_HALF
+#if ELEMENT_HALF || RULE == RULE_EDGES
     VALUE x[BLOCK];
     load_values(x, row, i, BLOCK);
 #endif
+#if RULE == RULE_EDGES
+    uint bins[BLOCK];
+    search_edges(bins, x, rule);
+#endif
     for (uint k = 0; k < BLOCK; ++k) {
-#if ELEMENT_HALF
+#if RULE == RULE_EDGES
+      const uint bin = bins[k];
+#elif ELEMENT_HALF
       const uint bin = bin_of(x[k], rule);
 #else
       const uint bin = bin_of(load_value(row, i + k), rule);

@@ -55,6 +55,32 @@ static inline void accumulate_run(lane_set* lanes, row_source row, ulong i, ulon
 }
 #endif
 
+#if ELEMENT_HALF && !COMPENSATED && LANES == 64 && (OPERATION == OP_SUM || OPERATION == OP_MEAN || OPERATION == OP_PRODUCT)
+#define WHOLE_BLOCKS 1
+typedef JOIN(ACC, 16) acc_run;
+// Accumulates as many whole blocks as there are, in registers: loops over lanes would keep these in memory. Returns the first element that is
+// left.
+static inline ulong accumulate_blocks(lane_set* lanes, row_source row, ulong begin, ulong end) {
+  acc_run runs[4];
+  ulong i = begin;
+#pragma unroll
+  for (uint v = 0; v < 4; ++v) runs[v] = identity();
+  for (; i + 64 <= end; i += 64) {
+    READ_ON(row.first + i, 64);
+#pragma unroll
+    for (uint v = 0; v < 4; ++v) runs[v] = COMBINE(runs[v], CONVERT(acc_run, load_loose_halves16(row.first + i + 16 * v)));
+  }
+  for (uint v = 0; v < 4; ++v) {
+    union { acc_run all; ACC each[16]; } made;
+    made.all = runs[v];
+    for (uint k = 0; k < 16; ++k) put_lane(lanes, 16 * v + k, made.each[k]);
+  }
+  return i;
+}
+#else
+#define WHOLE_BLOCKS 0
+#endif
+
 #if NARROW
 // Sums of NARROW_TURNS elements fit integers of twice their bits, of which a vector holds more than of accumulators.
 #if NARROW == 1
@@ -160,10 +186,14 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
   put_lane(&lanes, 0, search_blocks(row, begin, end, &i));
 #endif
 #if ELEMENT_HALF
+#if WHOLE_BLOCKS
+  i = accumulate_blocks(&lanes, row, begin, end);
+#else
   for (; i + BLOCK <= end; i += BLOCK) {
     READ_ON(row.first + i, BLOCK);
     accumulate_run(&lanes, row, i, i, 1, BLOCK);
   }
+#endif
   if (i < end) accumulate_run(&lanes, row, i, i, 1, (uint)(end - i));
 #else
 #if NARROW

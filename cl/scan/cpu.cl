@@ -32,17 +32,22 @@
 // Whether the language has the operation for vectors.
 #define IN_VECTORS (OPERATION != OP_ANY && OPERATION != OP_ALL && OPERATION != OP_CUSTOM)
 
-#if IN_VECTORS && !SEGMENTED
-#include "scan/runs.clh"
+// Whether a segmented scan goes in vectors.
+#define SEGMENT_RUNS (IN_VECTORS && !COUNTED && (MARKS == 1 || MARKS == 2))
 
+#if IN_VECTORS && (!SEGMENTED || SEGMENT_RUNS)
+#include "scan/runs.clh"
+#endif
+#if IN_VECTORS && !SEGMENTED
 // Each place joined with all before it, in steps that double: W. D. Hillis and G. L. Steele, "Data parallel algorithms",
 // 1986. Written in vectors, because compilers make none of the same steps in integers, whose order they change.
-static inline run scan_run(run v) {
-  const ACC e = identity();
-  v = COMBINE((run)(e, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se), v);
-  v = COMBINE((run)(e, e, v.s01, v.s2345, v.s6789, v.sabcd), v);
-  v = COMBINE((run)(e, e, e, e, v.s0123, v.s4567, v.s89ab), v);
-  return COMBINE((run)((JOIN(ACC, 8))(e), v.s01234567), v);
+//
+// `e`: identities, as a compiler should not know: of a shift in of zeros LLVM makes vpexpand, in which Zen 5 spends 5 cycles each time.
+static inline run scan_run(run v, run e) {
+  v = COMBINE((run)(e.s0, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se), v);
+  v = COMBINE((run)(e.s01, v.s01, v.s2345, v.s6789, v.sabcd), v);
+  v = COMBINE((run)(e.s0123, v.s0123, v.s4567, v.s89ab), v);
+  return COMBINE((run)(e.s01234567, v.s01234567), v);
 }
 #endif
 
@@ -77,6 +82,10 @@ static inline ulong first_mark(scan_row row, ulong i) {
 #endif
 }
 
+#if SEGMENT_RUNS
+#include "scan/segment_runs.clh"
+#endif
+
 DEFINE_LOAD_RUN(load_values, private, VALUE)
 #if SEGMENTED || ELEMENT_HALF || RESULT_HALF || SHORT_ROWS
 DEFINE_STORE_RUN(store_values, private)
@@ -85,9 +94,50 @@ DEFINE_STORE_RUN(store_values, private)
 #include "scan/short_rows.clh"
 #endif
 
+#if SEGMENTED
+// Scans elements [begin, end) after `before`, and writes the results if `writes`; returns the state at the end.
+static inline state scan_segments_singly(scan_row row, ulong begin, ulong end, ulong* mark, state before, ACC start, uint has_initial,
+                                         const bool writes) {
+  for (ulong i = begin; i < end; i += BLOCK) {
+    const uint count = (uint)min((ulong)BLOCK, end - i);
+    VALUE x[BLOCK];
+    result_value made[BLOCK];
+    if (!writes) READ_ON(row.first + i, BLOCK);
+    load_values(x, row.first, i, count);
+    for (uint k = 0; k < count; ++k) {
+      const uint head = begins_at(row, i + k, mark);
+      ACC result = head ? identity() : value_of(before);
+      before = join(before, make_state(lift(x[k]), head));
+      if (!EXCLUSIVE) result = value_of(before);
+      if (has_initial) result = combine(start, result);
+      made[k] = (result_value)result;
+    }
+    if (writes) store_values(row.results, i, made, count);
+  }
+  return before;
+}
+
+// The same of any elements, with runs in vectors.
+static inline state scan_segments(scan_row row, ulong begin, ulong end, state before, ACC start, uint has_initial, const bool writes) {
+  ulong mark = first_mark(row, begin), i = begin;
+#if SEGMENT_RUNS
+  i += i == 0 ? 1 : 0;  // which has no key before it
+#if STREAM_RUNS
+  if (writes) i += (0 - (ulong)(row.results + i)) % sizeof(result_run) / sizeof(RESULT);
+#endif
+  i = min(i, end);
+  before = scan_segments_singly(row, begin, i, &mark, before, start, has_initial, writes);
+  before = scan_segment_runs(row, &i, end, &mark, before, start, has_initial, writes);
+#endif
+  return scan_segments_singly(row, i, end, &mark, before, start, has_initial, writes);
+}
+#endif
+
 // The aggregate of elements [begin, end). Not inlined: PoCL copies a kernel's body three times, and vectorises each.
 __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong end) {
-#if SEGMENTED || ORDERED
+#if SEGMENTED
+  return scan_segments(row, begin, end, no_state(), identity(), 0, false);
+#elif ORDERED
   state s = no_state();
   ulong mark = first_mark(row, begin);
   for (ulong i = begin; i < end; i += BLOCK) {
@@ -149,23 +199,7 @@ static inline ACC scan_singly(scan_row row, ulong begin, ulong end, ACC carry) {
 // Writes elements [begin, end), scanned after `before`; returns the state at the end.
 __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end, state before, ACC start, uint has_initial) {
 #if SEGMENTED
-  ulong mark = first_mark(row, begin);
-  for (ulong i = begin; i < end; i += BLOCK) {
-    const uint count = (uint)min((ulong)BLOCK, end - i);
-    VALUE x[BLOCK];
-    result_value made[BLOCK];
-    load_values(x, row.first, i, count);
-    for (uint k = 0; k < count; ++k) {
-      const uint head = begins_at(row, i + k, &mark);
-      ACC result = head ? identity() : value_of(before);
-      before = join(before, make_state(lift(x[k]), head));
-      if (!EXCLUSIVE) result = value_of(before);
-      if (has_initial) result = combine(start, result);
-      made[k] = (result_value)result;
-    }
-    store_values(row.results, i, made, count);
-  }
-  return before;
+  return scan_segments(row, begin, end, before, start, has_initial, true);
 #else
   (void)start, (void)has_initial;
   ACC carry = value_of(before);
@@ -176,16 +210,21 @@ __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end,
   i = aligned;
 #endif
   // A run is scanned by itself, so that only one operation a run waits for the run before.
-  for (; i + RUN <= end; i += RUN) {
 #if IN_VECTORS
-    const run v = COMBINE((run)(carry), scan_run(load_run(row.first + i)));
+  run carries = carry;  // in all places of a vector: a number would go through another register file and back
+  const run identities = has_initial > 1 ? carry : identity();  // has_initial is 0 or 1
+  for (; i + RUN <= end; i += RUN) {
+    const run v = COMBINE(carries, scan_run(load_run(row.first + i), identities));
 #if EXCLUSIVE
-    store_run(row.results + i, (run)(carry, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se));
+    store_run(row.results + i, (run)(carries.s0, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se));
 #else
     store_run(row.results + i, v);
 #endif
-    carry = v.sf;
+    carries = v.sffffffffffffffff;
+  }
+  carry = carries.s0;
 #else
+  for (; i + RUN <= end; i += RUN) {
     ACC x[RUN];
 #if ELEMENT_HALF
     VALUE read[RUN];
@@ -211,8 +250,8 @@ __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end,
     for (uint k = 0; k < RUN; ++k) store_result(row.results, i + k, made[k]);
 #endif
     carry = combine(carry, x[RUN - 1]);
-#endif
   }
+#endif
   return make_state(scan_singly(row, i, end, carry), 0);
 #endif
 }

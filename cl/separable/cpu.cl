@@ -2,20 +2,21 @@
 //
 // A work-group is one work-item, which is one thread. Each row of the input is converted once, with its halo, into a line; its
 // sums along the row go to a ring buffer of the last column_taps rows; a row of results is a sum down the ring. So main memory is
-// read and written once, and both passes work on the first two levels of the cache, in vectors. The windows' sizes are
+// read and written once, and both passes work on the first level of the cache, in vectors. The windows' sizes are
 // arguments, so one program serves all of them.
 //
 // Launch: one dimension, local size 1; group g computes bands g, g + groups, ...; a band has `band` rows of a plane.
 // Local memory: MEMORY values: a line of STRIP + (row_taps - 1) * CHANNELS and column_taps rows of STRIP + PADDING.
-#include "common/stream.clh"
 #include "separable/arguments.clh"
 
 #ifndef MEMORY
 #define MEMORY 65536  // values
 #endif
-#ifndef WIDEST
-#define WIDEST 2048  // results of a strip, at most: the ring stays in the second level of the cache
+#ifndef RING
+#define RING 8192  // values of the ring that stay in the first level of the cache
 #endif
+#define NARROWEST 128  // results of a strip, at least where MEMORY has room, and at most:
+#define WIDEST 2048
 
 #define PADDING 16  // values between rows of the ring, which begin in different sets of the cache
 
@@ -27,11 +28,7 @@
 #include "common/lanes.clh"
 typedef JOIN(int, LANES) int_lanes;
 
-static inline void store_lanes(global RESULT* to, lanes v, const bool streaming) {
-#if RESULT_HALF
-  (void)streaming;
-  JOIN(store_loose_halves, LANES)(v, to);
-#else
+static inline results results_of(lanes v) {
 #if RESULT_INTEGER
   // Comparisons, because PoCL 3.1 calls fmin and fmax for each element.
   v = v > (lanes)RESULT_LOW ? v : (lanes)RESULT_LOW;
@@ -43,15 +40,11 @@ static inline void store_lanes(global RESULT* to, lanes v, const bool streaming)
 #else  // the unit in the last place of the addend is 1, so the addition rounds to even
   const int_lanes whole = JOIN(as_int, LANES)(v + (lanes)0x1.8p23f) - 0x4b400000;
 #endif
-  const results r = CONVERT(results, whole);
+  return CONVERT(results, whole);
+#elif RESULT_HALF
+  return bits_of_halves(v);
 #else
-  const results r = CONVERT(results, v);
-#endif
-  if (streaming) {
-    STREAM(r, (global results*)to);
-  } else {
-    ((global loose_results*)to)->v = r;
-  }
+  return CONVERT(results, v);
 #endif
 }
 
@@ -68,7 +61,7 @@ __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT
     line[i] = place < 0 ? beyond : load_value(row, place);
   }
   long i = inside;
-  PLAIN_LOOP for (; i + LANES <= end; i += LANES) ((local loose_lanes*)(line + i))->v = LOAD_ELEMENTS(row + from + i);
+  PLAIN_LOOP for (; i + LANES <= end; i += LANES) store_loose(line + i, LOAD_ELEMENTS(row + from + i));
   PLAIN_LOOP for (; i < end; ++i) line[i] = load_value(row, from + i);
   PLAIN_LOOP for (; i < count; ++i) {
     const long place = element_within(from + i, width);
@@ -84,7 +77,8 @@ __attribute__((noinline)) void sum_line(local VALUE* sums, local const VALUE* li
     lanes a = 0, b = 0, c = 0, d = 0;
     PLAIN_LOOP for (uint i = 0; i < taps; ++i, from += CHANNELS) {
       const lanes w = (lanes)weights[i];
-      a += w * LOOSE(from), b += w * LOOSE(from + LANES), c += w * LOOSE(from + 2 * LANES), d += w * LOOSE(from + 3 * LANES);
+      a = add_product(a, w, LOOSE(from)), b = add_product(b, w, LOOSE(from + LANES));
+      c = add_product(c, w, LOOSE(from + 2 * LANES)), d = add_product(d, w, LOOSE(from + 3 * LANES));
     }
     local lanes* to = (local lanes*)(sums + x);
     to[0] = a, to[1] = b, to[2] = c, to[3] = d;
@@ -119,49 +113,50 @@ static inline lanes finish_lanes(lanes v, global const ELEMENT* own, constant VA
 #endif
 }
 
-// to[x] = the result of the sum down the ring at x, for x < count. `oldest`: the oldest of the ring's `taps` rows.
+// Four vectors of results: of the ring's columns from x on.
+static inline block_results sum_block(local const VALUE* ring, uint pitch, uint x, uint oldest, constant VALUE* settings,
+                                      constant VALUE* weights, uint taps, global const ELEMENT* own, VALUE area, VALUE inverse) {
+  lanes a = 0, b = 0, c = 0, d = 0;
+  add_rows(&a, &b, &c, &d, ring, oldest, pitch, x, taps - oldest, weights);
+  add_rows(&a, &b, &c, &d, ring, 0, pitch, x, oldest, weights + (taps - oldest));
+  block_results r;
+  r.a = results_of(finish_lanes(a, own + x, settings, area, inverse));
+  r.b = results_of(finish_lanes(b, own + x + LANES, settings, area, inverse));
+  r.c = results_of(finish_lanes(c, own + x + 2 * LANES, settings, area, inverse));
+  r.d = results_of(finish_lanes(d, own + x + 3 * LANES, settings, area, inverse));
+  return r;
+}
+
+// to[x] = the result of the sum down the ring at x, for x < count. `oldest`: the oldest of the ring's `taps` rows. The first and the
+// last block may overlap their neighbours.
 __attribute__((noinline)) void sum_ring(global RESULT* to, local const VALUE* ring, uint pitch, uint count, uint oldest,
                                         constant VALUE* settings, constant VALUE* weights, uint taps,
                                         global const ELEMENT* own_row, uint window_area, uint streaming) {
   const VALUE area = (VALUE)window_area, inverse = 1 / area;
-  uint x = 0;
-#if !RESULT_HALF
-  // The elements before the first aligned vector.
-  const uint bytes = (uint)((ulong)to % sizeof(results));
-  const uint head = bytes == 0 ? 0 : min((uint)((sizeof(results) - bytes) / sizeof(RESULT)), count);
-#else
-  const uint head = 0;
-#endif
-  PLAIN_LOOP for (uint part = 0; part < 3; ++part) {  // scalar head, whole blocks, scalar tail
-    if (part == 1) {
-      PLAIN_LOOP for (; x + BLOCK <= count; x += BLOCK) {
-        lanes a = 0, b = 0, c = 0, d = 0;
-        add_rows(&a, &b, &c, &d, ring, oldest, pitch, x, taps - oldest, weights);
-        add_rows(&a, &b, &c, &d, ring, 0, pitch, x, oldest, weights + (taps - oldest));
-        a = finish_lanes(a, own_row + x, settings, area, inverse);
-        b = finish_lanes(b, own_row + x + LANES, settings, area, inverse);
-        c = finish_lanes(c, own_row + x + 2 * LANES, settings, area, inverse);
-        d = finish_lanes(d, own_row + x + 3 * LANES, settings, area, inverse);
-        if (streaming) {
-          store_lanes(to + x, a, true), store_lanes(to + x + LANES, b, true);
-          store_lanes(to + x + 2 * LANES, c, true), store_lanes(to + x + 3 * LANES, d, true);
-        } else {
-          store_lanes(to + x, a, false), store_lanes(to + x + LANES, b, false);
-          store_lanes(to + x + 2 * LANES, c, false), store_lanes(to + x + 3 * LANES, d, false);
-        }
+  if (count < BLOCK) {
+    PLAIN_LOOP for (uint x = 0; x < count; ++x) {
+      VALUE sum = 0;
+      uint row = oldest;
+      PLAIN_LOOP for (uint j = 0; j < taps; ++j) {
+        sum += weights[j] * ring[row * pitch + x];
+        row = row + 1 == taps ? 0 : row + 1;
       }
-    } else {
-      const uint end = part == 0 ? head : count;
-      PLAIN_LOOP for (; x < end; ++x) {
-        VALUE sum = 0;
-        uint row = oldest;
-        PLAIN_LOOP for (uint j = 0; j < taps; ++j) {
-          sum += weights[j] * ring[row * pitch + x];
-          row = row + 1 == taps ? 0 : row + 1;
-        }
-        store_pixel(to, x, finish_sum(sum, own_row, x, settings, window_area));
-      }
+      store_pixel(to, x, finish_sum(sum, own_row, x, settings, window_area));
     }
+    return;
+  }
+  uint x = 0;
+  PLAIN_LOOP while (x < count) {
+    const uint at = min(x, count - BLOCK);
+    const block_results r = sum_block(ring, pitch, at, oldest, settings, weights, taps, own_row, area, inverse);
+    const uint unaligned = (uint)((ulong)(to + at) % LINE_BYTES);
+    if (streaming && unaligned == 0) {
+      stream_block(to + at, r);
+    } else {
+      store_block(to + at, r);
+    }
+    x = at + BLOCK;
+    if (streaming && unaligned != 0 && at == 0) x -= unaligned / (uint)sizeof(RESULT);  // the next block begins a cache line
   }
 }
 
@@ -170,7 +165,8 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
   (void)scratch, (void)few;
   local VALUE memory[MEMORY] __attribute__((aligned(64)));
   const uint halo = (row_taps - 1) * CHANNELS;
-  const uint strip = min((uint)WIDEST, (MEMORY - halo - BLOCK - column_taps * PADDING) / (column_taps + 1) / BLOCK * BLOCK);
+  const uint room = (MEMORY - halo - BLOCK - column_taps * PADDING) / (column_taps + 1) / BLOCK * BLOCK;
+  const uint strip = min(room, clamp(RING / column_taps / BLOCK * BLOCK, (uint)NARROWEST, (uint)WIDEST));
   const uint row_pitch = strip + PADDING;
   local VALUE* ring = memory;
   local VALUE* line = memory + column_taps * row_pitch;

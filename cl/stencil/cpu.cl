@@ -8,7 +8,6 @@
 // a plane.
 // Local memory: MEMORY values: for each plane of the window a ring of (size_y - 1) * dilation_y + 2 lines, each of the
 // elements that a strip's windows cover, rounded up to whole blocks.
-#include "common/stream.clh"
 #include "stencil/cells.clh"
 
 #ifndef MEMORY
@@ -18,7 +17,7 @@
 #define LANES 16  // values of a vector: 2, 4, 8, 16
 #endif
 #ifndef STREAMING
-#define STREAMING 0  // 1: vectors of results are aligned, and stored past the cache
+#define STREAMING 0  // 1: blocks of results begin cache lines, and are stored past the cache
 #endif
 #include "common/lanes.clh"
 #if USE_DOUBLE
@@ -31,37 +30,35 @@
 typedef JOIN(int, LANES) int_lanes;
 #endif
 
-// A block of results.
+// A block of sums.
 typedef union {
   lanes v[4];
   VALUE each[BLOCK];
 } block_sums;
 
-static inline void store_lanes(global RESULT* to, lanes v) {
-#if RESULT_HALF
-  JOIN(store_loose_halves, LANES)(v, to);
-#else
+static inline results results_of(lanes v) {
 #if RESULT_HIGH
   // Comparisons, and not fmin and fmax, which PoCL 3.1 calls for each lane.
   v = v > (lanes)0 ? v : (lanes)0;
   v = v < (lanes)RESULT_HIGH ? v : (lanes)RESULT_HIGH;
   // The unit in the last place of the addend is 1, so the addition rounds to even.
-  const results r = CONVERT(results, JOIN(as_int, LANES)(v + (lanes)ROUNDER) - 0x4b400000);
+  return CONVERT(results, JOIN(as_int, LANES)(v + (lanes)ROUNDER) - 0x4b400000);
+#elif RESULT_HALF
+  return bits_of_halves(v);
 #else
-  const results r = CONVERT(results, v);
-#endif
-#if STREAMING
-  STREAM(r, (global results*)to);
-#else
-  ((global loose_results*)to)->v = r;
-#endif
+  return CONVERT(results, v);
 #endif
 }
 
 // Stores the results of elements [x, x + BLOCK) that lie in [begin, end).
-static inline void store_block(global RESULT* to, const block_sums* sums, long x, long begin, long end) {
+static inline void store_sums(global RESULT* to, const block_sums* sums, long x, long begin, long end) {
   if (x >= begin && x + BLOCK <= end) {
-    for (uint i = 0; i < 4; ++i) store_lanes(to + x + i * LANES, sums->v[i]);
+    const block_results r = {results_of(sums->v[0]), results_of(sums->v[1]), results_of(sums->v[2]), results_of(sums->v[3])};
+#if STREAMING
+    stream_block(to + x, r);
+#else
+    store_block(to + x, r);
+#endif
   } else {
     for (long i = max(begin - x, 0L); i < min((long)BLOCK, end - x); ++i) store_cell(to, (ulong)(x + i), sums->each[i]);
   }
@@ -81,7 +78,7 @@ __attribute__((noinline)) void fill_line(local VALUE* line, global const ELEMENT
     line[i] = place < 0 ? beyond : load_value(row, (ulong)place);
   }
   long i = inside;
-  PLAIN_LOOP for (; i + LANES <= end; i += LANES) ((local loose_lanes*)(line + i))->v = LOAD_ELEMENTS(row + from + i);
+  PLAIN_LOOP for (; i + LANES <= end; i += LANES) store_loose(line + i, LOAD_ELEMENTS(row + from + i));
   PLAIN_LOOP for (; i < end; ++i) line[i] = load_value(row, (ulong)(from + i));
   PLAIN_LOOP for (; i < count; ++i) {
     const long place = element_by(EDGE, from + i, width);
@@ -106,7 +103,7 @@ __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lin
     block_sums sums;
 #define NEIGHBOUR(dx, dy, dz) window[(dz) + RADIUS_Z][(dy) + RADIUS_Y][block + n + ((dx) + RADIUS_X) * CHANNELS]
     for (uint n = 0; n < BLOCK; ++n) sums.each[n] = EXPRESSION;
-    store_block(to, &sums, block, begin, end);
+    store_sums(to, &sums, block, begin, end);
   }
 #else
   const window_shape shape = shape_of(IS_STAR, first_x, first_y, first_z, size_x, size_y);
@@ -146,7 +143,7 @@ __attribute__((noinline)) void sum_row(global RESULT* to, local const VALUE* lin
       }
     }
     const block_sums sums = {{a, b, c, d}};
-    store_block(to, &sums, x, begin, end);
+    store_sums(to, &sums, x, begin, end);
   }
 #endif
 }
@@ -191,8 +188,8 @@ __attribute__((noinline)) void sum_two_rows(global RESULT* to, ulong pitch, loca
       }
     }
     const block_sums above = {{a, b, c, d}}, below = {{e, f, g, h}};
-    store_block(to, &above, x, begin, end);
-    store_block(to + pitch, &below, x, begin, end);
+    store_sums(to, &above, x, begin, end);
+    store_sums(to + pitch, &below, x, begin, end);
   }
 }
 #endif

@@ -65,7 +65,10 @@ struct BoxPolicy {
 // small, small_bytes and small_words of Intel's CPUs: two cores of an Emerald Rapids Xeon, 4096 x 4096, ms by
 // "separable" and by "cpu": bytes 5 x 5 7.5 and 11.7, 9 x 9 10.5 and 9.8, 13 x 13 11.0 and 10.3, 15 x 15 15.0
 // and 12.1; uint16 3 x 3 7.0 and 12.4, 5 x 5 9.1 and 13.4, 7 x 7 15 and 13; floats 19 x 19 22.7 and 24.3,
-// 23 x 23 26.5 and 30.7, 27 x 27 31.6 and 31.1.
+// 23 x 23 26.5 and 30.7, 27 x 27 31.6 and 31.1. Of two Zen 5 cores, whose rings stay in the first-level cache
+// since: bytes 9 x 9 4.5 and 5.0, 13 x 13 4.8 and 5.0, 17 x 17 6.9 and 5.0; uint16 5 x 5 4.2 and 5.7, 9 x 9
+// 5.2 and 5.6, 13 x 13 6.7 and 5.6; halves 13 x 13 7.4 and 8.3, 17 x 17 8.4 and 8.6, 21 x 21 10.2 and 8.6;
+// floats 13 x 13 8.5 and 8.5, 17 x 17 9.8 and 8.7.
 //
 // On the H200, 8192 x 8192 float, share of copy, 101 x 101 and 31 x 31: two columns a work-item, 8 rows a
 // step 0.53 and 0.74, 4 rows 0.52 and 0.71, 2 rows 0.29 and 0.60; 16 rows ahead 0.49 and 0.75; one column
@@ -125,6 +128,14 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .small = 25,
      .small_bytes = 9,
      .small_words = 5,
+     .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
+    {.when = {.family = "cpu", .vendor = "AMD"},
+     .evidence = {.what = "no measurement: a march is for GPUs"},
+     .others = {.device = "EPYC",
+                .driver = "PoCL 3.1",
+                .what = "4096 x 4096, boxes of 5 x 5 to 29 x 29 on two Zen 5 cores, beside variant cpu",
+                .share = "see above"},
+     .small_words = 9,
      .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
     {.evidence = {.what = "no measurement: a Hopper's sizes, with less read ahead"},
      .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -309,8 +310,44 @@ std::size_t cpu_tile(const Device& device, const MovingMeanProblem& p) {
   return tile >= 2 * p.window ? tile : 0;
 }
 
+/// "cpu" of integers, whose sums slide without errors.
+Plan cpu_integers(const Device& device, const MovingMeanProblem& p) {
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  Plan plan = base_plan(p, "cpu", "moving_mean/cpu_integers.cl", "moving_mean_cpu_integers");
+  // A thread sums its strip's first window before.
+  const std::size_t threads = at_least_1(policy.strips_a_thread * device.compute_units);
+  const std::size_t shared = divide_up(at_least_1(p.width), divide_up(threads, at_least_1(p.rows)));
+  const std::size_t strip =
+      std::max(policy.least_slide, std::min(shared, size_product(policy.windows_a_slide, p.window)));
+  plan.work_group = {1, 1, 1};
+  plan.global = {std::min(divide_up(at_least_1(p.width), strip), kMaxGroups),
+                 std::clamp<std::size_t>(p.rows, 1, kMaxGroups), 1};
+  plan.tile_cols = plan.items_per_work_item = strip;
+  plan.vector_width = 16;
+  if (sum_type(p) == Scalar::uint64) define(plan, "WIDE_SUM", 1);
+  plan.reason = formatted("a thread slides a sum over {} elements", strip);
+  return plan;
+}
+
+/// "cpu" of long windows; nothing: they are too short for it, or too long.
+std::optional<Plan> cpu_long(const Device& device, const MovingMeanProblem& p) {
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  const std::size_t sum = size_of(sum_type(p));
+  const std::size_t tile = std::bit_floor(std::min(device.local_bytes / 2, policy.long_strip_bytes) / sum);
+  if (tile == 0 || p.window < tile || p.window / tile > policy.strips_a_window) return std::nullopt;
+  Plan plan = base_plan(p, "cpu", "moving_mean/cpu_long.cl", "moving_mean_cpu_long");
+  set_groups(plan, 1, divide_up(p.width, tile) * p.rows);
+  plan.tile_cols = plan.items_per_work_item = tile;
+  plan.local_bytes = 2 * tile * sum;
+  define(plan, "TILE", tile);
+  plan.reason = formatted("the windows that begin in {} elements share what lies between", tile);
+  return plan;
+}
+
 Attempt cpu(const Device& device, const MovingMeanProblem& p) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  if (!is_float(p.in)) return cpu_integers(device, p);
+  if (std::optional<Plan> plan = cpu_long(device, p)) return std::move(*plan);
   const std::size_t tile = cpu_tile(device, p);
   if (tile == 0) return formatted("a window of {} elements is too long for a thread's cache", p.window);
   Plan plan = base_plan(p, "cpu", "moving_mean/cpu.cl", "moving_mean_cpu");
@@ -350,7 +387,8 @@ std::vector<std::string_view> preference(const Device& device, const MovingMeanP
 std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return formatted("each mean reads {} elements", p.window);
-  if (variant == "blocks" && (chosen.variant == "chunks" || chosen.variant == "one_pass"))
+  if (variant == "blocks" &&
+      (chosen.variant == "chunks" || chosen.variant == "one_pass" || chosen.variant == "cpu"))
     return "its sums of each element go through global memory";
   if (variant == "one_pass" && chosen.variant == "chunks") return "not measured to be faster";
   if (variant == "chunks" && chosen.variant == "one_pass")

@@ -38,6 +38,13 @@ struct MovingMeanPolicy {
   std::size_t least_strip = 8192;        ///< elements
   std::size_t strip_bytes = 256 * 1024;  ///< of one of the two sums, at most
   std::size_t windows_a_strip = 8;       ///< that a strip is as long as
+  // Of "cpu" of windows that are longer than its strips:
+  std::size_t long_strip_bytes = 64 * 1024;  ///< of each of its two sums
+  std::size_t strips_a_window = 64;          ///< whose elements each strip reads again, at most
+  // Of "cpu" of integers:
+  std::size_t strips_a_thread = 4;   ///< because the threads of a busy machine do not end together
+  std::size_t least_slide = 16384;   ///< elements of a strip
+  std::size_t windows_a_slide = 16;  ///< that a strip is as long as, where each thread has some
 };
 
 // chunks_group: H100, 2^28 float, windows of 100001, ms: groups of 64 1.56, 128 1.53, 256 1.76; "blocks"
@@ -56,6 +63,10 @@ struct MovingMeanPolicy {
 //
 // sums_group: a CPU's thread goes through a block by itself: team scans are loops there. PoCL, two busy Zen 4
 // cores, 2^24 float, windows of 100001: with groups of 256 830 ms.
+//
+// strips_a_window: two Zen 5 cores, PoCL 3.1, 2^24 floats, ms by "cpu" and by "blocks": windows of 100001 9.1
+// and 48, 500001 18 and 48, 1000001 31 and 48. Of 20001 the usual strips took 12.9.
+//
 // one_pass: H100, 2^28 floats, windows of 100001, ms, elements x work-items: 16 x 256 1.196, 16 x 128 1.289,
 // 8 x 256 1.398, 8 x 128 1.453, 8 x 512 1.675; chunks 1.438. Of 5001 8 x 256 1.153, chunks 1.496; of 1000001
 // as chunks, so that one_pass_window lies between; bytes 1.307, chunks 1.033.
@@ -79,10 +90,11 @@ inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
      .one_pass_registers = 48},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .item_bytes = 32},
     {.when = {.family = "cpu"},
-     .evidence = {.device = "Zen 4",
-                  .driver = "PoCL",
-                  .what = "2^24 float on two busy cores, ms beside a running sum of two threads",
-                  .share = "window 5 17 (28), 31 27 (29), 101 39 (33), 1001 45 (29), 100001 78 (15)"},
+     .evidence = {.device = "EPYC",
+                  .driver = "PoCL 3.1",
+                  .what = "2^24 elements on two Zen 5 cores, ms",
+                  .share =
+                      "float windows of 5 5.7, 101 7.3, 1001 7.6, 100001 9.1, 1000001 31; uint8 101 2.5"},
      .sums_group = 1},
     {},
 };

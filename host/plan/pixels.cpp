@@ -47,7 +47,11 @@ std::size_t cpu_band(const Device& device, std::size_t rows, std::size_t planes,
   const std::size_t shared = divide_up(rows, divide_up(policy.bands_a_thread * threads, at_least_1(planes)));
   const std::size_t mostly_rows = policy.least_rows + policy.rows_a_halo_row * halo;
   const std::size_t least = at_least_1(std::min(mostly_rows, divide_up(rows, threads)));
-  return std::clamp(shared, least, policy.most_rows);
+  const std::size_t band = std::clamp(shared, least, policy.most_rows);
+  // The few bands of a wide halo: as many for each thread, none of which waits for the last one.
+  const std::size_t round = divide_up(threads, at_least_1(planes)), bands = divide_up(rows, band);
+  if (bands <= round || bands >= policy.bands_a_thread * round) return band;
+  return std::min(divide_up(rows, bands / round * round), policy.most_rows);
 }
 
 }  // namespace smem::plan

@@ -97,25 +97,43 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
   return block;
 }
 
+/// Whether a thread joins the rows of windows first: its line has a quarter for a window, and its sums of
+/// integers have 31 bits.
+bool joins_lines(const PoolProblem& problem) {
+  constexpr std::size_t kLine = 4096, kMostSummed = 32768;  // cl/pool/cpu_lines.cl
+  const Pooling& w = problem.pooling;
+  const bool fits = size_product(w.window.width, problem.channels) <= kLine / 4 &&
+                    size_product(w.stride.x, problem.channels) <= kLine / 4;
+  const bool wide = problem.op == PoolOp::average && !is_float(problem.in) &&
+                    size_product(w.window.width, w.window.height) > kMostSummed;
+  return !problem.indices && fits && !wide;
+}
+
+Plan cpu_plan(const Device& device, const PoolProblem& problem, std::size_t wanted) {
+  const bool lines = joins_lines(problem);
+  Plan plan = windows_plan(problem, "cpu", lines ? "pool/cpu_lines.cl" : "pool/cpu.cl",
+                           lines ? "pool_cpu_lines" : "pool_cpu");
+  set_launch(device, problem, 1, true, wanted, plan);
+  define(plan, {{"STRIDE_W", problem.pooling.stride.x}});
+  plan.reason = lines
+                    ? "a thread joins the rows of windows into a line, in vectors, and then the line's cells"
+                    : "a thread has whole rows, whose windows it joins cell by cell in vectors";
+  return plan;
+}
+
 Attempt plan_variant(const Device& device, const PoolProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   const PoolPolicy& policy = pool_policy(device);
   const std::size_t wanted = group_wanted(fixed, variant == "vector" ? policy.vector_group : policy.group);
-  const bool cpu = variant == "cpu";
-  if (cpu && !runs_cpu_variant(device)) return no_cpu_variant(device);
+  if (variant == "cpu") {
+    if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+    return cpu_plan(device, problem, wanted);
+  }
   const std::optional<Block> block = block_for(device, problem);
   if (variant == "windows") {
     Plan plan = windows_plan(problem, variant, "pool/windows.cl", "pool_windows");
-    set_launch(device, problem, 1, cpu, wanted, plan);
+    set_launch(device, problem, 1, false, wanted, plan);
     plan.reason = "one result a work-item, of any window";
-    return plan;
-  }
-  // Of halves the other way takes 1.5 times the time for means of 2 x 2, as long for maxima.
-  if (cpu && (!block || problem.in == Scalar::half)) {
-    Plan plan = windows_plan(problem, variant, "pool/cpu.cl", "pool_cpu");
-    set_launch(device, problem, 1, cpu, wanted, plan);
-    define(plan, {{"STRIDE_W", problem.pooling.stride.x}});
-    plan.reason = "a thread has whole rows, whose windows it joins cell by cell in vectors";
     return plan;
   }
   if (!block) {
@@ -124,7 +142,7 @@ Attempt plan_variant(const Device& device, const PoolProblem& problem, const Pla
                                  : "windows are too large for its registers";
   }
   Plan plan = windows_plan(problem, variant, "pool/vector.cl", "pool_vector");
-  set_launch(device, problem, block->results, cpu, wanted, plan);
+  set_launch(device, problem, block->results, false, wanted, plan);
   plan.vector_width = block->read;
   define(plan, {{"WINDOW_W", problem.pooling.window.width},
                 {"WINDOW_H", problem.pooling.window.height},
@@ -132,8 +150,8 @@ Attempt plan_variant(const Device& device, const PoolProblem& problem, const Pla
                 {"RESULTS", block->results},
                 {"READ", block->read},
                 {"VECTOR_OUT", problem.out_alignment >= block->results * size_of(problem.out) ? 1 : 0}});
-  plan.reason = formatted("{} results {}, whose windows are read {} elements at a time", block->results,
-                          cpu ? "after the other" : "a work-item", block->read);
+  plan.reason = formatted("{} results a work-item, whose windows are read {} elements at a time",
+                          block->results, block->read);
   return plan;
 }
 

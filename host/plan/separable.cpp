@@ -158,7 +158,9 @@ Attempt cpu(const Device& device, const SeparableProblem& problem) {
   plan.tile_cols = plan.items_per_work_item = kCpuBlock;
   plan.vector_width = kCpuBlock / 4;
   plan.local_bytes = memory * value_bytes(problem);
-  define(plan, "MEMORY", memory);
+  define(plan, {{"MEMORY", memory},
+                {"RING", separable_policy(device).ring_bytes / value_bytes(problem)},
+                {"RESULT_BYTES", size_of(problem.out)}});
   const bool streaming = is_streamed(device, problem.elements() * size_of(problem.out));
   plan.numbers = {{"band", band}, {"streaming", std::size_t{streaming}}};
   plan.reason = formatted("a thread keeps the sums of the last {} rows in its cache", problem.column_taps);

@@ -78,6 +78,8 @@ std::size_t march_planes(const Device& device, const StencilProblem& problem) {
                   std::size_t{1} << 30);
 }
 
+constexpr std::size_t kCacheLine = 64;  // as in cl/common/lanes.clh
+
 /// Jobs of "cpu": so many cells of so many rows.
 struct Jobs {
   std::size_t strip = 0;  ///< 0: no line of cells fits
@@ -355,11 +357,10 @@ Attempt cpu(const Device& device, const StencilProblem& problem) {
                         .vector_width = jobs.lanes,
                         .items = jobs.strip * jobs.band,
                         .local_bytes = jobs.memory * value_bytes(problem)});
-  define(plan, {{"MEMORY", jobs.memory}, {"LANES", jobs.lanes}});
+  define(plan, {{"MEMORY", jobs.memory}, {"LANES", jobs.lanes}, {"RESULT_BYTES", size_of(problem.type)}});
   plan.numbers = {{"strip", jobs.strip}, {"band", jobs.band}};
-  const bool aligned = problem.out_alignment >= jobs.lanes * size_of(problem.type);
-  // What a cache holds is left there for whoever reads it next.
-  if (aligned && problem.type != Scalar::half && plan.prediction.bytes() > 2.0 * real(device.cache_bytes))
+  // What a cache holds is left there for whoever reads it next. Parts of cache lines are not stored past it.
+  if (problem.out_alignment >= kCacheLine && plan.prediction.bytes() > 2.0 * real(device.cache_bytes))
     define(plan, "STREAMING", 1);
   plan.reason = formatted(
       "a thread keeps the lines of {} cells that the windows cover in its cache, as numbers", jobs.strip);

@@ -17,15 +17,16 @@ cd "$folder" || exit 1
 allowed() {
     case $1 in
     attention/cpu.cl) echo 4 ;;       # strips of few keys, tails of heads, values and biases
-    blur/box_cpu.cl) echo 13 ;;       # rows' ends
+    blur/box_cpu.cl) echo 14 ;;       # rows' ends
     blur/window.cl) echo 4 ;;         # windows that reach beyond a row's ends
     conv2d/cpu.cl) echo 1 ;;          # a filter's bias
     conv2d/columns.cl) echo 1 ;;
     heat/cpu.cl) echo 52 ;;           # cells at walls
     histogram/cpu.cl) echo 7 ;;       # tails, edges of bins
-    moving_mean/*) echo 2 ;;          # a block's first window
+    moving_mean/*) echo 3 ;;          # a block's first window, ends of rows
     norm_columns/cpu.cl) echo 2 ;;    # a column's weight and bias
     norm_columns/cpu_narrow.cl) echo 3 ;;  # ends of runs of rows
+    pool/cpu_lines.cl) echo 2 ;;      # ends of rows, results at edges
     reduce/cpu.cl) echo 6 ;;          # results; rows of one element, of both factors; vectors of two, which PoCL has as eight
     reduce*/*) echo 1 ;;              # results
     scan/columns.cl) echo 2 ;;        # the last rows of few columns

@@ -4,7 +4,9 @@
 #include <smem/pool_plan.hpp>
 #include <smem/separable_plan.hpp>
 
+#include "plan/pixels.hpp"
 #include "support/failure.hpp"
+#include "support/targets.hpp"
 
 #include <doctest/doctest.h>
 
@@ -279,4 +281,12 @@ TEST_CASE("plan pool: vectors where they serve") {
   CHECK(smem::plan_pool(device, problem).variant == "windows");
   problem.pooling.stride.y = 0;
   CHECK_THROWS_AS(smem::plan_pool(device, problem), smem::Error);
+}
+
+TEST_CASE("plan of separable: the few bands of a wide halo are as many for each thread") {
+  smem::Device device = test::target("cpu");
+  device.compute_units = 2;
+  // Bands of 8 + 4 x 400 rows at least would be three.
+  CHECK(smem::plan::cpu_band(device, 4096, 1, 400) == 2048);
+  CHECK(smem::plan::cpu_band(device, 4096, 1, 4) == 512);
 }
