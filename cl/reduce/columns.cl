@@ -27,6 +27,9 @@
 #ifndef INTERLEAVED
 #define INTERLEAVED 0  // 1: a work-item's columns are ACROSS apart
 #endif
+#ifndef LOOSE
+#define LOOSE 0  // 1: packs of neighbouring columns are unaligned: of halves on NVIDIA (RAW_PACKS)
+#endif
 #ifndef NARROW_SUMS
 #define NARROW_SUMS 0  // 1: sums of a work-item fit VALUE
 #endif
@@ -46,6 +49,10 @@ static inline void load_columns(term_pack* p, global const ELEMENT* from, row_so
 #if INTERLEAVED
 #pragma unroll
   for (uint k = 0; k < PACK; ++k) p->first.each[k] = (packed_value)load_value(from, k * ACROSS);
+#elif LOOSE
+  raw_pack raw;
+  load_raw_pack(&raw, from);
+  p->first.all = pack_of_raw(&raw);
 #else
   p->first.all = load_pack(from, 0);
 #endif
@@ -167,11 +174,21 @@ void reduce_columns(REDUCE_ARGUMENTS) {
         load_columns(&p, from, columns, row);
         add_columns(&mine, &p, row);
       }
-    } else {  // the last columns of the matrix
+    } else if (col < cols) {  // the last columns of the matrix; those that are not there are the last one again, and are not stored
+      uint at[PACK];
+#pragma unroll
+      for (uint k = 0; k < PACK; ++k) at[k] = min(k * APART, (uint)(cols - 1 - col));
+      for (; row + (UNROLL - 1) * step < end; row += UNROLL * step) {
+        term t[UNROLL][PACK];
+#pragma unroll
+        for (uint i = 0; i < UNROLL * PACK; ++i)
+          t[i / PACK][i % PACK] = load_term(columns, (row + i / PACK * step) * pitch + at[i % PACK], row + i / PACK * step);
+#pragma unroll
+        for (uint i = 0; i < UNROLL * PACK; ++i) add_column(&mine, i % PACK, t[i / PACK][i % PACK], row + i / PACK * step);
+      }
       for (; row < end; row += step) {
 #pragma unroll
-        for (uint k = 0; k < PACK; ++k)
-          if (col + k * APART < cols) add_column(&mine, k, load_term(columns, row * pitch + k * APART, row), row);
+        for (uint k = 0; k < PACK; ++k) add_column(&mine, k, load_term(columns, row * pitch + at[k], row), row);
       }
     }
 

@@ -54,8 +54,10 @@ struct ReducePolicy {
   std::size_t tiled_row_bytes = 8192;
   std::size_t tiled_factor_bytes = 2048;
   RowSteps row_steps{.row = 4, .tree = 2};
-  std::size_t packs_of_parts = 4;   ///< that each work-item of a part reads at least
-  std::size_t packs_of_teams = 2;   ///< of a row, for each work-item of those that share it
+  std::size_t packs_of_parts = 4;  ///< that each work-item of a part reads at least
+  std::size_t packs_of_teams = 2;  ///< of a row, for each work-item of those that share it
+  /// The same of a product by "shuffle", whose teams of a warp have no barrier, where rows are enough.
+  std::size_t packs_of_warps = 12;
   std::size_t pack_of_columns = 4;  ///< neighbouring columns of a work-item, at most
   std::size_t parts_of_items = 4;   ///< that a work-item combines, about
   /// Work-items of a group that read neighbouring columns, at least where there are so many.
