@@ -27,9 +27,6 @@
 #ifndef INTERLEAVED
 #define INTERLEAVED 0  // 1: a work-item's columns are ACROSS apart
 #endif
-#ifndef LOOSE
-#define LOOSE 0  // 1: packs of neighbouring columns are unaligned: of halves on NVIDIA (RAW_PACKS)
-#endif
 #ifndef NARROW_SUMS
 #define NARROW_SUMS 0  // 1: sums of a work-item fit VALUE
 #endif
@@ -49,10 +46,6 @@ static inline void load_columns(term_pack* p, global const ELEMENT* from, row_so
 #if INTERLEAVED
 #pragma unroll
   for (uint k = 0; k < PACK; ++k) p->first.each[k] = (packed_value)load_value(from, k * ACROSS);
-#elif LOOSE
-  raw_pack raw;
-  load_raw_pack(&raw, from);
-  p->first.all = pack_of_raw(&raw);
 #else
   p->first.all = load_pack(from, 0);
 #endif

@@ -58,17 +58,9 @@ using namespace plan::reduction;
 
 constexpr std::size_t kMostCounted = kSharedCounters / 4;  // results whose last group combines the parts
 
-/// Whether columns are read by unaligned packs of neighbours: RAW_PACKS of cl/reduce/input.clh.
-bool has_loose_columns(const Device& device, const ReduceProblem& problem) {
-  const ReducePolicy& policy = reduce_policy(device);
-  return is_nvidia_gpu(device) && problem.in == Scalar::half && policy.pack_bytes == 16 &&
-         problem.cols >= 8 && pack_of(policy, problem) < 8;
-}
-
 /// Columns of a work-item. On a GPU they are loaded together, aligned or not.
 std::size_t pack_of_columns(const Device& device, const ReduceProblem& problem) {
   const ReducePolicy& policy = reduce_policy(device);
-  if (has_loose_columns(device, problem)) return 8;
   const std::size_t aligned = pack_of(policy, problem);
   return std::min(policy.pack_of_columns,
                   device.local_is_cache ? aligned : policy.pack_bytes / size_of(problem.in));
@@ -293,10 +285,7 @@ Attempt columns(const Device& device, const ReduceProblem& problem, std::string_
                         .items = pack * unroll,
                         .local_bytes = across < group ? group * pack * accumulator_bytes(problem) : 0});
   define(plan, {{"GROUP", group}, {"ACROSS", across}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", pack}});
-  if (pack == 8 && has_loose_columns(device, problem))
-    define(plan, "LOOSE", 1);
-  else if (pack > pack_of(policy, problem))
-    define(plan, "INTERLEAVED", 1);
+  if (pack > pack_of(policy, problem)) define(plan, "INTERLEAVED", 1);
   if (fits_narrow_sums(problem, each)) define(plan, "NARROW_SUMS", 1);
   constexpr std::size_t kKeyedRows = (std::size_t{1} << 24) - 1;  // of which a key has the number
   const ReduceOp op = problem.reduction.op;

@@ -212,7 +212,7 @@ TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
     CHECK(!copies(large));
   }
   CHECK(!copies(problem_of(1424, 12912, 16, Scalar::half)));
-  smem::GemmProblem loose = problem_of(300, 300, 5000, Scalar::half);
+  smem::GemmProblem loose = problem_of(300, 300, 11000, Scalar::half);
   CHECK(copies(loose));
   CHECK(!copies(loose, 2));  // too small to pack
   // Tiles whose columns are no power of two take a second factor along k.

@@ -170,20 +170,6 @@ TEST_CASE("plan of reduce: on NVIDIA a warp has a row of a product, where rows a
   CHECK(smem::plan_reduce(target("gfx942"), problem).variant == "several");
 }
 
-TEST_CASE("plan of reduce: unaligned columns of halves are packs on NVIDIA, and interleaved elsewhere") {
-  smem::ReduceProblem problem = vector_of(3001, ReduceOp::dot);
-  problem.shape = ReduceShape::columns;
-  problem.in = Scalar::half;
-  problem.rows = 21326;
-  problem.alignment = 2;
-  CHECK(has(smem::plan_reduce(target("sm_90"), problem), "LOOSE"));
-  CHECK_FALSE(has(smem::plan_reduce(target("sm_90"), problem), "INTERLEAVED"));
-  CHECK(has(smem::plan_reduce(target("gfx942"), problem), "INTERLEAVED"));
-  problem.in = Scalar::float32;
-  problem.alignment = 4;
-  CHECK(has(smem::plan_reduce(target("sm_90"), problem), "INTERLEAVED"));
-}
-
 TEST_CASE("plan of reduce: short rows share a work-group, long ones have several") {
   const smem::Device device = target("sm_90");
   smem::ReduceProblem problem = vector_of(64);
