@@ -167,21 +167,11 @@ void reduce_columns(REDUCE_ARGUMENTS) {
         load_columns(&p, from, columns, row);
         add_columns(&mine, &p, row);
       }
-    } else if (col < cols) {  // the last columns of the matrix; those that are not there are the last one again, and are not stored
-      uint at[PACK];
-#pragma unroll
-      for (uint k = 0; k < PACK; ++k) at[k] = min(k * APART, (uint)(cols - 1 - col));
-      for (; row + (UNROLL - 1) * step < end; row += UNROLL * step) {
-        term t[UNROLL][PACK];
-#pragma unroll
-        for (uint i = 0; i < UNROLL * PACK; ++i)
-          t[i / PACK][i % PACK] = load_term(columns, (row + i / PACK * step) * pitch + at[i % PACK], row + i / PACK * step);
-#pragma unroll
-        for (uint i = 0; i < UNROLL * PACK; ++i) add_column(&mine, i % PACK, t[i / PACK][i % PACK], row + i / PACK * step);
-      }
+    } else {  // the last columns of the matrix
       for (; row < end; row += step) {
 #pragma unroll
-        for (uint k = 0; k < PACK; ++k) add_column(&mine, k, load_term(columns, row * pitch + at[k], row), row);
+        for (uint k = 0; k < PACK; ++k)
+          if (col + k * APART < cols) add_column(&mine, k, load_term(columns, row * pitch + k * APART, row), row);
       }
     }
 
