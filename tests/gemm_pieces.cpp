@@ -120,6 +120,37 @@ void check_packed_across(const smem::Context& context, std::size_t order, char o
   if (only == 'B' && !p.a_along_k) CHECK_FALSE(of_a);
 }
 
+/// Whether the groups of wgmma.cl compute each step of each tile once. \returns the segments of all groups.
+cl_uint check_segments(const smem::Context& context, bool aligned, cl_uint tiles, cl_uint steps,
+                       cl_uint whole, cl_uint chunk, std::size_t groups) {
+  const char* const source =
+      "#define STREAM 1\n#define TILE_K 8\n"
+      "#include \"common/work_group.clh\"\n#include \"gemm/operation.clh\"\n"
+      "#include \"nvidia/gemm_segments.clh\"\n"
+      "kernel void list_segments(global uint* computed, global uint* segments, uint tiles, uint steps, "
+      "uint whole, uint chunk) {\n"
+      "  gemm_arguments g;\n"
+      "  g.k = steps * TILE_K - 3, g.parts = whole, g.part_depth = chunk;\n"
+      "  work_list w = begin_work();\n"
+      "  segment s;\n"
+      "  while (next_segment(&g, tiles, &w, &s)) {\n"
+      "    atomic_inc(segments);\n"
+      "    for (uint i = 0; i < s.steps; ++i) atomic_inc(computed + s.tile * steps + s.first + i);\n"
+      "  }\n"
+      "}\n";
+  const smem::Kernel kernel = context.build(
+      {.source = source, .entry_point = "list_segments", .defines = {{"ALIGNED_UNITS", aligned ? 1 : 0}}});
+  const smem::Array<cl_uint> computed(context, std::vector<cl_uint>(std::size_t{tiles} * steps, 0)),
+      segments(context, std::vector<cl_uint>(1, 0));
+  kernel({.global = {groups, 1, 1}, .work_group = {1, 1, 1}}, computed, segments, tiles, steps, whole, chunk);
+  std::size_t wrong = 0;
+  for (const cl_uint times : computed.to_host())
+    wrong += times != 1 ? 1 : 0;
+  INFO("aligned ", aligned, ", ", tiles, " tiles of ", steps, " steps, ", whole, " whole, units of ", chunk);
+  CHECK(wrong == 0);
+  return segments.to_host().front();
+}
+
 }  // namespace
 
 TEST_CASE("gemm: factors are packed across k, by the launch of the plan, as multistage reads them") {
@@ -128,6 +159,19 @@ TEST_CASE("gemm: factors are packed across k, by the launch of the plan, as mult
   for (std::size_t order = 0; order < 4; ++order)
     for (const char only : {'A', 'B', ' '})
       check_packed_across(context, order, only);
+}
+
+TEST_CASE("gemm: groups of wgmma share the steps of all tiles, in units that tiles begin or not") {
+  const smem::Context context;
+  for (const std::size_t groups : {7, 24}) {
+    // Three units of each tile: no segment more.
+    CHECK(check_segments(context, true, 8, 16, 0, 6, groups) == 24);
+    CHECK(check_segments(context, true, 3, 12, 0, 4, groups) == 9);
+    // In one row, units cross the ends of tiles: 22 units, and 7 ends of which 5 lie within one.
+    CHECK(check_segments(context, false, 8, 16, 0, 6, groups) == 27);
+    check_segments(context, false, 11, 5, 7, 3, groups);
+    check_segments(context, false, 9, 5, 7, 20, groups);
+  }
 }
 
 TEST_CASE("gemm: factors are turned to where wgmma reads them") {

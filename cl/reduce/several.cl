@@ -25,6 +25,9 @@
 #ifndef UNROLL
 #define UNROLL 4  // loads of packs in flight of a work-item
 #endif
+#ifndef REST
+#define REST 1  // the same after whole tiles, where the team has up to TEAM * UNROLL packs
+#endif
 #ifndef ONE_LAUNCH
 #define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
 #endif
@@ -93,10 +96,16 @@ static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulo
 
   // The rest of the packs, and the elements after the last pack, belong to the part that is next in turn.
   if (t == tiles) {
-    for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM) {
-      term_pack p;
-      load_terms(&p, row, head + v * PACK, head + v * PACK);
-      accumulate_pack(&lanes, &p, head + v * PACK);
+    for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM * REST) {
+      term_pack p[REST];
+#pragma unroll
+      for (uint u = 0; u < REST; ++u) {
+        const ulong i = head + min(v + u * TEAM, packs - 1) * PACK;  // the last one again, where there is none
+        load_terms(&p[u], row, i, i);
+      }
+#pragma unroll
+      for (uint u = 0; u < REST; ++u)
+        if (v + u * TEAM < packs) accumulate_pack(&lanes, &p[u], head + (v + u * TEAM) * PACK);
     }
     for (ulong i = head + packs * PACK + lane; i < row.count; i += TEAM)
       put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));

@@ -39,15 +39,26 @@ struct Model {
       return nanoseconds * rates.loose_c * (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
     return size_of(problem.out) == 2 ? nanoseconds * rates.short_c : nanoseconds;
   }
-  /// Until all is read and written once.
-  double of_memory(const nvidia::Rates& rates) const {
+  /// Until all is read and written once, by tiles of so many rows and columns.
+  double of_memory(const nvidia::Rates& rates, std::size_t tile_m, std::size_t tile_n) const {
     const double m = real(problem.m), n = real(problem.n), k = real(problem.k);
-    const double bytes = (m * k + k * n) * real(size_of(problem.in)) + m * n * real(size_of(problem.out));
-    return bytes * real(problem.batch) / rates.memory;
+    const double element = real(size_of(problem.in), problem.batch);
+    const double a = m * k * element, b = k * n * element,
+                 all = a + b + m * n * real(size_of(problem.out), problem.batch);
+    if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
+    const auto has_short_lines = [&](bool along_k, std::size_t extent) {
+      return !along_k && extent * size_of(problem.in) <= 128;
+    };
+    double short_lines = 0;
+    if (all > policy.streamed_bytes && rates.short_lines > 0)
+      short_lines = (has_short_lines(problem.a_along_k, tile_m) ? a : 0) +
+                    (has_short_lines(problem.b_along_k, tile_n) ? b : 0);
+    return (all - short_lines) / rates.memory + (short_lines > 0 ? short_lines / rates.short_lines : 0);
   }
   /// With the units' own time. The smaller of both is hidden for the most part.
-  double with_memory(const nvidia::Rates& rates, double nanoseconds) const {
-    const double memory = of_memory(rates);
+  double with_memory(const nvidia::Rates& rates, double nanoseconds, std::size_t tile_m,
+                     std::size_t tile_n) const {
+    const double memory = of_memory(rates, tile_m, tile_n);
     return std::max(nanoseconds, memory) + (1 - policy.overlap) * std::min(nanoseconds, memory);
   }
   double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
@@ -119,7 +130,8 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
     double time =
         time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth), tiles * split.parts);
     if (split.parts > 1) time += model.of_join(rates, split, results);
-    choices.push_back({variant, split, before + model.with_memory(rates, time)});
+    choices.push_back(
+        {variant, split, before + model.with_memory(rates, time, tile.tile_m(), tile.tile_n())});
   };
   Split split;
   split.tile = number;
@@ -168,8 +180,9 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
-    choices.push_back(
-        {"wgmma", split, before + (boxes ? model.policy.maps : 0) + model.with_memory(rates, time)});
+    choices.push_back({"wgmma", split,
+                       before + (boxes ? model.policy.maps : 0) +
+                           model.with_memory(rates, time, tile.tile_m(), tile.of.tile_n)});
   };
   Split split;
   split.tile = number;
@@ -178,17 +191,19 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   add(split, real(divide_up(tiles, units)) * (real(steps) * step + own));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
-  const auto add_units = [&](std::size_t whole, std::size_t chunk) {
+  // `aligned`: each tile begins a unit.
+  const auto add_units = [&](std::size_t whole, std::size_t chunk, bool aligned) {
     split.whole = whole;
     split.part_depth = chunk;
-    split.parts = divide_up((tiles - whole) * steps, chunk);
+    split.aligned = aligned;
+    split.parts = aligned ? tiles * divide_up(steps, chunk) : divide_up((tiles - whole) * steps, chunk);
     const std::size_t values = 2 * split.parts * results;
     split.bytes = values * size_of(value_type(problem.in));
     if (split.parts <= 1 || split.parts * tile.of.consumers > model.policy.counters ||
         !model.has_room(values))
       return;
     const std::size_t pieces =
-        std::max<std::size_t>(2, divide_up(steps, chunk) + (steps % chunk != 0 ? 1 : 0));
+        std::max<std::size_t>(2, divide_up(steps, chunk) + (!aligned && steps % chunk != 0 ? 1 : 0));
     const double all_steps = real(whole / units * steps + divide_up(split.parts, units) * chunk);
     const double all_tiles = real(whole / units + divide_up(tiles - whole, units));
     // A group joins each of its units.
@@ -196,11 +211,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     add(split, all_steps * step + all_tiles * own + joins * model.of_join(rates, pieces, results));
   };
   for (const std::size_t parts : model.parts(tiles))
-    add_units(0, divide_up(steps, parts));
+    add_units(0, divide_up(steps, parts), true);
   if (tiles % units == 0 || problem.k < model.policy.least_depth || !model.may_spread(tile)) return;
   const std::size_t whole = tiles / units > 1 ? (tiles / units - 1) * units : 0;
   const std::size_t chunk = divide_up((tiles - whole) * steps, units);
-  if (chunk * depth >= model.policy.least_depth) add_units(whole, chunk);
+  if (chunk * depth >= model.policy.least_depth) add_units(whole, chunk, false);
 }
 
 void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices) {

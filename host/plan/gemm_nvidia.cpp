@@ -42,6 +42,7 @@ Plan started(const GemmProblem& problem, const Split& split, std::string_view va
   Plan plan = base_plan(problem, variant, file, entry);
   if (split.parts > 1 && variant == "wgmma") {
     define(plan, "STREAM", 1);
+    if (split.aligned) define(plan, "ALIGNED_UNITS", 1);
   } else if (split.parts > 1) {
     define(plan, "PARTS", 1);
     if (split.team > 0) define(plan, "TEAM", split.team);

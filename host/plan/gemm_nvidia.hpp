@@ -113,21 +113,26 @@ struct Wgmma {
 // 304 x 1968 x 1776 half, the second factor along k: 18.3 us by 64 x 128 in 132 parts, 12.6 by 64 x 96, whose
 // tiles are as many as multiprocessors nearly.
 //
+// In us, by 192 x 128, by the next tile, and cuBLAS, half on an H200: 2832 x 2896 x 128 11.9, 14.0, 10.8;
+// 4848 x 4112 x 64 18.6, 19.6, 15.7; 12192 x 560 x 576 27.0, 23.7, 16.7. Where groups share it, it has no
+// registers left: 272 x 1104 x 10432 in 123 parts 56, in whole 64 x 64 31.
+//
 // The loose tile of 128 x 256 has two producers: 250 TFLOP/s at 4097 x 4095 x 1023 and 333 at 8191; with one
 // it reaches 230 and 278.
-inline constexpr std::array<Wgmma, 12> kWgmma{{
+inline constexpr std::array<Wgmma, 13> kWgmma{{
     {{2, 1, 256, 256, 4, 1}, {617, 617, 3190}, 320, 0, 0, 56, 224},
     {{2, 1, 128, 128, 6, 3}, {372, 372, 904}, 1850},
-    {{1, 1, 256, 256, 4, 2}, {422, 422, 2190}, 410},
+    {{1, 1, 256, 256, 4, 2}, {500, 500, 2190}, 410},
     {{1, 1, 128, 128, 6, 4}, {234, 234, 718}, 1510},
     {{2, 1, 64, 64, 8, 5}, {291, 291, 576}, 1560},
     {{1, 1, 64, 64, 8, 6}, {152, 152, 448}, 2430},
-    {{2, 1, 192, 192, 5, 2}, {554, 554, 1590}, 930, 0, 0, 56, 224},
+    {{2, 1, 192, 192, 5, 2}, {554, 554, 1900}, 930, 0, 0, 56, 224},
     {{2, 1, 96, 96, 6, 4}, {333, 333, 781}, 1810},
     {{1, 1, 192, 192, 6, 4}, {287, 287, 1210}, 1080},
     {{1, 1, 96, 96, 8, 6}, {216, 216, 642}, 2090},
     {{2, 2, 256, 128, 3, 1}, {2036, 2036, 2180}, 90, 96, 160, 0, 0, true, false},
     {{2, 2, 128, 128, 4, 1}, {1232, 1232, 1370}, 350, 0, 0, 0, 0, true},
+    {{3, 1, 128, 128, 4, 2}, {640, 640, 700}, 1850, 0, 0, 0, 0, false, false},
 }};
 
 /// How a factor lies in a stage of mma.cl.
@@ -274,6 +279,8 @@ struct Rates {
   double promoted = 1;       ///< what fp8, whose sums of a step are added to those of all, makes of a step
   double short_c = 1;        ///< what aligned results of 16 bits make of a tile's own time
   double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
+  double cached = 0;  ///< as `memory`, of arrays that stay in the cache (Policy::cached_bytes); 0: the same
+  double short_lines = 0;  ///< the same of a larger factor across k by lines of 128 bytes; 0: the same
 };
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
@@ -320,7 +327,9 @@ struct Policy {
                        .a = {0.875, 0.89, 1.06, 1.11},
                        .b = {0.96, 0.82, 0.77, 0.87},
                        .short_c = 0.61,
-                       .loose_words_c = 1.6};
+                       .loose_words_c = 1.6,
+                       .cached = 6400,
+                       .short_lines = 1600};
   Rates mma_rates = {.launch = 5250,
                      .memory = 4220,
                      .join = 720,
@@ -349,6 +358,11 @@ struct Policy {
   /// and 104; 176 x 2160 x 10512, 45 MB: 64 x 128 40 and 54; 1024 x 1536 x 6016, 31 MB: 128 x 256 50 and 57;
   /// 624 x 2736 x 3008, 20 MB: 43 and 46.
   double spread_bytes = 19e6;
+  /// Bytes of all arrays up to which they stay in the cache, and from which each call reads them from memory.
+  /// In us on an H200, half: 12992 x 96 x 688, 20 MB, 128 x 96 9.6 (by 4000 bytes a nanosecond 12.3),
+  /// cuBLAS 10.2. 3360 x 160 x 7648, 55 MB, both factors transposed: 64 x 192 43, 64 x 96 37, 64 x 128 59,
+  /// whose lines of A have 128 bytes, 128 x 192 32, 128 x 96 35, cuBLAS 24.
+  double cached_bytes = 25e6, streamed_bytes = 50e6;
   double maps = 440;     ///< nanoseconds until the maps are made
   double gain = 1.04;    ///< that it must have by the model, which is that far off
   double overlap = 0.8;  ///< the part of the shorter of memory's and the units' time that is hidden

@@ -33,6 +33,7 @@ struct Split {
   std::size_t parts = 1;       ///< of each sum; of "stream_k": work-groups; of "wgmma": units
   std::size_t part_depth = 0;  ///< numbers of a sum in each part; of "wgmma": steps of a unit
   std::size_t whole = 0;       ///< tiles of "wgmma" that are not cut into units
+  bool aligned = false;        ///< of "wgmma": whether each tile begins a unit
   std::size_t bytes = 0;       ///< for the sums of parts; 0: there is one part
   Packing packing = {};        ///< of "wgmma", "packed", and of fp8
   std::size_t tile = 0;        ///< of NVIDIA's own variants: which of their policy's

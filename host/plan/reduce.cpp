@@ -182,13 +182,9 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
   const std::size_t unroll = packs_of(policy, problem);
   if (group == 0 || (shuffle && group % 32 != 0)) return no_tile_fits(device);
   const ReduceParts parts = parts_of(device, problem, variant);
-  // A row of few packs has few work-items, and shares the group with others.
-  const std::size_t length =
-      problem.shape == ReduceShape::segments ? problem.cols / at_least_1(problem.rows) : problem.cols;
-  const std::size_t team =
-      parts.parts > 1 || sub_group || problem.results() == 1
-          ? group
-          : std::min(group, std::bit_ceil(at_least_1(divide_up(length, policy.packs_of_teams * pack))));
+  const std::size_t team = parts.parts > 1 || sub_group || problem.results() == 1
+                               ? group
+                               : row_team(device, problem, group, shuffle);
   const std::size_t groups = divide_up(problem.results() * parts.parts, group / team);
 
   Plan plan = reduction::base_plan(problem, variant, "reduce/several.cl", "reduce_several");
@@ -208,6 +204,8 @@ Attempt several(const Device& device, const ReduceProblem& problem, std::string_
       problem.other_alignment < pack * size_of(problem.in))
     define(plan, "OTHER_ALIGNED", 0);
   if (shuffle || sub_group) define(plan, "TEAM_REDUCTION", shuffle ? 2 : 1);
+  if (team <= kTileWarp && problem.reduction.op == ReduceOp::dot && problem.shape == ReduceShape::rows)
+    define(plan, "REST", unroll);
   if (sub_group) plan.language = device.sub_group_language;
   share_results(device, problem, parts, plan);
   plan.reason = formatted("{} packs of {} elements under way for each work-item; {}", unroll, pack,
@@ -433,6 +431,7 @@ std::vector<std::string_view> preference(const Device& device, const ReduceProbl
   if (policy.short_used) order.push_back("short");
   if (shuffles) order.push_back("shuffle");
   if (prefers_short_rows(device, problem)) order.push_back("short_rows");
+  if (prefers_warps(device, problem)) order.push_back("shuffle");
   order.push_back("several");
   return order;
 }
@@ -447,7 +446,8 @@ std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, 
   if (variant == "short_rows") return "rows are long enough for the packs of their work-items";
   if (chosen.variant == "short") return "has more instructions, which take longer than so few elements";
   if (variant == "several") return "a tree in local memory has more barriers than shuffles have";
-  if (variant == "shuffle") return "measured for vectors only, where it gains 3 %";
+  if (variant == "shuffle")
+    return "measured for vectors, where it gains 3 %, and for products of rows of some kilobytes";
   return "not measured to be faster on any device so far";
 }
 

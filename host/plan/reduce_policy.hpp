@@ -54,8 +54,10 @@ struct ReducePolicy {
   std::size_t tiled_row_bytes = 8192;
   std::size_t tiled_factor_bytes = 2048;
   RowSteps row_steps{.row = 4, .tree = 2};
-  std::size_t packs_of_parts = 4;   ///< that each work-item of a part reads at least
-  std::size_t packs_of_teams = 2;   ///< of a row, for each work-item of those that share it
+  std::size_t packs_of_parts = 4;  ///< that each work-item of a part reads at least
+  std::size_t packs_of_teams = 2;  ///< of a row, for each work-item of those that share it
+  /// The same of a product by "shuffle", whose teams of a warp have no barrier, where rows are enough.
+  std::size_t packs_of_warps = 12;
   std::size_t pack_of_columns = 4;  ///< neighbouring columns of a work-item, at most
   std::size_t parts_of_items = 4;   ///< that a work-item combines, about
   /// Work-items of a group that read neighbouring columns, at least where there are so many.
@@ -99,6 +101,9 @@ struct ReducePolicy {
 // 0.93 and 0.58, 3001 0.73 and 0.46, 4000 0.96 and 0.57. A limit of 16000 bytes was not measured for other
 // types. tiled_factor_bytes: matvec of halves, 33 columns 0.88 and 0.14, 300 0.74 and 0.14, 1000 0.72 and
 // 0.33, 3000 0.32 and 0.43; floats, 500 0.75 and 0.64, 2000 0.59 and 0.64.
+//
+// packs_of_warps: matvec of 21326 x 3001 halves on an H200, share of copy: 0.44 (74 us) with a group for each
+// row, 0.73 (45 us) with a warp; of 16384 x 16384 a group has 1.01, by shuffles 0.98.
 //
 // row_steps: not measured; a row takes the arithmetic of its tile's place and of its result, and a level of
 // the tree a shuffle.

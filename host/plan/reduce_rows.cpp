@@ -1,10 +1,12 @@
-// Plans of reductions of short rows that follow each other without gaps: see cl/reduce/rows.cl.
+// Plans of reductions of rows: short ones that follow each other without gaps (cl/reduce/rows.cl), and how
+// many work-items have one.
 #include "plan/reduce_variants.hpp"
 
 #include "formatted.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/row_tiles.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace smem::plan::reduction {
@@ -64,6 +66,26 @@ bool prefers_short_rows(const Device& device, const ReduceProblem& problem) {
   return problem.shape == ReduceShape::rows && !device.local_is_cache &&
          problem.cols * size_of(problem.in) <=
              (problem.reduction.op == ReduceOp::dot ? policy.tiled_factor_bytes : policy.tiled_row_bytes);
+}
+
+std::size_t row_team(const Device& device, const ReduceProblem& problem, std::size_t group, bool shuffle) {
+  const ReducePolicy& policy = reduce_policy(device);
+  const std::size_t length =
+      problem.shape == ReduceShape::segments ? problem.cols / at_least_1(problem.rows) : problem.cols;
+  const std::size_t packs = divide_up(length, pack_of(policy, problem));
+  const std::size_t most =
+      std::min(group, std::bit_ceil(at_least_1(divide_up(packs, policy.packs_of_teams))));
+  if (!shuffle || problem.shape != ReduceShape::rows || problem.reduction.op != ReduceOp::dot) return most;
+  const std::size_t enough =
+      divide_up(policy.groups_a_unit * device.compute_units * group, at_least_1(problem.results()));
+  return std::min(most, std::bit_ceil(at_least_1(std::max(divide_up(packs, policy.packs_of_warps), enough))));
+}
+
+bool prefers_warps(const Device& device, const ReduceProblem& problem) {
+  const ReducePolicy& policy = reduce_policy(device);
+  return policy.variant == "shuffle" && problem.shape == ReduceShape::rows &&
+         problem.reduction.op == ReduceOp::dot && problem.reduction.commutes &&
+         row_team(device, problem, policy.group, true) <= kTileWarp;
 }
 
 }  // namespace smem::plan::reduction

@@ -15,6 +15,10 @@ namespace smem::plan::reduction {
 Attempt short_rows(const Device& device, const ReduceProblem& problem, const PlanOverrides& fixed);
 /// Whether plans choose it, where it can run.
 bool prefers_short_rows(const Device& device, const ReduceProblem& problem);
+/// Work-items of a row or segment, which share a group with others where it has few packs.
+std::size_t row_team(const Device& device, const ReduceProblem& problem, std::size_t group, bool shuffle);
+/// Whether a product has a warp, or a part of one, for each row.
+bool prefers_warps(const Device& device, const ReduceProblem& problem);
 
 // What they share.
 

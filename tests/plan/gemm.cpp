@@ -212,7 +212,7 @@ TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
     CHECK(!copies(large));
   }
   CHECK(!copies(problem_of(1424, 12912, 16, Scalar::half)));
-  smem::GemmProblem loose = problem_of(300, 300, 5000, Scalar::half);
+  smem::GemmProblem loose = problem_of(300, 300, 11000, Scalar::half);
   CHECK(copies(loose));
   CHECK(!copies(loose, 2));  // too small to pack
   // Tiles whose columns are no power of two take a second factor along k.
@@ -236,6 +236,32 @@ TEST_CASE("plan of gemm: groups are at the same k of factors that the cache does
   CHECK(depth(4096) == 39);  // 80 tiles of 64 steps for 132 units
   const std::size_t beyond = depth(8192);
   CHECK((beyond == 0 || 8192 / 64 % beyond == 0 || 8192 / 64 / beyond == 2));  // whole tiles, or equal parts
+}
+
+TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  // 345 tiles of 192 x 128 are three rounds, 529 of 128 x 128 five.
+  smem::Plan plan = smem::plan_gemm(hopper, problem_of(2832, 2896, 128, Scalar::half));
+  CHECK(plan.tile_rows == 192);
+  CHECK(plan.work_group[0] == 512);
+  CHECK(plan.local_bytes <= std::size_t{227} << 10);
+  // Lines of 128 bytes of a factor that the cache does not hold take longer.
+  smem::GemmProblem streamed = problem_of(3360, 160, 7648, Scalar::half);
+  streamed.out = Scalar::half;
+  streamed.a_along_k = false;
+  streamed.b_along_k = true;
+  plan = smem::plan_gemm(hopper, streamed);
+  CHECK(plan.tile_rows == 128);
+  // Where there are as many units as fit, each tile begins one.
+  const auto has_aligned = [](const smem::Plan& of) {
+    return std::any_of(of.defines.begin(), of.defines.end(),
+                       [](const auto& d) { return d.first == "ALIGNED_UNITS"; });
+  };
+  plan = smem::plan_gemm(hopper, problem_of(272, 1104, 10432, Scalar::half),
+                         {.variant = "wgmma", .tile_rows = 64, .tile_cols = 256});
+  CHECK(has_aligned(plan));
+  CHECK(plan.groups() == 25 * 5);
 }
 
 TEST_CASE("plan of gemm: NVIDIA's own kernels") {

@@ -150,6 +150,26 @@ TEST_CASE("plan of reduce: a vector aligned as the rows is read by packs") {
   CHECK_FALSE(has(smem::plan_reduce(device, problem), "OTHER_ALIGNED"));
 }
 
+TEST_CASE("plan of reduce: on NVIDIA a warp has a row of a product, where rows are enough") {
+  smem::Device device = target("sm_90");
+  device.compute_units = 132;
+  smem::ReduceProblem problem = vector_of(3001, ReduceOp::dot);
+  problem.shape = ReduceShape::rows;
+  problem.in = Scalar::half;
+  problem.rows = 21326;
+  const smem::Plan many = smem::plan_reduce(device, problem);
+  CHECK(many.variant == "shuffle");
+  CHECK(many.tile_rows == 8);
+  CHECK(has(many, "REST"));
+  problem.rows = 1000;
+  CHECK(smem::plan_reduce(device, problem).variant == "several");
+  problem.rows = 21326;
+  problem.cols = 16384;
+  CHECK(smem::plan_reduce(device, problem).variant == "several");
+  problem.cols = 3001;
+  CHECK(smem::plan_reduce(target("gfx942"), problem).variant == "several");
+}
+
 TEST_CASE("plan of reduce: short rows share a work-group, long ones have several") {
   const smem::Device device = target("sm_90");
   smem::ReduceProblem problem = vector_of(64);

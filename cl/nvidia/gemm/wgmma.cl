@@ -179,7 +179,7 @@ GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2
 // The parts of a segment's tile that a consumer makes. A unit has a part of at most two tiles: of the one that it continues, and of the
 // one that it begins.
 static inline tile_parts parts_of(const gemm_arguments* g, const segment* s, uint consumer) {
-  const uint steps = steps_of_tile(g), chunk = (uint)g->part_depth, size = 64 * TILE_N;
+  const uint steps = steps_in_row(g), chunk = (uint)g->part_depth, size = 64 * TILE_N;
   const uint start = (s->tile - g->parts) * steps, unit = start / chunk;
   tile_parts x;
   x.stride = 2 * CONSUMERS * size;
