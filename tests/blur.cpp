@@ -411,8 +411,9 @@ TEST_CASE("blur: boxes of bytes by shuffles") {
   std::size_t expected = 0, turn = 0;
   // Each is a program, with shuffles emulated on CPUs one that takes seconds to compile: all but the first
   // take turns. Several strips and bands; sums of more than 23 bits, and of columns of 16; results that move
-  // by whole work-items, or by less than one; rows of one vector, whose edges are many times as wide.
-  for (const Window& w : {Window{Boundary::mirror, 101, 25, 700, 130, 16, 1},
+  // by whole work-items, or by less than one; rows of one vector, whose edges are many times as wide. Rows of
+  // whole vectors take sums beyond their ends from the strip, others bytes.
+  for (const Window& w : {Window{Boundary::mirror, 101, 25, 704, 130, 16, 1},
                           {Boundary::constant, 161, 257, 530, 40, 16, 1},
                           {Boundary::wrap, 31, 15, 512, 33, 0, 2},
                           {Boundary::leave, 3, 1, 400, 20, 0, 1},

@@ -299,7 +299,7 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
     const int loaded = clamp(first, 0, (int)width / COLS * COLS - COLS);
     const bool at_edge = loaded != first && first < (int)width + RADIUS;  // of others no result has anything
     // Whether sums of the strip are those of all columns beyond the edges, uniform in the warp.
-    const bool has_edge = strip < 0 || strip + STRIP > (int)width, by_sums = BOUNDARY != 5 && !FOLDS && width % COLS == 0;
+    const bool has_edge = strip < 0 || strip + STRIP > (int)width, by_sums = (BOUNDARY != 5) & (FOLDS == 0) & (width % COLS == 0);
     int places[COLS];
 #pragma unroll
     for (uint c = 0; c < COLS; ++c) {

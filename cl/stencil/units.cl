@@ -11,6 +11,11 @@
 //
 // Rows begin at multiples of 16 bytes, those of results of 4. Launch: one dimension, GROUP work-items a group, whole warps of 32; warp w
 // computes strips of `band` rows: w, w + warps, ... EMULATED: one warp a group.
+#ifndef ELEMENT
+#define ELEMENT uchar
+#define RESULT uchar
+#define RESULT_HIGH 255
+#endif
 #define FIXED  // compiled for one window and boundary
 #include "common/work_group.clh"
 #include "stencil/cells.clh"
