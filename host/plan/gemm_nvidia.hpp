@@ -114,8 +114,8 @@ struct Wgmma {
 // tiles are as many as multiprocessors nearly.
 //
 // In us, by 192 x 128, by the next tile, and cuBLAS, half on an H200: 2832 x 2896 x 128 11.9, 14.0, 10.8;
-// 4848 x 4112 x 64 18.6, 19.6, 15.7; 12192 x 560 x 576 27.0, 23.7, 16.7. Where groups share it, it has no
-// registers left: 272 x 1104 x 10432 in 123 parts 56, in whole 64 x 64 31.
+// 4848 x 4112 x 64 18.6, 19.6, 15.7; 12192 x 560 x 576 27.0, 23.7, 16.7. Groups that share it take longer,
+// why was not examined: 272 x 1104 x 10432 in 123 parts 56, in whole tiles of 64 x 64 31.
 //
 // The loose tile of 128 x 256 has two producers: 250 TFLOP/s at 4097 x 4095 x 1023 and 333 at 8191; with one
 // it reaches 230 and 278.
