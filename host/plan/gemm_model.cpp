@@ -4,6 +4,7 @@
 #include "plan/gemm_variants.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -172,8 +173,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const std::size_t results = tile.tile_m() * tile.of.tile_n;
   if (tiles > kMaxTiles) return;
   // Of fp8, sums of a step have registers of their own, of which the widest of these tiles has none left.
-  if (!tile.is_power_of_2() &&
-      (!problem.b_along_k || (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8)))
+  if (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n))
+    return;
+  if ((!problem.a_along_k && !tile.copies_across(tile.tile_m())) ||
+      (!problem.b_along_k && !tile.copies_across(tile.of.tile_n)))
     return;
   const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);

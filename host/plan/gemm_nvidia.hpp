@@ -9,7 +9,6 @@
 #include <smem/gemm_plan.hpp>
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -98,8 +97,9 @@ struct Wgmma {
   bool loose = false;
   bool joins = true;  ///< whether several groups can share a tile
 
-  /// Whether it has any B; others need one along k.
-  constexpr bool is_power_of_2() const { return std::has_single_bit(of.tile_n); }
+  /// Whether producers copy a factor that lies across k, of a tile of `width` m or n: the pieces of 16 bytes
+  /// of a line divide them.
+  constexpr bool copies_across(std::size_t width) const { return 128 * of.producers % (width / 8) == 0; }
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
   /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue.

@@ -84,6 +84,13 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   CHECK(plan.tile_rows == 192);
   CHECK(plan.work_group[0] == 512);
   CHECK(plan.local_bytes <= std::size_t{227} << 10);
+  // Its pieces of lines across k do not divide the producers.
+  smem::GemmProblem across = problem_of(2832, 2896, 128, Scalar::half);
+  across.a_along_k = false;
+  CHECK(smem::plan_gemm(hopper, across).tile_rows != 192);
+  CHECK(test::failure_of([&] {
+          smem::plan_gemm(hopper, across, {.variant = "wgmma", .tile_rows = 192, .tile_cols = 128});
+        }).argument == "tile_rows");
   // Lines of 128 bytes of a factor that the cache does not hold take longer.
   smem::GemmProblem streamed = problem_of(3360, 160, 7648, Scalar::half);
   streamed.out = Scalar::half;

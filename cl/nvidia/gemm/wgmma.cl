@@ -94,6 +94,9 @@
 #if (TILE_N == 96 || TILE_N == 192) && B_MN_MAJOR
 #error a TILE_N of 96 or 192 needs a B along k
 #endif
+#if TILE_M == 192 && A_MN_MAJOR
+#error a TILE_M of 192 needs an A along k
+#endif
 #include "nvidia/copy_async.clh"
 #include "nvidia/mbarrier.clh"
 #include "nvidia/pipeline.clh"
