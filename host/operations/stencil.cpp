@@ -113,7 +113,9 @@ std::vector<Programs> stencil_programs() {
   }
   // "rows" of bytes are what weights that int8 does not hold have.
   all.push_back({image + " uint8 --channels 4 --radius 2x2 --boundary zero", {"units"}});
-  all.push_back({image + " uint8 --channels 3 --boundary constant", {"units"}});
+  all.push_back({image + " uint8 --channels 3",
+                 {"units"},
+                 formatted("boundary={}", static_cast<int>(Boundary::constant))});
   all.push_back({image + " uint8 --radius 4x4 --shape star --boundary mirror", {"units"}});
   all.push_back({image + " --radius 3x3 --boundary zero", {"rows"}});
   for (const char* type : {"uint8 --channels 4", "half", "float32", "double"})
