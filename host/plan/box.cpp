@@ -258,6 +258,10 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   const std::size_t group = wanted != 0 ? wanted : shuffles ? policy.group : kWarp;
   if (group % kWarp != 0 || (!shuffles && group != kWarp) || group > device.max_work_group)
     return formatted("groups have {}warps of {} work-items", shuffles ? "whole " : "single ", kWarp);
+  // The sums of a warp's strip, and where shuffles are emulated what they exchange.
+  const std::size_t local = group * step * kCols * sizeof(std::uint16_t) +
+                            (shuffles ? 0 : step * (kCols + 1) * kWarp * sizeof(std::uint32_t));
+  if (local > local_room(device)) return no_tile_fits(device);
   Plan plan = box_plan(g, "shuffle", "blur/box_shuffle.cl", "box_shuffle");
   const std::size_t results = (kWarp - halo) * kCols;
   const std::size_t strips = divide_up(g.width, results) * g.planes;
@@ -267,11 +271,9 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   const std::size_t band = round_up(std::max({std::size_t{1}, least, divide_up(g.height, bands)}), step);
   const std::size_t warps = strips * divide_up(g.height, band);
   set_groups(plan, group, divide_up(warps * kWarp, group), std::size_t{1} << 20);
-  set_group_tile(plan, {.rows = step,
-                        .cols = results,
-                        .vector_width = kCols,
-                        .items = step * kCols,
-                        .local_bytes = shuffles ? 0 : step * (kCols + 1) * kWarp * sizeof(std::uint32_t)});
+  set_group_tile(
+      plan,
+      {.rows = step, .cols = results, .vector_width = kCols, .items = step * kCols, .local_bytes = local});
   define(plan, {{"GROUP", group},
                 {"STEP", step},
                 {"ROW_TAPS", g.row_taps},

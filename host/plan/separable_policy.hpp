@@ -61,6 +61,9 @@ struct SeparableUnits {
   /// The same of elements of 16 bits.
   UnitGroups wide = {.group = 128, .blocks = 2, .registers = 128};
   UnitGroups wide_large = {.group = 128, .blocks = 2, .registers = 168};
+  /// The same of boxes: their compiler otherwise stops at 168 for sm_90, and spills 8 to 32 bytes of boxes of
+  /// 57 x 57 and 97 x 97; with this limit it needs 180 and 186.
+  std::size_t box_registers = 200;
   std::size_t wide_taps = 22;  ///< of a row and of a column together, from which plans choose it for those
   std::size_t registers_a_unit = 65536;  ///< of 4 bytes
   std::size_t stages = 4;         ///< steps of 16 rows in local memory, of which all but one are on their way

@@ -138,8 +138,8 @@ Attempt separable_units(const Device& device, const SeparableProblem& problem, c
                 {"VECTOR_OUT", problem.out_alignment >= kVector ? 1 : 0},
                 {"EMULATED", emulated ? 1 : 0}});
   if (shape.element != 1) define(plan, "ELEMENT_BYTES", shape.element);
-  if (groups.limited && !emulated && !problem.mean) {  // boxes would spill
-    plan.most_registers = groups.registers;
+  if ((groups.limited || problem.mean) && !emulated) {
+    plan.most_registers = problem.mean ? policy.box_registers : groups.registers;
     define(plan, "LIMITS_REGISTERS", 1);
   }
   plan.numbers = {{"band", band}};

@@ -90,7 +90,7 @@ Attempt stencil::units(const Device& device, const StencilProblem& problem, cons
     return formatted("groups have {}warps of {} work-items", emulated ? "single " : "whole ", kUnitLanes);
   const std::size_t stages = emulated ? 2 : policy.stages;
   const std::size_t local = group / kUnitLanes * stages * kStageRows * (kUnitStrip + 2 * kUnitLoad) +
-                            problem.weights() +
+                            round_up(problem.weights(), kUnitLoad) +
                             (emulated ? group * kScratchWords * sizeof(std::uint32_t) : 0);
   if (local > local_room(device)) return no_tile_fits(device);
   const std::size_t strips =
