@@ -51,9 +51,10 @@ struct Model {
       return !along_k && extent * size_of(problem.in) <= 128;
     };
     double short_lines = 0;
-    if (all > policy.streamed_bytes && rates.short_lines > 0)
+    if (all > policy.streamed_bytes && rates.short_lines > 0) {
       short_lines = (has_short_lines(problem.a_along_k, tile_m) ? a : 0) +
                     (has_short_lines(problem.b_along_k, tile_n) ? b : 0);
+    }
     return (all - short_lines) / rates.memory + (short_lines > 0 ? short_lines / rates.short_lines : 0);
   }
   /// With the units' own time. The smaller of both is hidden for the most part.

@@ -384,9 +384,10 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
-  if (variant == "units")
+  if (variant == "units") {
     return separable_policy(device).units.chosen ? "so few weights are faster by single products"
                                                  : "not measured on this device";
+  }
   if (chosen.variant == "units" && (variant == "march" || variant == "packed"))
     return "matrix units make both sums faster";
   if (variant == "march" && chosen.variant == "packed") return "its products are of one number each";

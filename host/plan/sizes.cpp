@@ -55,9 +55,10 @@ void require_one_of(std::string_view operation, const char* argument, Scalar typ
 void require_code(std::string_view operation, std::string_view argument, std::string_view text,
                   std::string_view expected) {
   if (text.empty()) refuse(operation, argument, expected, "nothing");
-  if (text.size() > kMostCode)
+  if (text.size() > kMostCode) {
     refuse(operation, argument, formatted("{}: at most {} characters", expected, kMostCode),
            formatted("{}", text.size()));
+  }
   if (const std::size_t prefixes = prefix_operators(text); prefixes > kMostPrefixes) {
     refuse(operation, argument, formatted("{}: at most {} prefix operators", expected, kMostPrefixes),
            formatted("{}", prefixes));

@@ -39,12 +39,14 @@ std::string units_refused(const Device& device, const StencilProblem& p) {
     return "a volume's planes would each be read as often as the window is deep";
   const auto channels = static_cast<std::ptrdiff_t>(p.channels);
   const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(p.window[0]) - 1 + p.first[0];
-  if (-p.first[0] > kUnitReach / channels || last > kUnitReach / channels || p.window[1] > kMostUnitRows)
+  if (-p.first[0] > kUnitReach / channels || last > kUnitReach / channels || p.window[1] > kMostUnitRows) {
     return formatted("a window reaches farther than {} bytes along a row, or has more than {} rows",
                      kUnitReach, kMostUnitRows);
-  if (p.in_alignment < kUnitLoad || p.out_alignment < kUnitStore)
+  }
+  if (p.in_alignment < kUnitLoad || p.out_alignment < kUnitStore) {
     return formatted("rows do not begin at multiples of {} bytes, and those of results of {}", kUnitLoad,
                      kUnitStore);
+  }
   if (std::max({p.size[0], p.out_size[0]}) > kMostUnitSide / p.channels ||
       std::max(p.size[1], p.out_size[1]) > kMostUnitSide)
     return formatted("more than {} columns or rows", kMostUnitSide);
