@@ -103,7 +103,8 @@ struct ReducePolicy {
 // 0.33, 3000 0.32 and 0.43; floats, 500 0.75 and 0.64, 2000 0.59 and 0.64.
 //
 // packs_of_warps: matvec of 21326 x 3001 halves on an H200, share of copy: 0.44 (74 us) with a group for each
-// row, 0.73 (45 us) with a warp; of 16384 x 16384 a group has 1.01, by shuffles 0.98.
+// row, 0.64 (52 us) with a warp as plans choose it; a first form of it took 45 us, and what it had otherwise
+// was not found out. Of 16384 x 16384 a group has 1.01, by shuffles 0.98.
 //
 // row_steps: not measured; a row takes the arithmetic of its tile's place and of its result, and a level of
 // the tree a shuffle.
