@@ -2,8 +2,7 @@
 //
 // A group's elements are one contiguous run of the side whose rows are short, and on the other side one run a row. All runs
 // are read and written by neighbouring work-items, whatever the number of rows and columns; local memory does the permutation.
-// Elements of less than four bytes are moved as words, by the alignment that each run happens to have: only the elements at the
-// ends of a run are moved one at a time.
+// For elements of at least four bytes.
 //
 // SHAPE TALL: `strip` rows of all columns a group: one run in, one run of each column out. WIDE: all rows of `strip` columns:
 // one run of each row in, one run out.
@@ -34,6 +33,9 @@
 #define PADDED 1  // 0: TALL, of so many columns that neighbouring rows lie in different banks anyway
 #endif
 #include "transpose/runs.clh"
+#if WORD_ELEMENTS > 1
+#error elements of less than four bytes have kernels of their own: tall.cl, wide.cl
+#endif
 
 // Division of numbers below 2^16 by one of them.
 typedef struct {
@@ -54,45 +56,8 @@ static inline uint strip_of(uint thin) {
 }
 
 #if SHAPE == WIDE
-// Words of a run of `count` elements that begins with element `phase` of its first word.
-static inline uint words_of(uint count, uint phase) { return (count + phase + WORD_ELEMENTS - 1) / WORD_ELEMENTS; }
-#endif
-
-#if SHAPE == WIDE || WORD_ELEMENTS > 1
-// Element k of a word, the first one in the lowest bits.
-static inline word shifted(element one, uint k) {
-#if WORD_ELEMENTS > 1
-  return (word)one << (8 * ELEMENT_BYTES * k);
-#else
-  (void)k;
-  return one;
-#endif
-}
-#endif
-
-#if SHAPE == WIDE
-// Loads word w of the run of `count` elements from in[begin] on. Elements outside of the run are not read.
-static inline word load_word(global const element* in, ulong begin, uint phase, uint w, uint count) {
-#if WORD_ELEMENTS > 1
-  const int first = (int)(w * WORD_ELEMENTS) - (int)phase;
-  if (first >= 0 && first + WORD_ELEMENTS <= (int)count) return ((global const word*)in)[(begin + (ulong)first) / WORD_ELEMENTS];
-  word result = 0;
-  for (int k = 0; k < WORD_ELEMENTS; ++k)
-    if (first + k >= 0 && first + k < (int)count) result |= (word)in[begin + (ulong)(long)(first + k)] << (8 * ELEMENT_BYTES * k);
-  return result;
-#else
-  (void)phase, (void)count;
-  return in[begin + w];
-#endif
-}
-#endif
-
-#if SHAPE != TALL || WORD_ELEMENTS > 1
-static inline uint phase_of(ulong begin) { return (uint)begin % WORD_ELEMENTS; }
-#endif
-
-#if SHAPE == WIDE
-// Loads `runs` runs of `count` elements, `pitch` elements apart; run r is at word r * stride of local memory. `slots`: words of a run, at least.
+// Loads `runs` runs of `count` elements, `pitch` elements apart; run r is at element r * stride of local memory. `slots`: elements of a run, at
+// least.
 static inline void load_runs(local word* tile, global const element* in, ulong begin, long pitch, uint runs, uint count, divisor slots,
                              uint stride) {
   const uint all = runs * slots.by;
@@ -101,9 +66,7 @@ static inline void load_runs(local word* tile, global const element* in, ulong b
 #pragma unroll
     for (uint u = 0; u < UNROLL; ++u) {
       const uint n = min(first + u * GROUP, all - 1), run = divided(n, slots);
-      const ulong from = begin + (ulong)((long)run * pitch);
-      const uint phase = phase_of(from);
-      w[u] = load_word(in, from, phase, min(n - run * slots.by, words_of(count, phase) - 1), count);
+      w[u] = in[begin + (ulong)((long)run * pitch) + min(n - run * slots.by, count - 1)];
     }
 #pragma unroll
     for (uint u = 0; u < UNROLL; ++u) {
@@ -130,7 +93,7 @@ void transpose_strips(global const element* restrict in, ulong in_offset, long i
   const uint here = (uint)min((ulong)strip, length - begin), count = here * thin;
   const ulong from = in_offset + matrix * in_stride + (SHAPE == TALL ? begin * cols : begin);
   const ulong to = out_offset + matrix * out_stride + (SHAPE == TALL ? begin : begin * rows);
-  const divisor slots = divisor_of(strip / WORD_ELEMENTS + (WORD_ELEMENTS > 1));  // words of a run, whatever its alignment
+  const divisor slots = divisor_of(strip);
 
 #if SHAPE == WIDE
   // Lanes read `thin` rows side by side, each at 32 / thin columns: rows are as far apart, counted in banks.
@@ -145,51 +108,13 @@ void transpose_strips(global const element* restrict in, ulong in_offset, long i
   const uint before = before_run(in, from), all = thin * slots.by;
   for (uint n = item; n < all; n += GROUP) {
     const uint col = divided(n, slots), w = n - col * slots.by;
-    const ulong run = to + (ulong)((long)col * out_pitch);
-#if WORD_ELEMENTS > 1
-    local const element* cells = (local const element*)tile;
-    const int first = (int)(w * WORD_ELEMENTS) - (int)phase_of(run);  // row
-    if (first >= 0 && first + WORD_ELEMENTS <= (int)here) {
-      const uint at = (uint)first * thin + col + before;
-      word value = 0;
-#pragma unroll
-      for (uint k = 0; k < WORD_ELEMENTS; ++k) value |= shifted(cells[padded_element(at + k * thin)], k);
-      *(global word*)(out + run + (uint)first) = value;
-    } else {
-#pragma unroll
-      for (uint k = 0; k < WORD_ELEMENTS; ++k) {
-        const uint row = (uint)(first + (int)k);  // before the run a large number
-        if (row < here) out[run + row] = cells[padded_element(row * thin + col + before)];
-      }
-    }
-#else
-    if (w < here) out[run + w] = tile[padded(before + w * thin + col)];
-#endif
+    if (w < here) out[to + (ulong)((long)col * out_pitch) + w] = tile[padded(before + w * thin + col)];
   }
 #else
   const divisor across = divisor_of(thin);
-  const uint phase = phase_of(to), words = words_of(count, phase), first_phase = phase_of(from), step = (uint)in_pitch % WORD_ELEMENTS;
-  local const element* cells = (local const element*)tile;
-#define CELL(row, col) cells[(row) * (stride * WORD_ELEMENTS) + (col) + (first_phase + (row) * step) % WORD_ELEMENTS]
-  for (uint w = item; w < words; w += GROUP) {
-    const int first = (int)(w * WORD_ELEMENTS) - (int)phase;
-    if (first < 0 || first + WORD_ELEMENTS > (int)count) {  // at an end of the run
-      for (uint e = (uint)max(first, 0); e < min((uint)(first + WORD_ELEMENTS), count); ++e) {
-        const uint col = divided(e, across);
-        out[to + e] = CELL(e - col * thin, col);
-      }
-      continue;
-    }
-    uint col = divided((uint)first, across), row = (uint)first - col * thin;
-    word value = 0;
-#pragma unroll
-    for (uint k = 0; k < WORD_ELEMENTS; ++k) {
-      value |= shifted(CELL(row, col), k);
-      const uint wraps = row + 1 == thin;
-      col += wraps;
-      row = wraps ? 0 : row + 1;
-    }
-    ((global word*)out)[(to + (uint)first) / WORD_ELEMENTS] = value;
+  for (uint w = item; w < count; w += GROUP) {
+    const uint col = divided(w, across);
+    out[to + w] = tile[(w - col * thin) * stride + col];
   }
 #endif
 }
