@@ -163,11 +163,11 @@ expect "$text" 'expected'
 expect "$text" '^plans avoid moving_mean / blocks, float32$'
 
 # Plans avoid it, and the selftest, below, runs it.
-expect "$("$smem" explain moving_mean 1000003 float --window 100001)" 'blocks .*failed smem selftest on 20[0-9-]+, driver '
-code=0; text=$("$smem" explain moving_mean 1000003 float --window 100001 --variant blocks 2>&1) || code=$?
+expect "$("$smem" explain moving_mean 3000003 float --window 2000001)" 'blocks .*failed smem selftest on 20[0-9-]+, driver '
+code=0; text=$("$smem" explain moving_mean 3000003 float --window 2000001 --variant blocks 2>&1) || code=$?
 [ "$code" = 2 ] || fail "exit code $code: $text"
 expect "$text" 'variant: .*failed smem selftest on '
-refuse "$(SMEM_FAILURES=0 "$smem" explain moving_mean 1000003 float --window 100001)" 'failed smem selftest'
+refuse "$(SMEM_FAILURES=0 "$smem" explain moving_mean 3000003 float --window 2000001)" 'failed smem selftest'
 
 "$smem" devices --json | grep -q 'Portable Computing Language' || exit 0
 broken endless 'while (true) {}'
@@ -175,7 +175,7 @@ selftest hung moving_mean pool --time-limit 5
 is_told hung
 expect "$text" 'nothing began or ended for 5 s'
 expect "$("$smem" selftest --forget)" '^plans avoid nothing any more$'
-refuse "$("$smem" explain moving_mean 1000003 float --window 100001)" 'failed smem selftest'
+refuse "$("$smem" explain moving_mean 3000003 float --window 2000001)" 'failed smem selftest'
 expect "$("$smem" selftest --forget)" '^nothing was kept$'
 
 # An interrupt ends the children and leaves a report of what there was.
