@@ -116,15 +116,15 @@ cl::Event Kernel::launch(const LaunchSize& size, std::span<const cl::Event> wait
   cl_uint index = 0;
   std::size_t local = 0;
   for (const Argument& argument : arguments) {
-    if (argument.value == nullptr) {  // LocalBytes: some drivers abort where there are too many
+    const bool is_local = argument.value == nullptr;
+    if (is_local) {  // LocalBytes: some drivers abort where there are too many
       local = detail::size_sum(local, argument.bytes);
       if (local > room) {
         refuse(operation, formatted("argument {}", index),
                formatted("at most {} bytes of local memory in all", room), formatted("{}", local));
       }
     }
-    const bool is_local = argument.value == nullptr;
-    if (argument.is_memory) {
+    if (argument.is_memory && !is_local) {
       const cl_mem memory = *static_cast<const cl_mem*>(argument.value);
       if (memory != nullptr) {  // else a null pointer to the kernel
         runtime::require_context(runtime.context()(), operation.c_str(), formatted("argument {}", index),
