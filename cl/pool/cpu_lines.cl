@@ -30,8 +30,8 @@
 #define MOST_CELLS ((LINE / CHANNELS - LINE / CHANNELS / 4) / STRIDE_W)
 
 typedef JOIN(NUMBER, LANES) numbers;
-typedef struct __attribute__((packed)) { numbers v; } loose_numbers;
-#define LOOSE(p) (((const loose_numbers*)(p))->v)
+typedef struct __attribute__((packed)) { numbers v; } unaligned_numbers;
+#define UNALIGNED(p) (((const unaligned_numbers*)(p))->v)
 #if ELEMENT_HALF
 #define LOAD_NUMBERS(p) CONVERT(numbers, JOIN(load_loose_halves, LANES)(p))
 #else
@@ -63,7 +63,7 @@ __attribute__((noinline)) void join_row(NUMBER* line, global const ELEMENT* row,
   const long inside = clamp(0 - from, 0L, count), end = clamp(width - from, inside, count);
   long i = inside;
   for (; i + LANES <= end; i += LANES) {
-    loose_numbers* to = (loose_numbers*)(line + i);
+    unaligned_numbers* to = (unaligned_numbers*)(line + i);
     to->v = join_numbers(to->v, LOAD_NUMBERS(row + from + i));
   }
   for (; i < end; ++i) line[i] = join_number(line[i], (NUMBER)load_value(row, (ulong)(from + i)));
@@ -73,10 +73,10 @@ __attribute__((noinline)) void join_row(NUMBER* line, global const ELEMENT* row,
 static inline numbers join_windows(const NUMBER* line, uint result, uint width) {
   numbers a = NEUTRAL;
 #if STRIDE_W == 1
-  for (uint i = 0; i < width; ++i) a = join_numbers(a, LOOSE(line + result + i * CHANNELS));
+  for (uint i = 0; i < width; ++i) a = join_numbers(a, UNALIGNED(line + result + i * CHANNELS));
 #elif STRIDE_W == 2 && CHANNELS == 1
   for (uint i = 0; i < width; i += 2) {
-    const numbers low = LOOSE(line + 2 * result + i), high = LOOSE(line + 2 * result + i + LANES);
+    const numbers low = UNALIGNED(line + 2 * result + i), high = UNALIGNED(line + 2 * result + i + LANES);
     a = join_numbers(a, (numbers)(low.even, high.even));
     if (i + 1 < width) a = join_numbers(a, (numbers)(low.odd, high.odd));
   }
@@ -86,7 +86,7 @@ static inline numbers join_windows(const NUMBER* line, uint result, uint width) 
   for (uint i = 0; i < width; ++i)
     for (uint k = 0; k < LANES; ++k)
       each[k] = join_number(each[k], line[((result + k) / CHANNELS * STRIDE_W + i) * CHANNELS + (result + k) % CHANNELS]);
-  a = LOOSE(each);
+  a = UNALIGNED(each);
 #endif
   return a;
 }
@@ -113,7 +113,7 @@ static inline void store_numbers(global RESULT* to, numbers v, uint count) {
     STORE_LOOSE(RESULT, LANES, small_means(as_uint16(v), (int)count, 1 / (float)count), to);
   } else {
     NUMBER each[LANES];
-    ((loose_numbers*)each)->v = v;
+    ((unaligned_numbers*)each)->v = v;
     for (uint k = 0; k < LANES; ++k) store_one(to + k, each[k], count);
   }
 #elif RESULT_HALF
@@ -134,7 +134,7 @@ __attribute__((noinline)) void store_row(global RESULT* to, const NUMBER* line, 
       continue;
     }
     NUMBER each[LANES];
-    ((loose_numbers*)each)->v = v;
+    ((unaligned_numbers*)each)->v = v;
     for (long k = e; k < min(e + LANES, results); ++k) {
       const long begin = left + k / CHANNELS * STRIDE_W, across = min(begin + (long)width, in_w) - max(begin, 0L);
       store_one(to + k, each[k - e], COUNT_PADDING ? (ulong)width * whole_height : (ulong)(across * height));

@@ -32,22 +32,11 @@
 #ifndef PADDED
 #define PADDED 1  // 0: TALL, of so many columns that neighbouring rows lie in different banks anyway
 #endif
+#include "transpose/division.clh"
 #include "transpose/runs.clh"
 #if WORD_ELEMENTS > 1
 #error elements of less than four bytes have kernels of their own: tall.cl, wide.cl
 #endif
-
-// Division of numbers below 2^16 by one of them.
-typedef struct {
-  uint by, factor;
-} divisor;
-static inline divisor divisor_of(uint by) {
-  divisor d;
-  d.by = by;
-  d.factor = 0xffffffffu / by + 1;  // 0 for 1
-  return d;
-}
-static inline uint divided(uint n, divisor d) { return d.factor == 0 ? n : mul_hi(n, d.factor); }
 
 // Elements of a strip: see plan/transpose_strips.cpp.
 static inline uint strip_of(uint thin) {

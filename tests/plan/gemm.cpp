@@ -3,6 +3,7 @@
 #include <smem/gemm_plan.hpp>
 
 #include "support/failure.hpp"
+#include "support/gemm_plans.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -15,27 +16,9 @@
 #include <vector>
 
 using smem::Scalar;
+using test::copies_boxes;
+using test::plan_problem_of;
 using test::target;
-
-namespace {
-
-smem::GemmProblem problem_of(std::size_t m, std::size_t n, std::size_t k, Scalar in = Scalar::float32) {
-  smem::GemmProblem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  problem.in = in;
-  problem.out = in == Scalar::int8 ? Scalar::int32 : in == Scalar::float64 ? in : Scalar::float32;
-  return problem;
-}
-
-/// Whether a work-item of each group copies boxes (cl/nvidia/gemm_producer_tensor.clh).
-bool copies_boxes(const smem::Plan& plan) {
-  return std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"TENSOR", 1}) !=
-         plan.defines.end();
-}
-
-}  // namespace
 
 TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps") {
   for (const smem::Device& whole : test::all_targets()) {
@@ -46,9 +29,9 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
       for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::int8, Scalar::float64}) {
         if (type == Scalar::float64 && !device.fp64) continue;
         for (const smem::GemmProblem& shape :
-             {problem_of(4096, 4096, 4096, type), problem_of(1, 4096, 4096, type),
-              problem_of(31, 129, 65536, type), problem_of(4096, 37, 4096, type),
-              problem_of(1, 1, 0, type)}) {
+             {plan_problem_of(4096, 4096, 4096, type), plan_problem_of(1, 4096, 4096, type),
+              plan_problem_of(31, 129, 65536, type), plan_problem_of(4096, 37, 4096, type),
+              plan_problem_of(1, 1, 0, type)}) {
           smem::GemmProblem problem = shape;
           for (const bool along_k : {false, true}) {
             problem.a_along_k = problem.b_along_k = along_k;
@@ -81,7 +64,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             variant == "skinny" || variant == "wgmma" || variant == "matrix_units")
           continue;
         const smem::Plan plan =
-            smem::plan_gemm(device, problem_of(1000, 333, 777), {.variant = std::string(variant)});
+            smem::plan_gemm(device, plan_problem_of(1000, 333, 777), {.variant = std::string(variant)});
         CHECK(plan.local_bytes <= device.local_bytes);
         CHECK(plan.work_items() <= device.max_work_group);
         CHECK_FALSE(smem::gemm_step(variant).empty());
@@ -91,32 +74,32 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
 }
 
 TEST_CASE("plan of gemm: what each kind of device and shape gets") {
-  const smem::GemmProblem large = problem_of(4096, 4096, 4096);
+  const smem::GemmProblem large = plan_problem_of(4096, 4096, 4096);
   CHECK(smem::plan_gemm(target("sm_75"), large).variant == "two_level");
   CHECK(smem::plan_gemm(target("gfx90a"), large).variant == "double_buffered");
   CHECK(smem::plan_gemm(target("pvc"), large).variant == "vector");
   const smem::Plan threads = smem::plan_gemm(target("cpu"), large);
   CHECK(threads.variant == "cpu");
   CHECK(threads.groups() % 2 == 0);
-  CHECK(smem::plan_gemm(target("cpu"), problem_of(200, 100, 100)).groups() == 2);
+  CHECK(smem::plan_gemm(target("cpu"), plan_problem_of(200, 100, 100)).groups() == 2);
   CHECK(smem::plan_gemm(smem::clamp(target("cpu"), "local=24K"), large).local_bytes <= 24 * 1024);
   const smem::Plan plan = smem::plan_gemm(target("sm_75"), large);
   CHECK(plan.tile_rows == 128);
   CHECK(plan.tile_cols == 128);
   CHECK(plan.groups() == 32 * 32);
   // Few tiles and long sums: shared among work-groups. Short sums are not, and many tiles are not.
-  CHECK(smem::plan_gemm(target("sm_75"), problem_of(31, 129, 65536)).variant == "split_k");
-  CHECK(smem::plan_gemm(target("sm_75"), problem_of(31, 129, 100)).variant == "two_level");
-  CHECK(smem::plan_gemm(target("sm_75"), problem_of(31, 129, 65536)).scratch_bytes > 0);
+  CHECK(smem::plan_gemm(target("sm_75"), plan_problem_of(31, 129, 65536)).variant == "split_k");
+  CHECK(smem::plan_gemm(target("sm_75"), plan_problem_of(31, 129, 100)).variant == "two_level");
+  CHECK(smem::plan_gemm(target("sm_75"), plan_problem_of(31, 129, 65536)).scratch_bytes > 0);
   // Batches are in the grid.
-  smem::GemmProblem batched = problem_of(64, 64, 64);
+  smem::GemmProblem batched = plan_problem_of(64, 64, 64);
   batched.batch = 10000;
   const smem::Plan many = smem::plan_gemm(target("sm_75"), batched);
   CHECK(many.tile_rows == 64);
   CHECK(many.groups() == 10000);
   // Skinny shapes get skinny tiles.
-  CHECK(smem::plan_gemm(target("sm_75"), problem_of(16, 65536, 512)).tile_rows == 16);
-  CHECK(smem::plan_gemm(target("sm_75"), problem_of(65536, 16, 512)).tile_cols == 16);
+  CHECK(smem::plan_gemm(target("sm_75"), plan_problem_of(16, 65536, 512)).tile_rows == 16);
+  CHECK(smem::plan_gemm(target("sm_75"), plan_problem_of(65536, 16, 512)).tile_cols == 16);
   const smem::Device none = smem::clamp(target("sm_90"), "local=0");
   CHECK(smem::plan_gemm(none, large).variant == "naive");
   CHECK(test::contains(smem::plan_gemm(none, large).reason, "no tile fits 0 bytes"));
@@ -135,7 +118,7 @@ TEST_CASE("plan of gemm: NVIDIA's own tiles fit 48 KiB of local memory") {
       for (const bool b_along_k : {true, false}) {
         CAPTURE(shape[0]);
         CAPTURE(shape[1]);
-        smem::GemmProblem problem = problem_of(shape[0], shape[1], 4096);
+        smem::GemmProblem problem = plan_problem_of(shape[0], shape[1], 4096);
         problem.a_along_k = a_along_k;
         problem.b_along_k = b_along_k;
         for (const char* variant : {"multistage", "packed"}) {
@@ -156,7 +139,7 @@ TEST_CASE("plan of gemm: matrix units of AMD and Intel") {
     const smem::Device device = target(name);
     for (const Scalar in : {Scalar::half, Scalar::bfloat16, Scalar::int8}) {
       CAPTURE(smem::name_of(in));
-      smem::GemmProblem problem = problem_of(4096, 4096, 4096, in);
+      smem::GemmProblem problem = plan_problem_of(4096, 4096, 4096, in);
       const smem::Plan plan = smem::plan_gemm(device, problem);
       CHECK(plan.variant == "matrix_units");
       CHECK(test::contains(plan.evidence, "no measurement"));
@@ -186,20 +169,20 @@ TEST_CASE("plan of gemm: matrix units of AMD and Intel") {
       CHECK(test::contains(smem::plan_gemm(emulated, problem, {.variant = "matrix_units"}).build_options(),
                            "-DEMULATED_UNIT=1"));
     }
-    CHECK(smem::plan_gemm(device, problem_of(4096, 4096, 4096)).variant != "matrix_units");
+    CHECK(smem::plan_gemm(device, plan_problem_of(4096, 4096, 4096)).variant != "matrix_units");
     const auto error = test::failure_of(
-        [&] { smem::plan_gemm(device, problem_of(64, 64, 64), {.variant = "matrix_units"}); });
+        [&] { smem::plan_gemm(device, plan_problem_of(64, 64, 64), {.variant = "matrix_units"}); });
     CHECK(error.argument == "variant");
     CHECK(test::contains(error.got, "multiplies half, bfloat16 and int8"));
   }
   const auto error = test::failure_of(
-      [&] { smem::plan_gemm(target("sm_75"), problem_of(64, 64, 64), {.variant = "matrix_units"}); });
+      [&] { smem::plan_gemm(target("sm_75"), plan_problem_of(64, 64, 64), {.variant = "matrix_units"}); });
   CHECK(test::contains(error.got, "needs a matrix unit of AMD or Intel"));
 }
 
 TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   const smem::Device hopper = target("sm_90");
-  smem::GemmProblem large = problem_of(4096, 4096, 4096);
+  smem::GemmProblem large = plan_problem_of(4096, 4096, 4096);
   large.a_along_k = false;  // so that no factor is packed
   smem::Plan plan = smem::plan_gemm(hopper, large);
   CHECK(plan.variant == "multistage");
@@ -210,24 +193,24 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(test::contains(plan.evidence, "H200"));
   CHECK(test::contains(plan.reason, "the model's best of"));
   // Long sums of few tiles are cut, in parts that begin where copies of 16 bytes may.
-  plan = smem::plan_gemm(hopper, problem_of(31, 129, 65536));
+  plan = smem::plan_gemm(hopper, plan_problem_of(31, 129, 65536));
   CHECK(plan.variant == "multistage");
   CHECK(plan.number("parts") > 8);
   CHECK(plan.number("part_depth") % 64 == 0);
   CHECK(plan.counters);
   CHECK(plan.after.empty());
   CHECK(plan.scratch_bytes == plan.groups() * plan.tile_rows * plan.tile_cols * 4);
-  CHECK(smem::plan_gemm(hopper, problem_of(31, 129, 100)).scratch_bytes == 0);
-  smem::GemmProblem batched = problem_of(64, 64, 64);
+  CHECK(smem::plan_gemm(hopper, plan_problem_of(31, 129, 100)).scratch_bytes == 0);
+  smem::GemmProblem batched = plan_problem_of(64, 64, 64);
   batched.batch = 10000;
   CHECK(smem::plan_gemm(hopper, batched).groups() >= 10000);
   // A group that does not fit gives way, with parts that are already counted too.
   CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=64"), large).tile_rows == 64);
   CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=32"), large).variant == "two_level");
-  CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=16"), problem_of(31, 129, 65536)).variant ==
+  CHECK(smem::plan_gemm(smem::clamp(hopper, "work_group=16"), plan_problem_of(31, 129, 65536)).variant ==
         "split_k");
 
-  smem::GemmProblem halves = problem_of(4096, 4096, 4096, Scalar::half);
+  smem::GemmProblem halves = plan_problem_of(4096, 4096, 4096, Scalar::half);
   plan = smem::plan_gemm(hopper, halves);
   CHECK(plan.variant == "wgmma");
   CHECK(plan.target == "sm_90a");
@@ -250,7 +233,7 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   halves.a_alignment = 4;
   CHECK(smem::plan_gemm(hopper, halves).scratch_bytes == std::size_t{4} * 4096 * 4096 + maps);
   CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), halves).before.empty());
-  CHECK(smem::plan_gemm(hopper, problem_of(4096, 4096, 4096, Scalar::half)).before.empty());
+  CHECK(smem::plan_gemm(hopper, plan_problem_of(4096, 4096, 4096, Scalar::half)).before.empty());
   // What stands in for "wgmma" reads factors as they lie.
   const smem::Plan instead = smem::plan_gemm(smem::clamp(hopper, "work_group=64"), halves);
   CHECK(instead.variant == "two_level");
@@ -262,16 +245,16 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(std::find(loose.defines.begin(), loose.defines.end(), std::pair<std::string, long>{"LOOSE", 1}) !=
         loose.defines.end());
   // Factors of int8 and TF32 that lie across k are turned before, where the product is large.
-  smem::GemmProblem bytes = problem_of(4096, 4096, 4096, Scalar::int8);
+  smem::GemmProblem bytes = plan_problem_of(4096, 4096, 4096, Scalar::int8);
   CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, bytes).before.size() == 1);
   CHECK(smem::plan_gemm(smem::clamp(hopper, "retargeting=0"), bytes).variant == "mma");
-  CHECK(smem::plan_gemm(hopper, problem_of(300, 300, 300, Scalar::int8)).variant == "mma");
+  CHECK(smem::plan_gemm(hopper, plan_problem_of(300, 300, 300, Scalar::int8)).variant == "mma");
   bytes.a_along_k = bytes.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, bytes).before.empty());
-  CHECK(smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::float64)).variant == "mma");
-  smem::GemmProblem cut = problem_of(4096, 4096, 4096);
+  CHECK(smem::plan_gemm(hopper, plan_problem_of(512, 512, 512, Scalar::float64)).variant == "mma");
+  smem::GemmProblem cut = plan_problem_of(4096, 4096, 4096);
   cut.tf32 = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, cut).before.size() == 1);
@@ -280,7 +263,7 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, cut).before.empty());
   // TF32 is allowed, not demanded: vectors of float take less time here.
-  smem::GemmProblem small = problem_of(193, 53, 140);
+  smem::GemmProblem small = plan_problem_of(193, 53, 140);
   small.tf32 = true;
   small.a_along_k = false;
   small.a_alignment = small.b_alignment = small.c_alignment = 4;
@@ -298,7 +281,7 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
 TEST_CASE("plan of gemm: all that the model chooses among") {
   const smem::Device hopper = target("sm_90");
   for (const Scalar type : {Scalar::float32, Scalar::half, Scalar::int8, Scalar::float64}) {
-    const smem::GemmProblem problem = problem_of(500, 700, 3000, type);
+    const smem::GemmProblem problem = plan_problem_of(500, 700, 3000, type);
     const std::string variant = type == Scalar::float64 ? "mma" : "";
     const std::vector<smem::GemmCandidate> all = smem::gemm_candidates(hopper, problem, variant);
     REQUIRE(all.size() > 3);
@@ -313,10 +296,10 @@ TEST_CASE("plan of gemm: all that the model chooses among") {
         CHECK(all[i].plan.overrides != all[j].plan.overrides);
     }
   }
-  CHECK(smem::gemm_candidates(target("gfx90a"), problem_of(64, 64, 64)).empty());
+  CHECK(smem::gemm_candidates(target("gfx90a"), plan_problem_of(64, 64, 64)).empty());
   const auto fixed = [&](const char* variant, std::size_t rows, std::size_t cols) {
     return test::failure_of([&] {
-             smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::half),
+             smem::plan_gemm(hopper, plan_problem_of(512, 512, 512, Scalar::half),
                              {.variant = variant, .tile_rows = rows, .tile_cols = cols});
            })
         .argument;
@@ -324,7 +307,7 @@ TEST_CASE("plan of gemm: all that the model chooses among") {
   CHECK(fixed("wgmma", 100, 0) == "tile_rows");
   CHECK(fixed("mma", 0, 100) == "tile_cols");
   CHECK(test::failure_of([&] {
-          smem::plan_gemm(hopper, problem_of(512, 512, 512, Scalar::half),
+          smem::plan_gemm(hopper, plan_problem_of(512, 512, 512, Scalar::half),
                           {.variant = "mma", .work_items = 64});
         }).argument == "work_items");
 }
@@ -332,17 +315,17 @@ TEST_CASE("plan of gemm: all that the model chooses among") {
 TEST_CASE("plan of gemm: matrix units for double") {
   for (const char* name : {"sm_86", "sm_90"}) {
     const smem::Plan plan =
-        smem::plan_gemm(target(name), problem_of(4096, 4096, 4096, Scalar::float64), {.variant = "mma"});
+        smem::plan_gemm(target(name), plan_problem_of(4096, 4096, 4096, Scalar::float64), {.variant = "mma"});
     CHECK(plan.kernel_file == "nvidia/gemm/dmma.cl");
     CHECK(plan.local_bytes <= target(name).local_bytes);
     CHECK_FALSE(plan.counters);
   }
   const smem::Plan parts =
-      smem::plan_gemm(target("sm_90"), problem_of(64, 64, 20000, Scalar::float64), {.variant = "mma"});
+      smem::plan_gemm(target("sm_90"), plan_problem_of(64, 64, 20000, Scalar::float64), {.variant = "mma"});
   CHECK(parts.counters);
   CHECK(parts.scratch_bytes == parts.groups() * parts.tile_rows * parts.tile_cols * 8);
   CHECK(test::failure_of([&] {
-          smem::plan_gemm(target("sm_75"), problem_of(64, 64, 64, Scalar::float64), {.variant = "mma"});
+          smem::plan_gemm(target("sm_75"), plan_problem_of(64, 64, 64, Scalar::float64), {.variant = "mma"});
         }).argument == "variant");
 }
 
@@ -353,25 +336,25 @@ TEST_CASE("plan of gemm: stores of unaligned rows, and parts that teams add") {
       if (known == name) return static_cast<long>(value);
     return 0L;
   };
-  smem::GemmProblem problem = problem_of(512, 514, 512, Scalar::half);
+  smem::GemmProblem problem = plan_problem_of(512, 514, 512, Scalar::half);
   for (const char* const variant : {"mma", "wgmma"}) {
     problem.c_alignment = 8;  // pairs would write parts of sectors
     CHECK(define_of(problem, variant, "C_VECTOR") == 1);
     problem.c_alignment = 16;
     CHECK(define_of(problem, variant, "C_VECTOR") == 2);
   }
-  CHECK(define_of(problem_of(21, 43, 14596, Scalar::half), "mma", "TEAM") > 0);
-  CHECK(define_of(problem_of(512, 512, 2048, Scalar::half), "mma", "TEAM") == 0);
+  CHECK(define_of(plan_problem_of(21, 43, 14596, Scalar::half), "mma", "TEAM") > 0);
+  CHECK(define_of(plan_problem_of(512, 512, 2048, Scalar::half), "mma", "TEAM") == 0);
 }
 
 TEST_CASE("plan of gemm: a thin and a wide factor") {
   const auto plan_of = [](std::size_t m, std::size_t n, std::size_t a_alignment, std::size_t b_alignment) {
-    smem::GemmProblem problem = problem_of(m, n, 8192, Scalar::half);
+    smem::GemmProblem problem = plan_problem_of(m, n, 8192, Scalar::half);
     problem.a_alignment = a_alignment;
     problem.b_alignment = b_alignment;
     return smem::plan_gemm(target("sm_90"), problem, {.variant = "skinny"});
   };
-  smem::GemmProblem thin = problem_of(16, 8192, 8192, Scalar::half);
+  smem::GemmProblem thin = plan_problem_of(16, 8192, 8192, Scalar::half);
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;  // an H200: memory bounds it there, and arithmetic 64 units
   CHECK(smem::plan_gemm(hopper, thin).variant == "skinny");
@@ -387,7 +370,7 @@ TEST_CASE("plan of gemm: a thin and a wide factor") {
 }
 
 TEST_CASE("plan of gemm: what it predicts") {
-  smem::GemmProblem problem = problem_of(100, 200, 300, Scalar::half);
+  smem::GemmProblem problem = plan_problem_of(100, 200, 300, Scalar::half);
   problem.batch = 3;
   smem::Plan plan = smem::plan_gemm(target("sm_75"), problem);
   CHECK(plan.prediction.operations == 3 * 2.0 * 100 * 200 * 300);
@@ -397,17 +380,17 @@ TEST_CASE("plan of gemm: what it predicts") {
   CHECK(smem::plan_gemm(target("sm_75"), problem).prediction.bytes_read ==
         3 * 2.0 * (100 * 300 + 300 * 200) + 3 * 4.0 * 100 * 200);
   // A's tile is written down its columns where A lies along k: plain, all of them lie in one bank.
-  plan = smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), {.variant = "tiled"});
+  plan = smem::plan_gemm(target("sm_90"), plan_problem_of(512, 512, 512), {.variant = "tiled"});
   CHECK(plan.layout.store_degree() == 8);
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), {.variant = "padded"})
+  CHECK(smem::plan_gemm(target("sm_90"), plan_problem_of(512, 512, 512), {.variant = "padded"})
             .layout.store_degree() < 3);
-  CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), {.variant = "swizzled"})
+  CHECK(smem::plan_gemm(target("sm_90"), plan_problem_of(512, 512, 512), {.variant = "swizzled"})
             .layout.store_degree() < 3);
   for (const char* variant : {"vector", "two_level"})
-    CHECK(smem::plan_gemm(target("sm_90"), problem_of(512, 512, 512), {.variant = std::string(variant)})
+    CHECK(smem::plan_gemm(target("sm_90"), plan_problem_of(512, 512, 512), {.variant = std::string(variant)})
               .layout.load_degree() == 1);
   const auto error =
-      test::failure_of([] { smem::plan_gemm(target("tgllp"), problem_of(5, 5, 5, Scalar::float64)); });
+      test::failure_of([] { smem::plan_gemm(target("tgllp"), plan_problem_of(5, 5, 5, Scalar::float64)); });
   CHECK(error.argument == "in");
 }
 
@@ -417,7 +400,7 @@ TEST_CASE("plan gemm: kernels are told how many results a work-item makes, one t
     for (const char* variant : {"registers_1d", "registers_2d", "async"}) {
       CAPTURE(variant);
       const smem::Plan plan = smem::plan_gemm(
-          device, problem_of(64, 64, 64),
+          device, plan_problem_of(64, 64, 64),
           smem::PlanOverrides{.variant = variant, .tile_rows = 16, .tile_cols = 16, .work_items = 256});
       CHECK(plan.work_items() == 256);
       CHECK(plan.items_per_work_item == 1);

@@ -3,6 +3,7 @@
 #include <smem/gemm_plan.hpp>
 
 #include "support/failure.hpp"
+#include "support/gemm_plans.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -13,27 +14,9 @@
 #include <utility>
 
 using smem::Scalar;
+using test::copies_boxes;
+using test::plan_problem_of;
 using test::target;
-
-namespace {
-
-smem::GemmProblem problem_of(std::size_t m, std::size_t n, std::size_t k, Scalar in = Scalar::float32) {
-  smem::GemmProblem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  problem.in = in;
-  problem.out = in == Scalar::int8 ? Scalar::int32 : in == Scalar::float64 ? in : Scalar::float32;
-  return problem;
-}
-
-/// Whether a work-item of each group copies boxes (cl/nvidia/gemm_producer_tensor.clh).
-bool copies_boxes(const smem::Plan& plan) {
-  return std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"TENSOR", 1}) !=
-         plan.defines.end();
-}
-
-}  // namespace
 
 TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
   const smem::Device hopper = target("sm_90");
@@ -43,18 +26,18 @@ TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
   };
   for (const std::size_t bytes : {1, 2, 4}) {
     const Scalar type = bytes == 1 ? Scalar::int8 : bytes == 2 ? Scalar::half : Scalar::float32;
-    smem::GemmProblem large = problem_of(4096, 4096, 4096, type);
+    smem::GemmProblem large = plan_problem_of(4096, 4096, 4096, type);
     large.a_along_k = large.b_along_k = large.tf32 = true;
     CHECK(copies(large));
     large.batch = 2;
     CHECK(!copies(large));
   }
-  CHECK(!copies(problem_of(1424, 12912, 16, Scalar::half)));
-  smem::GemmProblem loose = problem_of(300, 300, 11000, Scalar::half);
+  CHECK(!copies(plan_problem_of(1424, 12912, 16, Scalar::half)));
+  smem::GemmProblem loose = plan_problem_of(300, 300, 11000, Scalar::half);
   CHECK(copies(loose));
   CHECK(!copies(loose, 2));  // too small to pack
   // Tiles whose columns are no power of two take a second factor along k.
-  smem::GemmProblem odd = problem_of(304, 1968, 1776, Scalar::half);
+  smem::GemmProblem odd = plan_problem_of(304, 1968, 1776, Scalar::half);
   odd.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, odd).tile_cols % 96 == 0);
   odd.b_along_k = false;
@@ -67,7 +50,7 @@ TEST_CASE("plan of gemm: groups are at the same k of factors that the cache does
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;
   const auto depth = [&](std::size_t k) {
-    return smem::plan_gemm(hopper, problem_of(1024, 1200, k, Scalar::half),
+    return smem::plan_gemm(hopper, plan_problem_of(1024, 1200, k, Scalar::half),
                            {.variant = "wgmma", .tile_rows = 128, .tile_cols = 128})
         .number("part_depth");
   };
@@ -80,19 +63,19 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;
   // 345 tiles of 192 x 128 are three rounds, 529 of 128 x 128 five.
-  smem::Plan plan = smem::plan_gemm(hopper, problem_of(2832, 2896, 128, Scalar::half));
+  smem::Plan plan = smem::plan_gemm(hopper, plan_problem_of(2832, 2896, 128, Scalar::half));
   CHECK(plan.tile_rows == 192);
   CHECK(plan.work_group[0] == 512);
   CHECK(plan.local_bytes <= std::size_t{227} << 10);
   // Its pieces of lines across k do not divide the producers.
-  smem::GemmProblem across = problem_of(2832, 2896, 128, Scalar::half);
+  smem::GemmProblem across = plan_problem_of(2832, 2896, 128, Scalar::half);
   across.a_along_k = false;
   CHECK(smem::plan_gemm(hopper, across).tile_rows != 192);
   CHECK(test::failure_of([&] {
           smem::plan_gemm(hopper, across, {.variant = "wgmma", .tile_rows = 192, .tile_cols = 128});
         }).argument == "tile_rows");
   // Lines of 128 bytes of a factor that the cache does not hold take longer.
-  smem::GemmProblem streamed = problem_of(3360, 160, 7648, Scalar::half);
+  smem::GemmProblem streamed = plan_problem_of(3360, 160, 7648, Scalar::half);
   streamed.out = Scalar::half;
   streamed.a_along_k = false;
   streamed.b_along_k = true;
@@ -103,7 +86,7 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
     return std::any_of(of.defines.begin(), of.defines.end(),
                        [](const auto& d) { return d.first == "ALIGNED_UNITS"; });
   };
-  plan = smem::plan_gemm(hopper, problem_of(272, 1104, 10432, Scalar::half),
+  plan = smem::plan_gemm(hopper, plan_problem_of(272, 1104, 10432, Scalar::half),
                          {.variant = "wgmma", .tile_rows = 64, .tile_cols = 256});
   CHECK(has_aligned(plan));
   CHECK(plan.groups() == 25 * 5);
@@ -115,7 +98,7 @@ TEST_CASE("plan of gemm: factors of int8 and TF32 are turned for wgmma") {
                       std::pair<std::string, long>{name, value}) == 1;
   };
   for (const Scalar type : {Scalar::int8, Scalar::float32}) {
-    smem::GemmProblem problem = problem_of(1000, 2000, 3000, type);
+    smem::GemmProblem problem = plan_problem_of(1000, 2000, 3000, type);
     problem.tf32 = true;
     problem.a_along_k = false;
     problem.b_along_k = true;
