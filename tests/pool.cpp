@@ -227,6 +227,37 @@ TEST_CASE("pool: means of integers as floats are exact") {
   CHECK(out.to_host()[0] == 65003);
 }
 
+TEST_CASE(
+    "pool: integers in narrow lanes, whose sums 16 bits just hold, and windows two cells apart of every "
+    "channel") {
+  const smem::Context context;
+  test::PoolSweep sweep(context);
+  std::size_t turn = 0;
+  for (const Pooling& windows : {Pooling::square(2), Pooling::square(3, 2, 1), Pooling::square(1),
+                                 Pooling::square(16, 3, 7), Pooling{{17, 16}, {1, 2}}}) {
+    for (const Scalar type : {Scalar::uint8, Scalar::uint16, Scalar::float32}) {
+      PoolCase c;
+      c.windows = windows;
+      c.grids.in = c.grids.out = type;
+      c.grids.size = {331, 19};
+      c.grids.channels = 1 + turn++ % 4;
+      c.grids.gaps = type == Scalar::uint16;
+      c.op = type == Scalar::uint8 ? PoolOp::average : PoolOp::max;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == 15);
+  constexpr std::size_t kWidth = 400, kHeight = 18;
+  const smem::Array<std::uint8_t> in(context, std::vector<std::uint8_t>(kWidth * kHeight, 255));
+  for (const std::size_t size : {1, 2, 7, 16, 18}) {
+    const Pooling windows = Pooling::square(size, 1);
+    const std::size_t width = windows.across(kWidth), height = windows.down(kHeight);
+    const smem::Array<std::uint8_t> out(context, smem::Count{width * height});
+    smem::avg_pool2d(context, in.grid({kWidth, kHeight}), out.grid({width, height}), windows);
+    CHECK(out.to_host() == std::vector<std::uint8_t>(width * height, 255));
+  }
+}
+
 TEST_CASE("pool: nothing to do") {
   const smem::Context context;
   const smem::Array<float> array(context, smem::Count{4});

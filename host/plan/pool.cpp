@@ -109,12 +109,26 @@ bool joins_lines(const PoolProblem& problem) {
   return !problem.indices && fits && !wide;
 }
 
+/// Lanes of a vector of the narrowest integers that hold the greatest of a window, or a sum of bytes; 0: of
+/// int.
+std::size_t narrow_lanes(const Device& device, const PoolProblem& problem) {
+  constexpr std::size_t kMostBytes = 256;  // whose sum has 16 bits
+  const Window2d& window = problem.pooling.window;
+  const bool mean = problem.op == PoolOp::average;
+  if (!device.extended_vectors || is_float(problem.in) || problem.in != problem.out) return 0;
+  if (mean && (problem.in != Scalar::uint8 || size_product(window.width, window.height) > kMostBytes))
+    return 0;
+  return std::clamp<std::size_t>(device.vector_bytes / (mean ? 2 : size_of(problem.in)), 16, 64);
+}
+
 Plan cpu_plan(const Device& device, const PoolProblem& problem, std::size_t wanted) {
   const bool lines = joins_lines(problem);
   Plan plan = windows_plan(problem, "cpu", lines ? "pool/cpu_lines.cl" : "pool/cpu.cl",
                            lines ? "pool_cpu_lines" : "pool_cpu");
   set_launch(device, problem, 1, true, wanted, plan);
   define(plan, {{"STRIDE_W", problem.pooling.stride.x}});
+  if (lines && narrow_lanes(device, problem) != 0)
+    define(plan, "NARROW_LANES", narrow_lanes(device, problem));
   plan.reason = lines
                     ? "a thread joins the rows of windows into a line, in vectors, and then the line's cells"
                     : "a thread has whole rows, whose windows it joins cell by cell in vectors";
