@@ -248,6 +248,17 @@ TEST_CASE("histogram weighted: weights that are not finite, and the ends of the 
     smem::histogram_weighted(context, many.vector(), one_large.vector(), out.vector(), Bins::even(4, 0, 4),
                              {.variant = variant});
     CHECK(out.to_host() == std::vector<float>{0x1p40F, 0, 0, 0});
+    // Within what a thread of a CPU reads at once: a large one, and one that is not finite.
+    std::swap(uneven[0], uneven[100]);
+    const smem::Array<float> later(context, uneven);
+    smem::histogram_weighted(context, many.vector(), later.vector(), out.vector(), Bins::even(4, 0, 4),
+                             {.variant = variant});
+    CHECK(out.to_host() == std::vector<float>{0x1p40F, 0, 0, 0});
+    uneven[200] = -HUGE_VALF;
+    const smem::Array<float> infinite(context, uneven);
+    smem::histogram_weighted(context, many.vector(), infinite.vector(), out.vector(), Bins::even(4, 0, 4),
+                             {.variant = variant});
+    CHECK(std::isnan(out.to_host()[0]));
     const smem::Array<float> zeros(context, std::vector<float>(7, 0.0F));
     smem::histogram_weighted(context, in.vector(), zeros.vector(), out.vector(), Bins::even(4, 0, 4),
                              {.variant = variant});

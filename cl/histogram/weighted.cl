@@ -48,6 +48,63 @@ static inline ulong sum_of_weight(weight_value w, int scale, global uint* mark) 
 #endif
 }
 
+#if SUMS == 2
+#if WEIGHT_FLOATING && defined(cl_khr_fp64)
+#define IN_DOUBLE 1
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#include "common/convert.clh"
+// As fixed_point() makes them. Products by powers of two are exact in double, but for those that round to 0: in two steps, since 2^scale may
+// overflow. ldexp() and rint() are scalar in PoCL 3.1, so numbers below 2^52 are rounded by an addition; others are integers already.
+static inline void to_fixed(ulong* sum, const weight_value* w, int scale) {
+  const double first = as_double((ulong)(1023 + scale / 2) << 52), second = as_double((ulong)(1023 + scale - scale / 2) << 52);
+  for (uint k = 0; k < BLOCK; k += 8) {
+    const double8 v = CONVERT(double8, vload8(0, w + k)) * first * second, size = fabs(v);
+    const long8 whole = CONVERT(long8, size < 0x1p52 ? size + 0x1p52 - 0x1p52 : size);
+    vstore8(as_ulong8(v < 0 ? -whole : whole), 0, sum + k);
+  }
+}
+#else
+#define IN_DOUBLE 0
+#endif
+
+// Adds weights to their bins, one by one.
+static inline void add_weights(global ulong* restrict table, const VALUE* x, const weight_value* w, uint count, bin_rule rule, int scale,
+                               global uint* marks) {
+  for (uint k = 0; k < count; ++k) {
+    const uint bin = bin_of(x[k], rule);
+    if (bin != NO_BIN) table[bin] += sum_of_weight(w[k], scale, marks + bin);
+  }
+}
+
+// The same of BLOCK weights in vectors, but for the additions to the table.
+static inline void add_block(global ulong* restrict table, const VALUE* x, const weight_value* w, bin_rule rule, int scale, global uint* marks) {
+  uint entry[BLOCK];
+  ulong sum[BLOCK];
+#if WEIGHT_FLOATING
+  uint most = 0;
+  for (uint k = 0; k < BLOCK; ++k) most = max(most, exponent_of(w[k]));
+  if (most == NOT_FINITE) {
+    add_weights(table, x, w, BLOCK, rule, scale, marks);
+    return;
+  }
+#if IN_DOUBLE
+  to_fixed(sum, w, scale);
+#else
+  for (uint k = 0; k < BLOCK; ++k) sum[k] = fixed_point(w[k], scale);
+#endif
+#else
+  (void)scale, (void)marks;
+  for (uint k = 0; k < BLOCK; ++k) sum[k] = (ulong)w[k];
+#endif
+  for (uint k = 0; k < BLOCK; ++k) {
+    const uint bin = bin_of(x[k], rule);
+    entry[k] = bin == NO_BIN ? 0 : bin;
+    sum[k] = bin == NO_BIN ? 0 : sum[k];
+  }
+  for (uint k = 0; k < BLOCK; ++k) table[entry[k]] += sum[k];
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulong in_pitch, ulong in_stride,
                         global const WEIGHT* restrict weights, ulong weights_offset, ulong weights_pitch, ulong weights_stride,
@@ -78,9 +135,10 @@ void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulon
       weight_value w[BLOCK];
       load_values(x, from, row * in_pitch + col, here);
       load_weights(w, from_weights + row * weights_pitch + col, here);
-      for (uint k = 0; k < here; ++k) {
-        const uint bin = bin_of(x[k], rule);
-        if (bin != NO_BIN) table[bin] += sum_of_weight(w[k], scale, marks + matrix * bins + bin);
+      if (here == BLOCK) {
+        add_block(table, x, w, rule, scale, marks + matrix * bins);
+      } else {
+        add_weights(table, x, w, here, rule, scale, marks + matrix * bins);
       }
       i += here;
     }
