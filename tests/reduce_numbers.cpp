@@ -400,6 +400,68 @@ TEST_CASE("reduce numbers: the blocking functions") {
   CHECK(smem::dot(context, none, none) == 0);
 }
 
+TEST_CASE(
+    "reduce numbers: extremes of halves, of both signs, among NaNs, infinities and zeros of both signs") {
+  const smem::Context context;
+  std::vector<smem::half> values(30011);
+  for (const float offset : {-900.0F, 0.0F, 900.0F}) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t kind = i * 2654435761U >> 7U & 31U;
+      const float number = offset + static_cast<float>(i * 40503 % 1601) - 800;
+      values[i] = smem::half(kind == 0   ? kNan
+                             : kind == 1 ? -kNan
+                             : kind == 2 ? -0.0F
+                             : kind == 3 ? 0.0F
+                                         : number);
+    }
+    values[25000] = smem::half(kFloatInfinity);
+    values[26000] = smem::half(-kFloatInfinity);
+    const smem::Array<smem::half> in(context, values);
+    for (const auto& [first, size] : {std::pair<std::size_t, std::size_t>{5, 3},
+                                      {1, 17},
+                                      {2, 64},
+                                      {3, 300},
+                                      {7, 4001},
+                                      {1, 20001},
+                                      {0, 30011}}) {
+      CAPTURE(first);
+      CAPTURE(size);
+      std::size_t least = size, greatest = size;
+      const auto at = [&, from = first](std::size_t i) { return static_cast<float>(values[from + i]); };
+      for (std::size_t i = 0; i < size; ++i) {
+        if (std::isnan(at(i))) continue;
+        if (least == size || at(i) < at(least)) least = i;
+        if (greatest == size || at(i) > at(greatest)) greatest = i;
+      }
+      REQUIRE(least < size);
+      CHECK(smem::argmin(context, in.vector(first, size)) == least);
+      CHECK(smem::argmax(context, in.vector(first, size)) == greatest);
+      CHECK(static_cast<float>(smem::min(context, in.vector(first, size))) == at(least));
+      CHECK(static_cast<float>(smem::max(context, in.vector(first, size))) == at(greatest));
+      const auto both = smem::minmax(context, in.vector(first, size));
+      CHECK(static_cast<float>(both.first) == at(least));
+      CHECK(static_cast<float>(both.second) == at(greatest));
+    }
+  }
+  std::vector<smem::half> zeros(3000, smem::half(0.0F));
+  for (std::size_t i = 0; i < zeros.size(); i += 3)
+    zeros[i] = smem::half(-0.0F);
+  const smem::Array<smem::half> equal(context, zeros);
+  for (const std::size_t first : {0, 1}) {
+    for (const std::size_t size : {3, 7, 100, 2900}) {
+      CHECK(smem::argmin(context, equal.vector(first, size)) == 0);
+      CHECK(smem::argmax(context, equal.vector(first, size)) == 0);
+    }
+  }
+  const smem::Array<smem::half> nothing(context, std::vector<smem::half>(6000, smem::half(kNan)));
+  for (const std::size_t size : {5, 100, 6000}) {
+    CHECK(std::isnan(static_cast<float>(smem::min(context, nothing.vector(0, size)))));
+    CHECK(std::isnan(static_cast<float>(smem::max(context, nothing.vector(0, size)))));
+    CHECK(std::isnan(static_cast<float>(smem::minmax(context, nothing.vector(0, size)).first)));
+    CHECK(smem::argmax(context, nothing.vector(0, size)) == 0);
+  }
+}
+
 TEST_CASE("reduce numbers: half results are rounded once") {
   const smem::Context context;
   const smem::Array<smem::half> in(context, std::vector<smem::half>(2049, smem::half(1.0F)));

@@ -10,6 +10,7 @@
 #include "common/hand_over.clh"
 #include "common/loose.clh"
 #include "common/read_ahead.clh"
+#include "reduce/half_codes.clh"
 
 #ifndef ONE_LAUNCH
 #define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
@@ -118,7 +119,22 @@ static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong beg
 }
 #endif
 
-#if (OPERATION == OP_ARGMIN || OPERATION == OP_ARGMAX) && !ELEMENT_HALF
+#if HALF_CODES
+// The best codes of [begin, end), a multiple of 64 elements. Not inlined: PoCL copies a kernel's body three times.
+__attribute__((noinline)) code_set find_codes(row_source row, ulong begin, ulong end) {
+  code_set sets[4];
+#pragma unroll
+  for (uint v = 0; v < 4; ++v) sets[v] = no_codes();
+  for (ulong i = begin; i < end; i += 64) {
+    READ_ON(row.first + i, 64);
+#pragma unroll
+    for (uint v = 0; v < 4; ++v) sets[v] = join_codes(sets[v], half_bits16(row.first + i + 16 * v));
+  }
+  return join_sets(join_sets(sets[0], sets[1]), join_sets(sets[2], sets[3]));
+}
+#endif
+
+#if OPERATION == OP_ARGMIN || OPERATION == OP_ARGMAX
 #define FINDS_BLOCK 1  // the best value of each block first, then its place in one block
 // Elements of a block: a multiple of LANES. On two Zen 5 cores 2^26 floats take 4.6 ms by 256, 4.3 by 1024 and 4.2 by 4096.
 #define SEARCHED (LANES < 1024 ? 1024 : LANES)
@@ -134,6 +150,9 @@ static inline ulong accumulate_narrow(lane_set* lanes, row_source row, ulong beg
 #endif
 // The best number of a block, or WORST where it has no better one.
 static inline ACC best_of_block(row_source row, ulong begin) {
+#if HALF_CODES
+  return decoded(greatest_code(find_codes(row, begin, begin + SEARCHED).best), LEAST_IS_BEST);
+#else
   ACC best[LANES];
   for (uint k = 0; k < LANES; ++k) best[k] = WORST;
   for (ulong i = begin; i < begin + SEARCHED; i += LANES) {
@@ -146,6 +165,7 @@ static inline ACC best_of_block(row_source row, ulong begin) {
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) best[k] = BETTER(best[k + apart], best[k]) ? best[k + apart] : best[k];
   return best[0];
+#endif
 }
 // The first of the best elements of as many whole blocks as fit; the identity if none is better than WORST. *next: what is left.
 static inline accumulator search_blocks(row_source row, ulong begin, ulong end, ulong* next) {
@@ -188,6 +208,11 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
 #if ELEMENT_HALF
 #if WHOLE_BLOCKS
   i = accumulate_blocks(&lanes, row, begin, end);
+#elif HALF_CODES && !FINDS_BLOCK
+  if (begin + 64 <= end) {
+    i = begin + (end - begin) / 64 * 64;
+    put_lane(&lanes, 0, best_of_codes(find_codes(row, begin, i)));
+  }
 #else
   for (; i + BLOCK <= end; i += BLOCK) {
     READ_ON(row.first + i, BLOCK);
