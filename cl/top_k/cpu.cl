@@ -4,6 +4,8 @@
 // delegates itself with OWN_DELEGATES, selects the spans in which the results lie, and the results from these. A span of one
 // element is its own delegate. Loops over a span's neighbours are what compilers turn into vectors.
 //
+// Few results of a row are kept sorted while it is read: of most blocks none is better than the worst of them.
+//
 // Launch: one dimension, local size 1. PHASE 0: `parts` groups for each row, of `piece` spans each. PHASE 1: any number of groups.
 //   images: at `from` the delegates of rows, or of groups (OWN_DELEGATES); at `to` 2 * k or k << SPAN_BITS images of a group,
 //   whatever is more. lists: 3 * k places of a group
@@ -22,6 +24,8 @@
 #define SPAN (1u << SPAN_BITS)
 #define MOST_DIGITS 2048
 #define FEW 32  // results that are sorted by insertion
+#define FEW_KEPT 16  // results that are kept while a row is read
+#define BLOCK 32     // elements that are compared with the worst of these at once
 
 static inline void make_delegates(global const KEY* keys, uint size, uint begin, uint end, global sortable* delegates) {
   for (uint s = begin; s < end; ++s) {
@@ -123,6 +127,31 @@ static inline global uint* sort_results(global sortable* order, global uint* cho
   return chosen;
 }
 
+// The first k of a row in its order, with their places; equal ones as they stand. Gives up, and returns false, where so many replace others as
+// in a row that gets better and better. Not inlined: PoCL copies a kernel's body three times.
+__attribute__((noinline)) bool keep_few(global const KEY* keys, uint size, uint k, sortable* order, uint* kept) {
+  uint count = 0, left = 8 * k + size / 16;
+  for (uint i = 0; i < size; i += BLOCK) {
+    sortable x[BLOCK], best = ALL_BITS;
+    const uint here = min(size - i, (uint)BLOCK);
+    if (here == BLOCK) {
+      for (uint j = 0; j < BLOCK; ++j) x[j] = order_of(keys[i + j]);
+      for (uint j = 0; j < BLOCK; ++j) best = min(best, x[j]);
+    } else {
+      for (uint j = 0; j < here; ++j) best = min(best, x[j] = order_of(keys[i + j]));
+    }
+    if (count == k && best >= order[k - 1]) continue;
+    for (uint j = 0; j < here; ++j) {
+      if (count == k && x[j] >= order[k - 1]) continue;
+      if (left-- == 0) return false;
+      uint to = count < k ? count++ : k - 1;
+      for (; to > 0 && order[to - 1] > x[j]; --to) order[to] = order[to - 1], kept[to] = kept[to - 1];
+      order[to] = x[j], kept[to] = i + j;
+    }
+  }
+  return true;
+}
+
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void top_k_cpu(TOP_K_ARGUMENTS) {
   USE_TOP_K_ARGUMENTS;
@@ -136,6 +165,26 @@ void top_k_cpu(TOP_K_ARGUMENTS) {
     global const KEY* keys = in + row_start(row, rows, in_offset, in_pitch, in_stride);
     global sortable* delegates = images + from + (OWN_DELEGATES ? group : row) * padded(spans);
 #if OWN_DELEGATES
+    sortable order[FEW_KEPT];
+    uint kept[FEW_KEPT];
+    if (k <= FEW_KEPT && keep_few(keys, size, k, order, kept)) {
+#if NTH
+      values[row_start(row, rows, values_offset, values_pitch, values_stride)] = keys[kept[k - 1]];
+#else
+      for (uint q = 0; q < k; ++q) {
+        const uint place = kept[q];
+#if !SORTED  // those in front of it
+        uint rank = 0;
+        for (uint j = 0; j < k; ++j) rank += kept[j] < place;
+#else
+        const uint rank = q;
+#endif
+        values[row_start(row, rows, values_offset, values_pitch, values_stride) + rank] = keys[place];
+        places[row_start(row, rows, places_offset, places_pitch, places_stride) + rank] = place;
+      }
+#endif
+      continue;
+    }
     make_delegates(keys, size, 0, spans, delegates);
 #endif
 #if SPAN_BITS == 0
