@@ -23,15 +23,18 @@ const char* bounds_name(const BoundsProblem& p) { return name_of(p.op).data(); }
 Attempt bisection(const Device& device, const BoundsProblem& p, const PlanOverrides& fixed,
                   std::string_view variant) {
   const MergePolicy& policy = merge_policy(device);
-  const std::size_t usual = device.type == DeviceType::cpu ? 16 : policy.bounds_group;
+  const bool batches = runs_cpu_variant(device) && p.op != BoundsOp::is_sorted && fixed.work_items <= 1;
+  const std::size_t usual = batches ? 1 : device.type == DeviceType::cpu ? 16 : policy.bounds_group;
   const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : usual, 0);
+  const std::size_t keys = batches ? policy.cpu_batch : group;  // of a group at once
   Plan plan = named_plan(bounds_name(p), variant, "bounds/bounds.cl", "bounds");
   define_order(plan, p.keys, key_order(p));
   plan.text_defines.emplace_back("PLACE", opencl_name_of(p.places));
   if (p.op == BoundsOp::upper_bound) define(plan, "UPPER", 1);
   if (p.op == BoundsOp::is_sorted) define(plan, "CHECK", 1);
+  if (batches) define(plan, "BATCH", keys);
   set_groups(plan, group,
-             std::min(divide_up(at_least_1(p.count), group),
+             std::min(divide_up(at_least_1(p.count), keys),
                       at_least_1(policy.groups_a_unit * device.compute_units)));
   const double key = real(size_of(p.keys));
   if (p.op == BoundsOp::is_sorted) {
@@ -42,7 +45,9 @@ Attempt bisection(const Device& device, const BoundsProblem& p, const PlanOverri
     const double steps = real(std::bit_width(p.size));
     plan.prediction.bytes_read = real(p.count) * key + std::min(real(p.size), real(p.count) * steps) * key;
     plan.prediction.bytes_written = real(p.count, size_of(p.places));
-    plan.reason = "each work-item finds keys by bisection";
+    plan.reason = batches
+                      ? formatted("a thread finds {} keys at a time, whose bisections go on together", keys)
+                      : "each work-item finds keys by bisection";
   }
   return plan;
 }
