@@ -4,7 +4,7 @@
 // written by neighbours. A team has ROWS rows under way at once: what it waits for is memory. Places outside are left out.
 //
 // Launch: one dimension, GROUP work-items a group, a group for each GROUP / TEAM * ROWS rows. With CPU: one work-item a group, which
-// has `piece` neighbouring rows.
+// has `piece` neighbouring rows, and asks for those that it gathers before it reads them.
 #include "common/attributes.clh"
 
 #ifndef PART
@@ -29,6 +29,26 @@
 #define CPU 0
 #endif
 
+#if CPU
+#define AHEAD 64  // rows that are asked for before they are read
+#define STEP 16   // that are asked for at once
+// Asks for the first lines of the rows that `count` places name, but not where they are neighbours, which the hardware prefetches itself.
+static inline void ask_for(global const PART* rows, ulong pitch, ulong width, global const PLACE* places, uint count, ulong limit) {
+#ifdef __has_builtin
+#if __has_builtin(__builtin_prefetch)
+  const ulong first = places[0], last = places[count - 1];
+  if (max(first, last) - min(first, last) < 4 * AHEAD) return;
+  for (uint k = 0; k < count; ++k) {
+    global const PART* row = rows + (places[k] < limit ? places[k] : 0) * pitch;
+    __builtin_prefetch(row, 0, 3);
+    if (width > 1) __builtin_prefetch((global const char*)row + min(width * sizeof(PART) - 1, (ulong)64), 0, 3);
+  }
+#endif
+#endif
+  (void)rows, (void)pitch, (void)width, (void)places, (void)count, (void)limit;
+}
+#endif
+
 // Offsets, pitches and `width` are counted in parts. `limit`: rows that places can name.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gather(global const PART* in, ulong in_offset, ulong in_pitch, global const PLACE* places, ulong places_offset, global PART* out,
@@ -38,12 +58,15 @@ void gather(global const PART* in, ulong in_offset, ulong in_pitch, global const
   places += places_offset;
 #if CPU
   const ulong begin = get_group_id(0) * piece, end = min(begin + piece, count);
-  for (ulong row = begin; row < end; ++row) {
-    const ulong place = places[row];
-    if (place >= limit) continue;
-    global const PART* from = in + (SCATTER ? row : place) * in_pitch;
-    global PART* to = out + (SCATTER ? place : row) * out_pitch;
-    for (ulong k = 0; k < width; ++k) to[k] = from[k];
+  for (ulong row = begin; row < end;) {
+    if (!SCATTER && row + AHEAD + STEP <= end && limit != 0) ask_for(in, in_pitch, width, places + row + AHEAD, STEP, limit);
+    for (const ulong last = min(row + STEP, end); row < last; ++row) {
+      const ulong place = places[row];
+      if (place >= limit) continue;
+      global const PART* from = in + (SCATTER ? row : place) * in_pitch;
+      global PART* to = out + (SCATTER ? place : row) * out_pitch;
+      for (ulong k = 0; k < width; ++k) to[k] = from[k];
+    }
   }
 #else
   const uint item = get_local_id(0), lane = item & (TEAM - 1);
