@@ -83,6 +83,10 @@ typedef struct __attribute__((packed)) { JOIN(VALUE, WIDE_M) v; } loose_rows;
 static inline vector load_along(global const element* p) {
 #if EACH == 1
   return LOADED(LANES, p);
+#elif EACH == 2
+  typedef char __attribute__((ext_vector_type(2 * LANES))) chars;
+  const chars bytes = ((global const struct __attribute__((packed)) { chars v; }*)p)->v;
+  return __builtin_astype(__builtin_convertvector(bytes, pairs), vector);
 #else
   return ((global const loose_vector*)p)->v;
 #endif
