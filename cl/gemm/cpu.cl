@@ -105,6 +105,14 @@ static inline vector load_along(global const element* p) {
 // Where row p of a strip of B begins in its tile. A row's strips lie in different sets of the first-level cache.
 #define B_STRIP_VALUES (BLOCK_N * DEPTH + 16)
 
+#ifdef POCL_DEVICE_ADDRESS_BITS  // PoCL defines it
+// Of the next block of rows, whose pieces are too short for the hardware's prefetching. Two Zen 5 cores, ms without and with it: 6000 x 32 x 1000
+// floats 2.03 and 1.46, 20000 x 100 x 100 1.50 and 1.25, 3000 x 48 x 700 0.87 and 0.76.
+#define ASK_FOR(p) __builtin_prefetch(p, 0, 3)
+#else
+#define ASK_FOR(p)
+#endif
+
 // Packs `k` columns of so many blocks of A, `rows` of whose rows there are. `a`: their first element, from which on A has `reach`
 // elements.
 GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pitch, ulong reach, uint rows, uint blocks, uint k) {
@@ -120,7 +128,10 @@ GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pit
         for (uint p = 0; p < whole; ++p) to[p] = STORED_A(value_of(from + p * EACH, 1, EACH));
       } else {
         ROLLED
-        for (size_t p = 0; p < whole - LANES; p += LANES) *(local vector*)(to + p) = STORED_A(load_along(from + p * EACH));
+        for (size_t p = 0; p < whole - LANES; p += LANES) {
+          ASK_FOR(from + BLOCK_M * pitch + p * EACH);
+          *(local vector*)(to + p) = STORED_A(load_along(from + p * EACH));
+        }
         ((local loose_vector*)(to + (whole - LANES)))->v = STORED_A(load_along(from + (whole - LANES) * EACH));
       }
       if (rest != 0) to[whole] = STORED_A(value_of(from + whole * EACH, 1, rest));
