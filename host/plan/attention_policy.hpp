@@ -131,6 +131,11 @@ struct AttentionPolicy {
                                        {160, 2, 96, 4, 64, 40},
                                        {192, 2, 112, 4, 64, 40},
                                        {256, 2, 80, 4, 64, 40}}};
+  /// Of "wgmma", for small heads of many queries without masks, whose softmaxes take as long as products:
+  /// instead of the first one where waves of its groups take less time. `wgmma_three`: time of its rows, of
+  /// the first one's.
+  AttentionWgmma wgmma_of_three{64, 3, 96, 4, 64, 32};
+  double wgmma_three = 0.9;
   /// Groups of "wgmma" take turns at tiles where sequences have at most so many keys; 0: nowhere.
   std::size_t turns_keys = 0;
   std::size_t causal_turns_keys = 0;
@@ -174,6 +179,9 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
 // 128 54.8. 64 heads of 2048 x 2048: of 160 by 96 311, 64 334; of 192 by 112 329, 96 334, 64 360; of 256, 32
 // heads, causal, by 80 153, 64 164. Windows of 1024 keys of 8192, of 128, by 128 291, 64 315; of 128 keys, of
 // 64, by 128 206, 64 167. With turns, causal 1000 of 80 40.4, without 47.4; all keys 63.2 and 60.7.
+//
+// Three warpgroups and 96 keys instead of two and 128, us: 160 heads of 1500 x 1500 of 64 233 and 268, 64 of
+// 4096 x 4096 628 and 665, causal 375 and 381; 16 of 4096 x 4096 of 40, 3 waves instead of 4, 170 and 167.
 //
 // Results by 16 bytes at once and not by 4: the same of 512 400 instead of 374, causal 248 instead of 231.
 //

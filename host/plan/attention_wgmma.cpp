@@ -70,6 +70,19 @@ bool takes_turns(const Device& device, const AttentionProblem& p) {
   return p.keys <= policy.turns_keys / (fills_blocks ? 1 : 2);
 }
 
+/// Whether three warpgroups multiply: where waves of their groups take less time than those of two.
+bool has_three(const Device& device, const AttentionProblem& p) {
+  const AttentionPolicy& policy = attention_policy(device);
+  const bool is_plain = !(p.left_limit || p.right_limit || p.soft_cap || p.bias || p.slopes || p.paged);
+  if (!is_plain || p.ragged || p.key_lengths || p.keys <= policy.turns_keys) return false;
+  const auto waves = [&](const AttentionWgmma& tile) {
+    const std::size_t tiles = count_tiles(p, tile.rows(), sharing(p)) * p.kv_heads * p.batch;
+    return real(divide_up(tiles, device.compute_units), tile.consumers);
+  };
+  return std::max(p.head_size, p.value_size) <= policy.wgmma_of_three.most_size &&
+         waves(policy.wgmma_of_three) * policy.wgmma_three < waves(policy.wgmma.front());
+}
+
 /// Where tiles are fewer than units: warpgroups that multiply, one or `made`'s, and groups that share the
 /// keys of a tile, for the shortest time.
 void share_keys(const Device& device, const AttentionProblem& p, Wgmma& made) {
@@ -118,10 +131,12 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
   if (!device.retargeting)
     return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
   if (std::string reason = no_vectors_of_units(p); !reason.empty()) return reason;
-  for (const AttentionWgmma& row : attention_policy(device).wgmma) {
-    Wgmma made{.tile = row, .keys = keys_of(attention_policy(device), row, p)};
+  const AttentionPolicy& policy = attention_policy(device);
+  for (const AttentionWgmma& row : policy.wgmma) {
+    Wgmma made{.tile = row, .keys = keys_of(policy, row, p)};
     if (std::max(p.head_size, p.value_size) > row.most_size) continue;
     share_keys(device, p, made);
+    if (has_three(device, p)) made = {.tile = policy.wgmma_of_three, .keys = policy.wgmma_of_three.keys};
     fill_memory(device, p, made);
     if (made.bytes(p) > device.local_bytes || made.tile.group() > device.max_work_group) continue;
     const AttentionWgmma& tile = made.tile;

@@ -178,7 +178,13 @@ TEST_CASE("attention: tiles of wgmma follow sizes, windows and lengths") {
     CHECK(plan.local_bytes <= 227 * 1024);
     return plan.tile_cols;
   };
+  CHECK(keys_of(64) == 96);  // 16 x 64 tiles of 128 rows, 11 x 64 of 192: as many waves of rows
+  p.right_limit = true;
   CHECK(keys_of(64) == 128);
+  p.right_limit = false;
+  p.batch = 1;  // 4 waves of 128 rows, 3 of 192
+  CHECK(keys_of(64) == 128);
+  p.batch = 4;
   CHECK(keys_of(80) == 128);
   CHECK(keys_of(160) == 96);
   CHECK(keys_of(192) == 112);
