@@ -334,7 +334,7 @@ TEST_CASE("attention: groups take turns at tiles, of which the last ones are of 
   for (const bool causal : {false, true}) {
     // Three tiles a head; sorted ones of causal sequences lie in more windows than one.
     const std::size_t heads = 4 * context.device().compute_units / 3 + 5, queries = 300, keys = 389;
-    for (const std::size_t size : {64, 128}) {
+    for (const std::size_t size : {64, 80, 128}) {
       const smem::AttentionProblem problem{.in = Scalar::half,
                                            .out = Scalar::half,
                                            .heads = heads,

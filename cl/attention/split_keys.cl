@@ -108,8 +108,7 @@ GROUP_FUNCTION void locate_keys(key_places* places, uint t, const split_piece* p
   for (uint e = 0; e < KEYS_EACH; ++e) {
     const uint j = key_at(&piece->tile.seen, min(t + e * TEAMS + team, piece->to - 1));
 #if PAGED
-    places->pages[e] = min(a->table[a->table_offset + piece->tile.at.sequence * a->table_pitch + j / a->page_size], a->pages - 1);
-    places->tokens[e] = j % a->page_size;
+    page_of_key(&places->pages[e], &places->tokens[e], a, &piece->tile.at, j);
 #else
     places->tokens[e] = piece->tile.at.first_key + j;
 #endif

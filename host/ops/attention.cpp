@@ -242,7 +242,7 @@ void bind(const ops::Launching& launch, const AttentionCall& call, const Attenti
   const std::size_t kv_heads = is_naive ? problem.heads : problem.kv_heads;
   const Turns turns(tiles, launch.launch().groups());
   const ops::Divisor by_tiles(tiles), by_kv_heads(kv_heads), by_turn_heads(turns.heads),
-      by_turn_steps(turns.steps);
+      by_turn_steps(turns.steps), by_parts(launch.plan().number("parts")), by_page(call.k.shape.tokens);
   const auto with = [&](const auto&... more) {
     launch(runtime::packed(
                q.buffer, q.offset, q.batch, q.head, q.token, k.buffer, k.offset, k.batch, k.head, k.token,
@@ -253,13 +253,14 @@ void bind(const ops::Launching& launch, const AttentionCall& call, const Attenti
                number(tiles), by_tiles.value, by_tiles.inverse, by_tiles.shift, by_kv_heads.value,
                by_kv_heads.inverse, by_kv_heads.shift, by_turn_heads.value, by_turn_heads.inverse,
                by_turn_heads.shift, by_turn_steps.value, by_turn_steps.inverse, by_turn_steps.shift,
-               factors.scale, factors.cap, clamped(how.window.left), clamped(call.right()),
-               clamped(how.window.sinks), bias.buffer, bias.offset, bias.batch, bias.head, bias.token,
-               how.slopes.buffer, offset(how.slopes), how.sink_logits.buffer, offset(how.sink_logits),
-               how.key_lengths.buffer, offset(how.key_lengths), how.ragged.queries.buffer,
-               offset(how.ragged.queries), how.ragged.keys.buffer, offset(how.ragged.keys), table.buffer,
-               static_cast<cl_ulong>(table.offset), static_cast<cl_ulong>(table.pitch),
-               number(std::max<std::size_t>(call.k.shape.tokens, 1)), number(call.k.shape.batch)),
+               by_parts.value, by_parts.inverse, by_parts.shift, factors.scale, factors.cap,
+               clamped(how.window.left), clamped(call.right()), clamped(how.window.sinks), bias.buffer,
+               bias.offset, bias.batch, bias.head, bias.token, how.slopes.buffer, offset(how.slopes),
+               how.sink_logits.buffer, offset(how.sink_logits), how.key_lengths.buffer,
+               offset(how.key_lengths), how.ragged.queries.buffer, offset(how.ragged.queries),
+               how.ragged.keys.buffer, offset(how.ragged.keys), table.buffer,
+               static_cast<cl_ulong>(table.offset), static_cast<cl_ulong>(table.pitch), by_page.value,
+               by_page.inverse, by_page.shift, number(call.k.shape.batch)),
            more...);
   };
   if (is_naive) {
@@ -268,6 +269,8 @@ void bind(const ops::Launching& launch, const AttentionCall& call, const Attenti
          launch.scratch(0));
   } else if (launch.plan().variant.starts_with("split_")) {
     with(number(launch.plan().number("chunk")), launch.scratch(0), launch.counters());
+  } else if (launch.plan().number("parts") != 0) {
+    with(launch.scratch(0), launch.counters());
   } else {
     with();
   }

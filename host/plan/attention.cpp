@@ -75,6 +75,24 @@ std::string plan::attention::set_tiles(Plan& plan, const AttentionProblem& p, st
   return {};
 }
 
+std::size_t plan::attention::unit_pitch(std::size_t size) { return round_up(size, 64) * 2; }
+
+std::size_t plan::attention::results_at_once(const AttentionProblem& p) {
+  if (size_of(p.out) == 2 && p.value_size % 8 == 0 && p.out_alignment >= 16) return 8;
+  return p.value_size % 2 == 0 && p.out_alignment >= 2 * size_of(p.out) ? 2 : 1;
+}
+
+std::string plan::attention::unit_bound(const AttentionProblem& p, double at_once) {
+  constexpr double kExponentials = 16;  // of a compute unit in a clock: CUDA C++ programming guide
+  const double products = real(p.head_size + p.value_size) / at_once;
+  const double exponentials = (p.soft_cap ? 3 : 1) / kExponentials;
+  const bool by_products = products >= exponentials;
+  const double share = by_products ? exponentials / products : products / exponentials;
+  return formatted("{} bound it, {} take {:.0f} % of their time",
+                   by_products ? "multiplications" : "exponentials",
+                   by_products ? "exponentials" : "multiplications", 100 * share);
+}
+
 namespace {
 
 Attempt naive(const Device& device, const AttentionProblem& p) {
@@ -169,29 +187,8 @@ Attempt tiled(const Device& device, const AttentionProblem& p) {
   return no_tile_fits(device);
 }
 
-/// Bytes of a vector in local memory (cl/nvidia/attention/mma.cl).
-std::size_t mma_pitch(std::size_t size) { return round_up(size, 64) * 2; }
-
-/// Results of a store.
-std::size_t results_at_once(const AttentionProblem& p) {
-  if (size_of(p.out) == 2 && p.value_size % 8 == 0 && p.out_alignment >= 16) return 8;
-  return p.value_size % 2 == 0 && p.out_alignment >= 2 * size_of(p.out) ? 2 : 1;
-}
-
-/// What bounds matrix units that multiply, in a clock of a compute unit, `at_once` numbers and add as many:
-/// products, or the exponentials of the same pairs. A capped logit takes two more such instructions.
-std::string unit_bound(const AttentionProblem& p, double at_once) {
-  constexpr double kExponentials = 16;  // of a compute unit in a clock: CUDA C++ programming guide
-  const double products = real(p.head_size + p.value_size) / at_once;
-  const double exponentials = (p.soft_cap ? 3 : 1) / kExponentials;
-  const bool by_products = products >= exponentials;
-  const double share = by_products ? exponentials / products : products / exponentials;
-  return formatted("{} bound it, {} take {:.0f} % of their time",
-                   by_products ? "multiplications" : "exponentials",
-                   by_products ? "exponentials" : "multiplications", 100 * share);
-}
-// Multiply-adds of half a clock, of an SM of an A100 and of an H100: their data sheets.
-constexpr double kUnitSm80 = 1024, kUnitSm90 = 2048;
+// Multiply-adds of half a clock, of an SM of an A100: its data sheet.
+constexpr double kUnitSm80 = 1024;
 
 Attempt mma(const Device& device, const AttentionProblem& p) {
   if (!is_nvidia_gpu(device) || compute_capability(device) < 80)
@@ -199,7 +196,7 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
   if (std::string reason = no_vectors_of_units(p); !reason.empty()) return reason;
   for (const AttentionMma& tile : attention_policy(device).mma) {
     const std::size_t bytes =
-        (tile.rows() + tile.keys) * mma_pitch(p.head_size) + tile.keys * mma_pitch(p.value_size);
+        (tile.rows() + tile.keys) * unit_pitch(p.head_size) + tile.keys * unit_pitch(p.value_size);
     const std::size_t group = 32 * tile.warps;
     if (std::max(p.head_size, p.value_size) > tile.most_size || bytes > device.local_bytes ||
         group_for(device, group, 0) != group)
@@ -226,63 +223,6 @@ Attempt mma(const Device& device, const AttentionProblem& p) {
         "{} warps of {} rows loop over tiles of {} keys; weights stay in registers between the products",
         tile.warps, 16 * tile.sixteens, tile.keys);
     if (compute_capability(device) == 80) plan.reason += "; " + unit_bound(p, kUnitSm80);
-    return plan;
-  }
-  return no_tile_fits(device);
-}
-
-/// Whether groups of "wgmma" take turns at tiles, each of which has keys.
-bool takes_turns(const Device& device, const AttentionProblem& p) {
-  const AttentionPolicy& policy = attention_policy(device);
-  const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.slopes || p.ragged || p.paged);
-  if (!is_plain || p.key_lengths || p.keys == 0 || (p.right_limit && p.keys < p.queries)) return false;
-  if (p.head_size % 64 != 0 || p.value_size % 64 != 0)
-    return false;  // ptxas spills where zeros fill up heads
-  return p.keys <= (p.right_limit ? policy.causal_turns_keys : policy.turns_keys);
-}
-
-Attempt wgmma(const Device& device, const AttentionProblem& p) {
-  if (!device.retargeting)
-    return "needs Hopper's matrix units, and a driver that loads programs retargeted for them";
-  if (std::string reason = no_vectors_of_units(p); !reason.empty()) return reason;
-  const std::size_t larger = std::max(p.head_size, p.value_size);
-  const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.slopes || p.ragged || p.paged);
-  for (const AttentionWgmma& tile : attention_policy(device).wgmma) {
-    const std::size_t of_queries = tile.rows() * mma_pitch(p.head_size);
-    const std::size_t keys = is_plain ? tile.keys : std::min(tile.keys, tile.most_keys);
-    std::size_t bytes = of_queries + tile.stages * (keys * mma_pitch(larger) + 16);
-    if (larger > tile.most_size || bytes > device.local_bytes || tile.group() > device.max_work_group)
-      continue;
-    const bool turns = takes_turns(device, p) && bytes + of_queries <= device.local_bytes;
-    if (turns) bytes += of_queries;
-    Plan plan = attention::base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
-    count_for_matrix_units(plan.prediction);
-    if (std::string reason = set_tiles(plan, p, tile.rows(), tile.group()); !reason.empty()) return reason;
-    plan.target = "sm_90a";
-    plan.tile_cols = keys;
-    plan.vector_width = 8;
-    plan.items_per_work_item = tile.rows() * keys / (tile.group() - 128);
-    plan.local_bytes = bytes;
-    define(plan, {{"CONSUMERS", tile.consumers},
-                  {"TILE_N", keys},
-                  {"STAGES", tile.stages},
-                  {"PRODUCER_REGISTERS", tile.producer_registers},
-                  {"CONSUMER_REGISTERS", tile.consumer_registers()},
-                  {"OUT_VECTOR", results_at_once(p)}});
-    if (p.heads == p.kv_heads) define(plan, "GROUPED", 0);
-    if (turns) {
-      define(plan, "TURNS", 1);
-      set_groups(plan, tile.group(), std::min(device.compute_units, plan.groups()));
-    }
-    // The units read queries, keys and values of each 64 rows in local memory.
-    plan.prediction.local_bytes =
-        attention_pairs(p) * 2 * (real(p.head_size) * (1.0 / 64 + 1 / real(keys)) + real(p.value_size) / 64);
-    plan.reason = formatted(
-        "{} warpgroups of 64 rows, {} registers a work-item, loop over tiles of {} keys, which another "
-        "warpgroup copies, {} on their way; weights stay in registers{}; {}",
-        tile.consumers, tile.consumer_registers(), keys, tile.stages,
-        turns ? "; the next tile's queries come while this one's are multiplied" : "",
-        unit_bound(p, kUnitSm90));
     return plan;
   }
   return no_tile_fits(device);

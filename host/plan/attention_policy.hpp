@@ -5,6 +5,7 @@
 
 #include <smem/device.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -30,11 +31,13 @@ struct AttentionMma {
 struct AttentionWgmma {
   std::size_t most_size;  ///< elements of a query or a value, the larger ones
   std::size_t consumers, keys, stages;
-  std::size_t most_keys;           ///< with windows, caps, biases, slopes, ragged sequences or pages
+  std::size_t most_keys;           ///< where options take registers
   std::size_t producer_registers;  ///< of a work-item that copies
 
-  /// What a multiprocessor's 65536 leave to the others, in eights.
-  std::size_t consumer_registers() const { return (512 - producer_registers) / consumers / 8 * 8; }
+  /// What a multiprocessor's 65536 leave to the others, in eights, of which one has at most 255.
+  std::size_t consumer_registers() const {
+    return std::min<std::size_t>((512 - producer_registers) / consumers, 255) / 8 * 8;
+  }
   std::size_t rows() const { return 64 * consumers; }
   std::size_t group() const { return 128 * (1 + consumers); }
 };
@@ -122,14 +125,28 @@ struct AttentionPolicy {
   std::array<AttentionMma, 4> mma{
       {{128, 4, 1, 64, true}, {128, 4, 1, 64, false}, {256, 8, 1, 32, false}, {256, 4, 1, 32, false}}};
   /// Of "wgmma": the same.
-  std::array<AttentionWgmma, 5> wgmma{{{64, 2, 128, 4, 64, 56},
+  std::array<AttentionWgmma, 6> wgmma{{{64, 2, 128, 4, 64, 56},
                                        {120, 2, 128, 5, 64, 56},
                                        {128, 2, 128, 5, 64, 40},
-                                       {192, 2, 64, 4, 64, 40},
-                                       {256, 2, 64, 4, 64, 40}}};
+                                       {160, 2, 96, 4, 64, 40},
+                                       {192, 2, 112, 4, 64, 40},
+                                       {256, 2, 80, 4, 64, 40}}};
+  /// Of "wgmma", for small heads of many queries without masks, whose softmaxes take as long as products:
+  /// instead of the first one where waves of its groups take less time. `wgmma_three`: time of its rows, of
+  /// the first one's.
+  AttentionWgmma wgmma_of_three{64, 3, 96, 4, 64, 32};
+  double wgmma_three = 0.9;
   /// Groups of "wgmma" take turns at tiles where sequences have at most so many keys; 0: nowhere.
   std::size_t turns_keys = 0;
   std::size_t causal_turns_keys = 0;
+  // Of "wgmma", in times of a tile of keys: what a group takes that shares the keys of a tile of rows, and
+  // with each other group; and a tile of keys, with one warpgroup that multiplies instead of two.
+  double wgmma_shared = 2;
+  double wgmma_part = 0.2;
+  double wgmma_one_consumer = 0.65;
+  // Of sequences of at most so many keys, tiles have 80, 96, 112 or 128; each takes the time of so many more.
+  std::size_t wgmma_short_keys = 512;
+  std::size_t wgmma_keys_a_tile = 16;
   AttentionSplit split = {};  ///< of "split_keys" and "split_mma"
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;
@@ -152,6 +169,19 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
 // and 400, causal 250 and 248; 4 x 16 of 1024 453 and 456, of 64 300 and 289, causal 308 and 263; of 2048
 // causal 421 and 377; of 4095 500 and 536, causal 475 and 460, in longer runs 470 and 475. cuDNN in the same
 // run: 512 510, causal 321; 1024 523, causal 320; 4095 603, causal 567.
+//
+// Where tiles are fewer than units, an H200 took in us, by 128 rows a group, by 64, and by 128 with shared
+// keys: 8 heads of 1024 x 1024 of 128 19.1, 14.0 and 16.0 (2 groups), causal 20.0, 14.0 and 15.7; of 32
+// heads, 8 of keys, 128 queries and 8192 keys 107.7, 46.8 (64 rows, 2 groups) and 38.3 (4 groups). 128 tiles
+// of 2048 x 2048 causal ones 31.4, with 2 groups 37.3.
+//
+// Keys of a tile, us: 20 heads of 4096 x 77 of 64 by 80 14.5, by 128 17.1; 768 of 197 x 197 by 112 51.5, by
+// 128 54.8. 64 heads of 2048 x 2048: of 160 by 96 311, 64 334; of 192 by 112 329, 96 334, 64 360; of 256, 32
+// heads, causal, by 80 153, 64 164. Windows of 1024 keys of 8192, of 128, by 128 291, 64 315; of 128 keys, of
+// 64, by 128 206, 64 167. With turns, causal 1000 of 80 40.4, without 47.4; all keys 63.2 and 60.7.
+//
+// Three warpgroups and 96 keys instead of two and 128, us: 160 heads of 1500 x 1500 of 64 233 and 268, 64 of
+// 4096 x 4096 628 and 665, causal 375 and 381; 16 of 4096 x 4096 of 40, 3 waves instead of 4, 170 and 167.
 //
 // Results by 16 bytes at once and not by 4: the same of 512 400 instead of 374, causal 248 instead of 231.
 //

@@ -30,6 +30,16 @@ std::string set_tiles(Plan& plan, const AttentionProblem& p, std::size_t high, s
 /// Why its vectors are none for matrix units; empty: they are.
 std::string no_vectors_of_units(const AttentionProblem& p);
 
+/// Bytes of a vector in local memory, as units read it (cl/nvidia/attention/mma.cl, wgmma.cl).
+std::size_t unit_pitch(std::size_t size);
+/// Results of a store.
+std::size_t results_at_once(const AttentionProblem& p);
+/// What bounds matrix units that multiply, in a clock of a compute unit, `at_once` numbers and add as many:
+/// products, or the exponentials of the same pairs. A capped logit takes two more such instructions.
+std::string unit_bound(const AttentionProblem& p, double at_once);
+
+/// "wgmma", of Hopper.
+Attempt wgmma(const Device& device, const AttentionProblem& p);
 /// "matrix_units", of AMD and Intel.
 Attempt matrix_units(const Device& device, const AttentionProblem& p);
 /// Whether the device has one that multiplies the type.

@@ -6,8 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 using smem::Scalar;
 
@@ -53,10 +55,10 @@ TEST_CASE("attention: plans for devices that are not here") {
     p.queries = 513;  // causal: the first one sees no key
     CHECK(plan("sm_90").groups() == (causal ? 5 * 16 * 32 : 64));
     p.queries = 512;
-    p.head_size = p.value_size = 256;
-    CHECK(plan("sm_90").groups() == 4 * 16 * 32);
-    p.head_size = p.value_size = 96;
-    CHECK(plan("sm_90").groups() == 4 * 16 * 32);
+    for (const std::size_t size : {88, 256}) {  // registers spill; the queries of two tiles do not fit
+      p.head_size = p.value_size = size;
+      CHECK(plan("sm_90").groups() == 4 * 16 * 32);
+    }
     p.head_size = p.value_size = 128;
   }
   p.right_limit = false;
@@ -163,4 +165,77 @@ TEST_CASE("attention: tiles of split_mma are whole where all run at once") {
   CHECK(plan_of(25, {.work_items = 128}).tile_cols == 128);
   p.key_lengths = true;
   CHECK(plan_of(24).tile_cols == 128);
+}
+
+TEST_CASE("attention: tiles of wgmma follow sizes, windows and lengths") {
+  smem::AttentionProblem p{.in = Scalar::half, .out = Scalar::half, .batch = 4, .heads = 16, .kv_heads = 16};
+  p.queries = p.keys = 2048;
+  const smem::Device device = test::target("sm_90");  // 64 units
+  const auto keys_of = [&](std::size_t size) {
+    p.head_size = p.value_size = size;
+    const smem::Plan plan = smem::plan_attention(device, p);
+    CHECK(plan.variant == "wgmma");
+    CHECK(plan.local_bytes <= 227 * 1024);
+    return plan.tile_cols;
+  };
+  CHECK(keys_of(64) == 96);  // 16 x 64 tiles of 128 rows, 11 x 64 of 192: as many waves of rows
+  p.right_limit = true;
+  CHECK(keys_of(64) == 128);
+  p.right_limit = false;
+  p.batch = 1;  // 4 waves of 128 rows, 3 of 192
+  CHECK(keys_of(64) == 128);
+  p.batch = 4;
+  CHECK(keys_of(80) == 128);
+  CHECK(keys_of(160) == 96);
+  CHECK(keys_of(192) == 112);
+  CHECK(keys_of(256) == 80);
+  // Fewer keys beyond the last one.
+  for (const auto& [keys, tile] :
+       {std::pair<std::size_t, std::size_t>{77, 80}, {96, 96}, {197, 112}, {512, 128}, {513, 128}}) {
+    p.keys = keys;
+    CHECK(keys_of(64) == tile);
+  }
+  p.keys = 2048;
+  // What leaves fewer registers; windows do not, but for small heads, whose small tiles are cheap.
+  p.soft_cap = true;
+  CHECK(keys_of(128) == 64);
+  p.soft_cap = false;
+  p.right_limit = p.left_limit = true;
+  CHECK(keys_of(128) == 128);
+  CHECK(keys_of(72) == 64);
+  CHECK(keys_of(64) == 64);
+}
+
+TEST_CASE("attention: few tiles of wgmma are smaller, or groups share their keys") {
+  smem::AttentionProblem p{.in = Scalar::half, .out = Scalar::half, .heads = 32, .kv_heads = 8};
+  p.head_size = p.value_size = 128;
+  const smem::Device device = test::target("sm_90");  // 64 units
+  const auto plan_of = [&](std::size_t queries, std::size_t keys) {
+    p.queries = queries, p.keys = keys;
+    const smem::Plan plan = smem::plan_attention(device, p, {.variant = "wgmma"});
+    CHECK(plan.counters == (plan.number("parts") != 0));
+    CHECK(plan.groups() == 8 * plan.number("tiles") * std::max<std::size_t>(plan.number("parts"), 1));
+    return plan;
+  };
+  // Two warpgroups have 128 rows: here 32 queries.
+  const smem::Plan shared = plan_of(64, 8192);
+  CHECK(shared.tile_rows == 128);
+  CHECK(shared.number("parts") == 4);
+  CHECK(shared.scratch_bytes >= shared.groups() * 128 * (128 + 2) * sizeof(float));
+  CHECK(test::contains(shared.reason, "4 groups share the keys of a tile"));
+  // Few keys are not worth partial sums: smaller tiles give more groups.
+  CHECK(plan_of(64, 500).tile_rows == 64);
+  CHECK(plan_of(64, 500).number("parts") == 0);
+  // At most 64 rows.
+  CHECK(plan_of(16, 8192).tile_rows == 64);
+  CHECK(plan_of(16, 8192).number("parts") == 8);
+  CHECK(plan_of(16, 300).number("parts") == 0);
+  // As many tiles as units, windows, and ragged batches.
+  CHECK(plan_of(256, 8192).tile_rows == 128);
+  CHECK(plan_of(256, 8192).number("parts") == 0);
+  p.left_limit = true;
+  CHECK(plan_of(64, 8192).number("parts") == 0);
+  p.left_limit = false;
+  p.ragged = true;
+  CHECK(smem::plan_attention(device, p, {.variant = "wgmma"}).number("parts") == 0);
 }

@@ -15,7 +15,7 @@
 #define ROWS 4  // of a tile: 1, 2, 4, 8
 #endif
 #ifndef KEYS_EACH
-#define KEYS_EACH 1  // sixteens of keys of a warp in a turn
+#define KEYS_EACH 1  // sixteens of keys of a warp in a turn: with pages 1 or 2
 #endif
 #ifndef STAGES
 #define STAGES 3  // turns in local memory or on their way to it
@@ -43,16 +43,34 @@
 #else
 #define COPIES_UNROLLED UNROLLED
 #endif
+// Where a key of a turn lies, in pages: a lane has that of key lane % KEYS_HERE, since a place takes more instructions than a copy.
+typedef struct {
+  uint page, token;
+} paged_place;
+INLINED void locate_key(UNUSED paged_place* mine, UNUSED uint t, UNUSED const split_piece* piece, UNUSED const attention_arguments* a,
+                        UNUSED uint warp, UNUSED uint lane) {
+#if PAGED
+  const uint number = t + warp * KEYS_HERE + lane % KEYS_HERE;
+  page_of_key(&mine->page, &mine->token, a, &piece->tile.at, key_at(&piece->tile.seen, min(number, piece->to - 1)));
+#endif
+}
+
 // Starts the copies of a warp's keys or values of the turn that begins with key number t; zeros behind the last one.
 INLINED void copy_vectors(uint tile, global const ELEMENT* vectors, const vector_layout* layout, const uint pieces, const uint pitch, const uint size,
-                          uint t, const split_piece* piece, const attention_arguments* a, uint warp, uint lane) {
+                          uint t, UNUSED const paged_place* mine, const split_piece* piece, UNUSED const attention_arguments* a, uint warp,
+                          uint lane) {
   const uint lines = 32 / pieces, row = lane / pieces, column = lane % pieces, first = t + warp * KEYS_HERE;
   COPIES_UNROLLED
   for (uint r = 0; r < KEYS_HERE; r += lines) {
-    const uint number = first + (r + row), j = key_at(&piece->tile.seen, min(number, piece->to - 1));
+    const uint number = first + (r + row);
+#if PAGED
+    const uint page = shuffle_from(mine->page, (r + row) % KEYS_HERE), token = shuffle_from(mine->token, (r + row) % KEYS_HERE);
+    const ulong key = layout->offset + page * layout->batch + piece->tile.at.head * layout->head + token * layout->token;
+#else
+    const ulong key = key_place(a, &piece->tile.at, key_at(&piece->tile.seen, min(number, piece->to - 1)), layout);
+#endif
     if (32 % pieces + KEYS_HERE % lines == 0 || (row < lines && r + row < KEYS_HERE))
-      copy_piece(tile + piece_place(r + row, column, pitch), (ulong)(vectors + key_place(a, &piece->tile.at, j, layout)), column, size,
-                 number < piece->to);
+      copy_piece(tile + piece_place(r + row, column, pitch), (ulong)(vectors + key), column, size, number < piece->to);
   }
 }
 
@@ -75,8 +93,10 @@ INLINED void start_turn(turns_ahead* ahead, uint ring, uint stage, const work_ra
   if (ahead->t < ahead->piece.to) {
     const attention_arguments* const a = &all->of_all;
     const uint k_tile = ring + stage * STAGE_BYTES, v_tile = k_tile + KEYS_HERE * Q_PITCH;
-    copy_vectors(k_tile, a->k, &a->of_k, Q_PIECES, Q_PITCH, HEAD_SIZE, ahead->t, &ahead->piece, a, warp, lane);
-    copy_vectors(v_tile, a->v, &a->of_v, V_PIECES, V_PITCH, VALUE_SIZE, ahead->t, &ahead->piece, a, warp, lane);
+    paged_place mine;
+    locate_key(&mine, ahead->t, &ahead->piece, a, warp, lane);
+    copy_vectors(k_tile, a->k, &a->of_k, Q_PIECES, Q_PITCH, HEAD_SIZE, ahead->t, &mine, &ahead->piece, a, warp, lane);
+    copy_vectors(v_tile, a->v, &a->of_v, V_PIECES, V_PITCH, VALUE_SIZE, ahead->t, &mine, &ahead->piece, a, warp, lane);
     ahead->t += TURN;
     find_turn(ahead, work, all);
   }

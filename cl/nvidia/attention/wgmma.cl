@@ -6,14 +6,14 @@
 // the units in registers: the accumulators' layout is that of a left factor (nvidia/attention/tile.clh).
 // J. Shah et al., "FlashAttention-3: Fast and accurate attention with asynchrony and low-precision", 2024.
 //
-// Launch: 128 * (1 + CONSUMERS) work-items a group, a group for each tile of 64 * CONSUMERS rows, or any number of groups with TURNS, where
-// each tile has keys. Local memory: Q_TILES * Q_BYTES + STAGES * STAGE_BYTES, and the barriers. All vectors of q, k and v begin at multiples
-// of 16 bytes. For sm_90a: see nvidia/wgmma.clh.
+// Launch: 128 * (1 + CONSUMERS) work-items a group, a group for each tile of 64 * CONSUMERS rows, or several for each with PARTS, or any number
+// of groups with TURNS, where each tile has keys. Local memory: Q_TILES * Q_BYTES + STAGES * STAGE_BYTES, and the barriers. All vectors of q, k
+// and v begin at multiples of 16 bytes. For sm_90a: see nvidia/wgmma.clh.
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply
 #endif
 #ifndef TILE_N
-#define TILE_N 128  // keys of a tile: 64, 128
+#define TILE_N 128  // keys of a tile: 64, 80, 96, 112, 128
 #endif
 #ifndef STAGES
 #define STAGES 4  // of the pipeline: tiles of keys or values
@@ -30,6 +30,9 @@
 #ifndef TURNS
 #define TURNS 0  // 1: groups take turns at tiles, and begin the next one's products beside this one's last ones; 0: a group has a tile
 #endif
+#ifndef PARTS
+#define PARTS 0  // 1: groups share the keys of each tile, by_parts of them; not with TURNS or a LEFT_LIMIT
+#endif
 #define TILE_M (64 * CONSUMERS)
 #define GROUP (128 * (1 + CONSUMERS))
 #define COPIERS 128
@@ -40,23 +43,33 @@ static inline uint piece_place(uint row, uint piece, const uint rows) { return (
 #include "nvidia/mbarrier.clh"
 
 // Tiles have the layouts of nvidia/wgmma.clh: blocks of 64 elements, 128 bytes a row. Rows of queries and keys are K-major, those of values
-// MN-major. Zeros fill up the last 16 elements of queries and keys, and the last block of values.
+// MN-major. Zeros fill up the last 16 elements of queries and keys, and the columns of values.
 #define Q_PIECES ((HEAD_SIZE + 15) / 16 * 2)
 #define Q_BLOCKS ((HEAD_SIZE + 63) / 64)
 #define V_BLOCKS ((VALUE_SIZE + 63) / 64)
-#define V_PIECES (V_BLOCKS * 8)
 #define Q_BYTES (Q_BLOCKS * TILE_M * 128)
 #define Q_TILES (1 + TURNS)  // the next one's queries come while this one's are multiplied
 #define STAGE_BYTES ((Q_BLOCKS > V_BLOCKS ? Q_BLOCKS : V_BLOCKS) * TILE_N * 128)
-#if V_BLOCKS == 1
+// The columns of an instruction for values: wgmma.clh knows 64, 80, 96, 112, 128, 160, 192 and 256.
+#if VALUE_SIZE <= 64
 #define V_COLUMNS 64
-#elif V_BLOCKS == 2
+#elif VALUE_SIZE <= 80
+#define V_COLUMNS 80
+#elif VALUE_SIZE <= 96
+#define V_COLUMNS 96
+#elif VALUE_SIZE <= 112
+#define V_COLUMNS 112
+#elif VALUE_SIZE <= 128
 #define V_COLUMNS 128
-#elif V_BLOCKS == 3
+#elif VALUE_SIZE <= 160
+#define V_COLUMNS 160
+#elif VALUE_SIZE <= 192
 #define V_COLUMNS 192
 #else
 #define V_COLUMNS 256
 #endif
+#define V_PIECES (V_COLUMNS / 8)
+#include "nvidia/attention/parts.clh"
 #include "nvidia/pipeline.clh"
 #include "nvidia/wgmma.clh"
 
@@ -134,7 +147,8 @@ static inline uint tile_of_step(uint step, const attention_arguments* a, uint al
 }
 #else
 static inline uint tile_of_step(uint step, UNUSED const attention_arguments* a, UNUSED uint all) {
-  return step == 0 ? (uint)get_group_id(0) : NO_TILE;
+  if (step > 0) return NO_TILE;
+  return PARTS ? divided((uint)get_group_id(0), a->by_parts) : (uint)get_group_id(0);
 }
 #endif
 
@@ -146,9 +160,12 @@ typedef struct {
 INLINED void find_tile(seen_tile* tile, const attention_arguments* a, uint number) {
   place_of_tile(&tile->at, a, number, TILE_M);
   window_of_tile(&tile->seen, a, &tile->at);
+#if PARTS
+  take_part(&tile->seen, get_group_id(0) - number * a->by_parts.value, a->by_parts.value);
+#endif
 }
 INLINED int key_behind(const seen_tile* tile, int t, const attention_arguments* a) { return next_tile(t, TILE_N, tile->seen.first, a->sinks); }
-INLINED int first_key(const seen_tile* tile, const attention_arguments* a) { return key_behind(tile, -TILE_N, a); }
+INLINED int first_key(const seen_tile* tile, const attention_arguments* a) { return PARTS ? tile->seen.first : key_behind(tile, -TILE_N, a); }
 
 // The producer: copies the keys and values of all tiles of the group, in the order in which they are multiplied: the values of a tile of keys
 // come behind the keys of the next one.
@@ -253,7 +270,8 @@ INLINED void next_stages(pipeline* p, pipeline* of_keys, pipeline* of_values, bo
 }
 
 // A consumer: a warpgroup that multiplies. Its queries are in local memory at q_tile, or with TURNS there and behind it in turn.
-INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint all_tiles) {
+INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint all_tiles,
+                     UNUSED const part_arguments* shared) {
   const uint item = get_local_id(0) - COPIERS, consumer = item / 128, lane = item % 32, first_row = item / 32 * 16 + lane / 4;
   uint number = tile_of_step(0, a, all_tiles);
   if (number == NO_TILE) return;
@@ -323,6 +341,10 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     start_values(sums, weights, &p);
     finish_values(sums, &p, p.stage, lane);
   }
+#if PARTS
+  if (!leave_part(sums, &rows, shared, number, a->by_parts.value, item)) return;
+  add_parts(sums, &rows, shared, number, a->by_parts.value, item);
+#endif
   place done;
   place_of_tile(&done, a, hidden(number), TILE_M);
   finish_rows(&rows, shares, first_row, a, &done, lane);
@@ -330,20 +352,25 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void attention_wgmma(ATTENTION_ARGUMENTS) {
+void attention_wgmma(ATTENTION_ARGUMENTS PART_ARGUMENTS) {
   local uchar vectors[Q_TILES * Q_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
-  local ulong barriers[2 * STAGES];
+  local ulong barriers[2 * STAGES + PARTS];
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
+  const part_arguments shared = PART_ALL_ARGUMENTS(barriers + 2 * STAGES);
   pipeline p = begin_pipeline(vectors + Q_TILES * Q_BYTES, barriers);
   if (get_local_id(0) == 0) init_pipeline(&p, COPIERS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const uint all_tiles = a.tiles * a.kv_heads * (RAGGED ? 1 : a.sequences);
   if (get_local_id(0) < COPIERS) {
+#if CONSUMERS > 1
     FEWER_REGISTERS(PRODUCER_REGISTERS);
+#endif
     produce(&a, p, all_tiles);
   } else {
+#if CONSUMERS > 1  // else a multiprocessor has as many for all
     MORE_REGISTERS(CONSUMER_REGISTERS);
-    consume(&a, p, local_address(vectors), all_tiles);
+#endif
+    consume(&a, p, local_address(vectors), all_tiles, &shared);
   }
 }

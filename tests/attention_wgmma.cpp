@@ -1,0 +1,185 @@
+// Attention by Hopper's matrix units against plain loops: every width of an instruction, tiles that a window
+// hides in part or not at all, and groups that share the keys of a tile. Elsewhere nothing of it runs.
+#include <smem/smem.hpp>
+
+#include "support/attention_run.hpp"
+#include "support/case_sweep.hpp"
+#include "support/environment.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+using smem::Scalar;
+using test::AttentionCase;
+
+namespace {
+
+using WgmmaSweep = test::CaseSweep<AttentionCase>;
+
+AttentionCase wgmma_case(Scalar type, std::size_t queries, std::size_t keys, std::size_t head_size,
+                         std::size_t value_size) {
+  AttentionCase c;
+  c.in = c.out = type;
+  c.queries = queries;
+  c.keys = keys;
+  c.head_size = head_size;
+  c.value_size = value_size;
+  c.lse = true;
+  c.variant = "wgmma";
+  return c;
+}
+
+bool has_wgmma(const smem::Context& context) { return context.device().retargeting; }
+
+/// The plan of a case without lists.
+smem::Plan plan_of_wgmma(const smem::Context& context, const AttentionCase& c) {
+  smem::AttentionProblem p{.in = c.in, .out = c.out, .batch = c.batch, .heads = c.heads};
+  p.kv_heads = c.kv_heads;
+  p.queries = c.queries;
+  p.keys = c.keys;
+  p.head_size = c.head_size;
+  p.value_size = c.value_size;
+  p.right_limit = c.causal;
+  p.lse = c.lse;
+  return smem::plan_attention(context.device(), p, {.variant = c.variant});
+}
+
+/// Every other one of bfloat16, causal, or with tokens first.
+void heads_are_right(std::initializer_list<std::pair<std::size_t, std::size_t>> sizes) {
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  std::size_t number = 0;
+  for (const auto& [head, value] : sizes) {
+    AttentionCase c = wgmma_case(number % 2 == 0 ? Scalar::half : Scalar::bfloat16, 140, 300, head, value);
+    c.causal = number % 3 == 1;
+    c.tokens_first = number % 4 >= 2;
+    ++number;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == sizes.size());
+}
+
+void windows_are_right(std::size_t size) {
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  for (const std::size_t left : {0, 1, 63, 64, 200, 391, 500}) {
+    AttentionCase c = wgmma_case(Scalar::half, 300, 700, size, size);
+    c.heads = 4;
+    c.kv_heads = left % 2 == 0 ? 4 : 1;
+    c.causal = left % 3 != 0;
+    c.window.left = left;
+    c.window.sinks = left == 200 ? 70 : 0;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 7);
+}
+
+void parts_are_right(std::size_t size) {
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  // One warpgroup multiplies, then two; causal, the last groups have all keys, and the first ones fewer.
+  for (const auto& [queries, keys] :
+       {std::pair<std::size_t, std::size_t>{5, 3000}, {64, 2049}, {65, 2000}, {150, 2500}}) {
+    AttentionCase c = wgmma_case(Scalar::half, queries, keys, size, size);
+    c.causal = queries % 5 != 0;
+    c.sink_logits = queries == 65;
+    c.heads = queries % 2 == 0 ? 2 : 6;
+    CHECK(plan_of_wgmma(context, c).number("parts") > 1);
+    sweep.run(c);
+    if (queries == 5) sweep.run(c);  // the counters are zero again
+  }
+  CHECK(sweep.ran() == 5);
+}
+
+}  // namespace
+
+TEST_CASE("attention by wgmma: sizes of heads and values up to 112") {
+  heads_are_right({{16, 64}, {64, 72}, {72, 80}, {88, 96}, {104, 112}, {80, 40}, {112, 88}});
+}
+TEST_CASE("attention by wgmma: sizes of heads and values beyond 112") {
+  heads_are_right(
+      {{120, 128}, {128, 104}, {144, 144}, {160, 160}, {192, 128}, {176, 192}, {200, 200}, {256, 256}});
+}
+
+TEST_CASE("attention by wgmma: tiles of 80, 96, 112 and 128 keys") {
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  for (const auto& [keys, tile] : {std::pair<std::size_t, std::size_t>{77, 80},
+                                   {80, 80},
+                                   {81, 96},
+                                   {100, 112},
+                                   {197, 112},
+                                   {250, 128}}) {
+    AttentionCase c = wgmma_case(Scalar::half, 200, keys, keys % 2 == 0 ? 64 : 128, 64);
+    c.causal = keys % 2 == 1;
+    CHECK(plan_of_wgmma(context, c).tile_cols == tile);
+    sweep.run(c);
+    CHECK(sweep.ran() == 1);
+  }
+}
+
+TEST_CASE("attention by wgmma: three warpgroups that multiply") {
+  const test::Variable clamp("SMEM_CLAMP", "compute_units=3");  // 6 tiles of 128 rows, 3 of 192
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  for (const std::size_t size : {64, 40}) {
+    AttentionCase c = wgmma_case(Scalar::bfloat16, 130, 1100, size, 64);
+    c.heads = 6;
+    c.kv_heads = 3;
+    c.queries = 65;
+    c.lse = size == 40;
+    CHECK(plan_of_wgmma(context, c).tile_rows == 192);
+    sweep.run(c);
+    CHECK(sweep.ran() == 1);
+  }
+}
+
+// Windows that hide a part of a tile, or none of it.
+TEST_CASE("attention by wgmma: windows, heads of 64") { windows_are_right(64); }
+TEST_CASE("attention by wgmma: windows, heads of 80") { windows_are_right(80); }
+TEST_CASE("attention by wgmma: windows, heads of 128") { windows_are_right(128); }
+
+TEST_CASE("attention by wgmma: groups share keys, heads of 64") { parts_are_right(64); }
+TEST_CASE("attention by wgmma: groups share keys, heads of 80") { parts_are_right(80); }
+TEST_CASE("attention by wgmma: groups share keys, heads of 128") { parts_are_right(128); }
+TEST_CASE("attention by wgmma: groups share keys, heads of 256") { parts_are_right(256); }
+
+TEST_CASE("attention by wgmma: groups share keys that few rows see") {
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  const auto parts = [&](const AttentionCase& c) { return plan_of_wgmma(context, c).number("parts"); };
+  // Sequences without keys, or whose keys are in the first part only; pages.
+  AttentionCase c = wgmma_case(Scalar::bfloat16, 30, 3000, 128, 128);
+  c.batch = 4;
+  c.lengths = {3000, 0, 1, 1500};
+  CHECK(parts(c) > 1);
+  sweep.run(c);
+  c.page = 16;
+  c.causal = true;
+  sweep.run(c);
+  // Rows that see no key.
+  c = wgmma_case(Scalar::half, 3000, 2500, 64, 64);
+  c.causal = true;
+  c.heads = c.kv_heads = 1;
+  CHECK(parts(c) > 1);
+  sweep.run(c);
+  // Logits that grow and fall from part to part.
+  c = wgmma_case(Scalar::half, 70, 4000, 64, 64);
+  c.scale = 1;
+  for (const test::Logits logits : {test::Logits::growing, test::Logits::falling, test::Logits::alternating,
+                                    test::Logits::one_hot, test::Logits::huge}) {
+    c.logits = logits;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 8);
+}
