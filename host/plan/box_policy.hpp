@@ -36,7 +36,7 @@ struct BoxShuffle {
                                << 26;  ///< from which on they do for boxes that are summed anew
   std::size_t group = 32;              ///< work-items, where shuffles are not emulated
   std::size_t step = 4;                ///< rows that are loaded ahead of time
-  std::size_t warps_a_unit = 11;       ///< that a launch is made for
+  std::size_t warps_a_unit = 12;       ///< that a launch is made for
   std::size_t band_boxes = 1;          ///< a band has at least so many times the rows of a box, if it can
   std::size_t least_work_items = 8;    ///< of a warp, that have results, or it would do little but halos
 };
@@ -84,8 +84,9 @@ struct BoxPolicy {
 // and march 0.125, 0.221, 0.234 and 0.213; 201 x 201 0.268, march 0.262; 512 x 512, 101 x 101 0.069 and
 // 0.076. Those loaded each byte beyond the edges again. Since its sum comes from the strip's own columns, 101
 // x 101: 2 rows, groups of 32 0.122; 4 rows, groups of 32 and 64 0.1135 and 0.117, groups of 32 for 8 warps a
-// unit 0.118. most_taps lies between 101, where it took 0.145 and march 0.281, and 201, where both took the
-// same; it was not measured itself.
+// unit 0.118. Those scanned the sums of a row; sums that slide along rows: for 8, 11, 12 and 16 warps a unit
+// 0.1009, 0.0983, 0.0945 and 0.0996, 2 rows 0.113. most_taps lies between 101, where it took 0.145 and march
+// 0.281, and 201, where both took the same; it was not measured itself.
 //
 // units_most_taps: the time of "units" grows with the box. On an H200 8192 x 8192 bytes took 0.059 ms by 15 x
 // 15 (a Gaussian) and 0.219 by 101 x 101, where shuffle took 0.149: a line between them meets shuffle's time
@@ -99,7 +100,7 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .of_shuffle = {.device = "H200",
                     .driver = "580.159",
                     .what = "8192 x 8192 uint8, boxes of 101 x 101",
-                    .share = "0.32 of copy"},
+                    .share = "0.39 of copy"},
      .units_most_taps = 49,
      .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
      .shuffle = {.most_taps = 151}},
