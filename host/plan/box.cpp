@@ -356,16 +356,18 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
   const SeparableProblem& g = problem.grids;
   const BoxShuffle& shuffle = box_policy(device).shuffle;
   const std::size_t taps = std::max(g.row_taps, g.column_taps);
+  const bool slides = taps > 3 && taps <= shuffle.most_taps;
+  const bool before_units = slides && taps >= shuffle.units_taps && g.elements() >= shuffle.units_elements;
   std::vector<std::string_view> order;
+  if (before_units) order.emplace_back("shuffle");
   if (taps <= box_policy(device).units_most_taps) order.emplace_back("units");
   if (taps <= most_taps_summed_anew(device, g.in)) {
-    const bool slides = taps > 3 && taps <= shuffle.most_taps && g.elements() >= shuffle.small_elements;
-    if (slides) order.emplace_back("shuffle");
+    if (slides && !before_units && g.elements() >= shuffle.small_elements) order.emplace_back("shuffle");
     order.emplace_back("separable");
     return order;
   }
   order.emplace_back("cpu");
-  if (taps <= shuffle.most_taps) order.emplace_back("shuffle");
+  if (taps <= shuffle.most_taps && !before_units) order.emplace_back("shuffle");
   order.insert(order.end(), {"march", "two_pass"});
   return order;
 }
@@ -373,7 +375,10 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
 std::string why_not(const Device& device, const BoxProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   const SeparableProblem& g = problem.grids;
-  if (variant == "units") return "not measured on this device, or for boxes of this size";
+  if (variant == "units") {
+    return chosen.variant == "shuffle" ? "sums that slide are faster in large grids"
+                                       : "not measured on this device, or for boxes of this size";
+  }
   if (chosen.variant == "units" && (variant == "separable" || variant == "shuffle"))
     return "matrix units make the sums faster";
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";

@@ -34,11 +34,13 @@ struct BoxShuffle {
   std::size_t most_taps = 0;  ///< cells of a side of a box up to which plans choose it; 0: they do not
   std::size_t small_elements = std::size_t{1}
                                << 26;  ///< from which on they do for boxes that are summed anew
-  std::size_t group = 32;              ///< work-items, where shuffles are not emulated
-  std::size_t step = 4;                ///< rows that are loaded ahead of time
-  std::size_t warps_a_unit = 12;       ///< that a launch is made for
-  std::size_t band_boxes = 1;          ///< a band has at least so many times the rows of a box, if it can
-  std::size_t least_work_items = 8;    ///< of a warp, that have results, or it would do little but halos
+  std::size_t units_taps = 15;         ///< cells from which on they do before "units"
+  std::size_t units_elements = std::size_t{1} << 26;  ///< ... of grids of so many
+  std::size_t group = 32;                             ///< work-items, where shuffles are not emulated
+  std::size_t step = 4;                               ///< rows that are loaded ahead of time
+  std::size_t warps_a_unit = 12;                      ///< that a launch is made for
+  std::size_t band_boxes = 1;        ///< a band has at least so many times the rows of a box, if it can
+  std::size_t least_work_items = 8;  ///< of a warp, that have results, or it would do little but halos
 };
 
 struct BoxPolicy {
@@ -91,9 +93,10 @@ struct BoxPolicy {
 // 0.1009, 0.0983, 0.0945 and 0.0996, 2 rows 0.113. most_taps lies between 101, where it took 0.145 and march
 // 0.281, and 201, where both took the same; it was not measured itself.
 //
-// units_most_taps: the time of "units" grows with the box. On an H200 8192 x 8192 bytes took 0.059 ms by 15 x
-// 15 (a Gaussian) and 0.219 by 101 x 101, where shuffle took 0.149: a line between them meets shuffle's time
-// at 60.
+// units_most_taps, units_taps and units_elements: there, 8192 x 8192 bytes, "units" and "shuffle": 15 x 15
+// 0.0715 and 0.0608, 25 x 25 0.0989 and 0.0650, 31 x 31 0.0984 and 0.0676, 41 x 41 0.0982 and 0.0727, 49 x 49
+// 0.0985 and 0.0748. Smaller boxes and grids were not compared. A smaller grid has fewer strips for a warp
+// each.
 inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
