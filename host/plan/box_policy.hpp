@@ -34,7 +34,7 @@ struct BoxShuffle {
   std::size_t most_taps = 0;  ///< cells of a side of a box up to which plans choose it; 0: they do not
   std::size_t small_elements = std::size_t{1}
                                << 26;  ///< from which on they do for boxes that are summed anew
-  std::size_t units_taps = 15;         ///< cells from which on they do before "units"
+  std::size_t units_taps = 11;         ///< cells from which on they do before "units"
   std::size_t units_elements = std::size_t{1} << 26;  ///< ... of grids of so many
   std::size_t group = 32;                             ///< work-items, where shuffles are not emulated
   std::size_t step = 4;                               ///< rows that are loaded ahead of time
@@ -93,10 +93,9 @@ struct BoxPolicy {
 // 0.1009, 0.0983, 0.0945 and 0.0996, 2 rows 0.113. most_taps lies between 101, where it took 0.145 and march
 // 0.281, and 201, where both took the same; it was not measured itself.
 //
-// units_most_taps, units_taps and units_elements: there, 8192 x 8192 bytes, "units" and "shuffle": 15 x 15
-// 0.0715 and 0.0608, 25 x 25 0.0989 and 0.0650, 31 x 31 0.0984 and 0.0676, 41 x 41 0.0982 and 0.0727, 49 x 49
-// 0.0985 and 0.0748. Smaller boxes and grids were not compared. A smaller grid has fewer strips for a warp
-// each.
+// units_most_taps, units_taps and units_elements: there, bytes, "units" and "shuffle": 8192 x 8192, 11 x 11
+// 0.0725 and 0.0599, 15 x 15 0.0715 and 0.0608, 25 x 25 0.0989 and 0.0650, 31 x 31 0.0984 and 0.0676, 41 x 41
+// 0.0982 and 0.0727, 49 x 49 0.0985 and 0.0748; 2048 x 2048, 49 x 49 0.0159 and 0.0285.
 inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
