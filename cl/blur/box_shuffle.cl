@@ -188,8 +188,8 @@ typedef struct {
   float reciprocal;
 } mean_divisor;
 
-// The mean of a sum to which `bias` was added, in the low byte of a word, with undefined bits above it. With SMALL_SUMS by a float: its error is at most 255 * 2^-24, and no mean is
-// nearer than 1 / (2 * area) to the middle of two whole numbers, which is more where 255 * area < 2^23.
+// The mean of a sum to which `bias` was added, in the low byte of a word, with undefined bits above it. With SMALL_SUMS by a float: its error is
+// at most 255 * 2^-24, and no mean is nearer than 1 / (2 * area) to the middle of two whole numbers, which is more where 255 * area < 2^23.
 INLINED uint mean_bits(uint sum, const uint bias, mean_divisor d) {
 #if SMALL_SUMS
   return as_uint(fma(as_float(sum + (0x4b000000u - bias)) - 0x1p23f, d.reciprocal, 0x1p23f));
