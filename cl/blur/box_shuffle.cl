@@ -4,10 +4,10 @@
 // over the rows of a box, two sums of 16 bits in a word: for each row it adds the row that enters the box and subtracts the one that has left
 // it. Both are loaded STEP rows ahead of time; the row that leaves mostly comes from the cache.
 //
-// The sums of a row become prefix sums along the warp, within a work-item and, by shuffles, of the work-items before it. The sum of a box is
-// the difference of two prefix sums ROW_TAPS columns apart: one is the work-item's own, the other comes by a shuffle. So a work-item computes the
-// means of the boxes that begin after its columns. Their centers are SHIFT columns to the right: shuffles move the bytes there, so that
-// each work-item writes 16 aligned bytes. See also box_march.cl.
+// The sum of the box that begins with a work-item's first column has the totals of as many work-items as it spans, by shuffles, and some columns of
+// the next one. From there the sum slides along the row: the column that enters, ROW_TAPS columns on, comes by a shuffle of two, the one that
+// leaves is the work-item's own. So a work-item computes the means of the boxes that begin after its columns. Their centers are SHIFT columns to
+// the right: shuffles move the bytes there, so that each work-item writes 16 aligned bytes. See also box_march.cl.
 //
 // All work-items load whole vectors that lie in their rows, so that no branch stands between a load and its use. At the edges a work-item whose
 // columns lie beyond their rows takes the sums of the columns that the boundary condition puts there, which others of the warp have, through
@@ -44,9 +44,14 @@
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: NVIDIA's shuffles
 #endif
+#ifndef NARROW_SUMS
+#define NARROW_SUMS 0  // 1: sums of columns have at most 15 bits
+#endif
+#define BIAS 0x8000u
 #define COLS 16     // columns of a work-item
 #define RADIUS (ROW_TAPS / 2)
-#define SHIFT (RADIUS + 1)  // columns from a box's prefix sum before it to its center
+#define SHIFT (RADIUS + 1)  // columns from the one before a box to its center
+#define WORDS (COLS / 2)    // of the sums of a work-item's columns
 #define LANES_LEFT ((SHIFT + COLS - 1) / COLS)     // work-items of a warp without results
 #define LANES_RIGHT ((RADIUS + COLS - 1) / COLS)
 #define STRIP (32 * COLS)
@@ -55,11 +60,16 @@
 #if SHUFFLES
 #include "nvidia/bytes.clh"
 #include "nvidia/copy_async.clh"
+#include "nvidia/dot_products.clh"
 #include "nvidia/shuffle.clh"
 #else
 #define sync_warp() barrier(CLK_LOCAL_MEM_FENCE)
 #define WARP 32
 static inline uint low_bytes(uint a, uint b, uint c, uint d) { return (a & 255) | (b & 255) << 8 | (c & 255) << 16 | d << 24; }
+static inline uint permuted_bytes(uint a, uint b, uint selector) { return selector == 0x5432 ? a >> 16 | b << 16 : a; }
+static inline uint add_pair(uint numbers, uint weights, uint sum) {
+  return sum + (numbers & 0xffff) * (weights & 255) + (numbers >> 16) * (weights >> 8);
+}
 #endif
 
 // Words that the work-items of a warp have for each other. By all of them: with SHUFFLES words stay in registers, else share_words() puts them
@@ -134,20 +144,14 @@ INLINED void replace_rows(uint4 v[STEP], int first_row, int rows, uint beyond) {
 
 // The bytes of columns 0, 2 and of columns 1, 3 of four, as two numbers of 16 bits.
 INLINED uint4 even_columns(uint4 v) { return v & 0x00ff00ffu; }
-INLINED uint4 odd_columns(uint4 v) { return v >> 8 & 0x00ff00ffu; }
-
-// Prefix sums over the columns of a work-item.
-INLINED void sum_columns(uint prefix[COLS], uint4 even, uint4 odd) {
-  const uint e[4] = {even.s0, even.s1, even.s2, even.s3}, o[4] = {odd.s0, odd.s1, odd.s2, odd.s3};
-  uint sum = 0;
-#pragma unroll
-  for (uint n = 0; n < 4; ++n) {
-    prefix[4 * n] = sum + (e[n] & 0xffff);
-    prefix[4 * n + 1] = prefix[4 * n] + (o[n] & 0xffff);
-    prefix[4 * n + 2] = prefix[4 * n + 1] + (e[n] >> 16);
-    sum = prefix[4 * n + 3] = prefix[4 * n + 2] + (o[n] >> 16);
-  }
+#if SHUFFLES
+INLINED uint4 odd_columns(uint4 v) {
+  return (uint4)(permuted_bytes(v.s0, 0, 0x4341), permuted_bytes(v.s1, 0, 0x4341), permuted_bytes(v.s2, 0, 0x4341),
+                 permuted_bytes(v.s3, 0, 0x4341));
 }
+#else
+INLINED uint4 odd_columns(uint4 v) { return v >> 8 & 0x00ff00ffu; }
+#endif
 
 // The sums of columns of STEP rows: of a work-item those of even_columns(), then those of odd_columns().
 typedef ushort strip_sums[STEP][STRIP];
@@ -184,58 +188,88 @@ typedef struct {
   float reciprocal;
 } mean_divisor;
 
-// A mean in the low byte of a word, with undefined bits above it. With SMALL_SUMS by a float: its error is at most 255 * 2^-24, and no mean is
-// nearer than 1 / (2 * area) to the middle of two whole numbers, which is more where 255 * area < 2^23.
-INLINED uint mean_bits(uint sum, mean_divisor d) {
+// The mean of a sum to which `bias` was added, in the low byte of a word, with undefined bits above it. With SMALL_SUMS by a float: its error is
+// at most 255 * 2^-24, and no mean is nearer than 1 / (2 * area) to the middle of two whole numbers, which is more where 255 * area < 2^23.
+INLINED uint mean_bits(uint sum, const uint bias, mean_divisor d) {
 #if SMALL_SUMS
-  return as_uint(fma(as_float(sum | 0x4b000000u) - 0x1p23f, d.reciprocal, 0x1p23f));
+  return as_uint(fma(as_float(sum + (0x4b000000u - bias)) - 0x1p23f, d.reciprocal, 0x1p23f));
 #else
-  const uint wanted = sum + d.area / 2, quotient = mul_hi(wanted, d.inverse) >> d.shift;
+  const uint wanted = sum - bias + d.area / 2, quotient = mul_hi(wanted, d.inverse) >> d.shift;
   return quotient - (quotient * d.area > wanted ? 1u : 0u);
 #endif
 }
 
-// The sums of the work-items before this one. `totals`: of each of STEP rows.
-GROUP_FUNCTION void sum_before(uint before[STEP], const uint totals[STEP], local shared_words* shared, uint lane) {
-#if SHUFFLES
+// Word n of a work-item has two of its columns, the one `column_of(n)` and the next but one.
+#define column_of(n) ((n) % 4 * 4 + (n) / 4)
+#define word_of(column) ((column) / 4 + (column) % 2 * 4)
+
+// The sum of the box that begins with the work-item's first column. `words`: of its columns, which are shared words.
+GROUP_FUNCTION uint sum_first_box(const uint words[WORDS], local const shared_words* shared, uint lane) {
+  uint part = 0, sum = 0;  // of the columns that the box has of its last work-item; of whole work-items
 #pragma unroll
-  for (uint k = 0; k < STEP; ++k) before[k] = totals[k];
-#pragma unroll
-  for (uint by = 1; by < WARP; by *= 2)
-#pragma unroll
-    for (uint k = 0; k < STEP; ++k) {
-      const uint left = shuffle_up(before[k], by);
-      if (lane >= by) before[k] += left;
-    }
-#pragma unroll
-  for (uint k = 0; k < STEP; ++k) before[k] -= totals[k];
-  (void)shared;
-#else
-  share_words(shared, 0, totals, STEP, lane);
-  wait_for_words();
-#pragma unroll
-  for (uint k = 0; k < STEP; ++k) {
-    before[k] = 0;
-    for (uint n = 0; n < lane; ++n) before[k] += shared[k][n];
+  for (uint n = 0; n < WORDS; ++n) {
+    const uint own = SHUFFLES ? words[n] : shared[n][min(lane + ROW_TAPS / COLS, (uint)WARP - 1)];
+    const uint column = column_of(n), counted = (column < ROW_TAPS % COLS ? 1 : 0) + (column + 2 < ROW_TAPS % COLS ? 256 : 0);
+    if (counted) part = add_pair(own, counted, part);
   }
-  wait_for_words();
+#if SHUFFLES
+  (void)shared, (void)lane;
+  uint total = 0;  // of `lanes` work-items from this one on
+#pragma unroll
+  for (uint n = 0; n < WORDS; ++n) total = add_pair(words[n], 0x0101, total);
+  uint before = 0;
+#pragma unroll
+  for (uint lanes = 1; lanes <= ROW_TAPS / COLS; lanes *= 2) {
+    if (ROW_TAPS / COLS & lanes) {
+      sum += before == 0 ? total : shuffle_down(total, before);
+      before += lanes;
+    }
+    if (2 * lanes <= ROW_TAPS / COLS) total += shuffle_down(total, lanes);
+  }
+  return sum + (before == 0 ? part : shuffle_down(part, before));
+#else
+  for (uint i = 0; i < ROW_TAPS / COLS; ++i)
+    for (uint n = 0; n < WORDS; ++n) sum = add_pair(shared[n][min(lane + i, (uint)WARP - 1)], 0x0101, sum);
+  return sum + part;
 #endif
 }
 
-// The means of the boxes that begin after the work-item's columns, four in a word. `before`: the sum of all columns before the work-item's,
-// `prefix`: of its own, which are shared words, the last of COLS + 1.
-GROUP_FUNCTION void find_means(uint means[4], const uint prefix[COLS], uint before, mean_divisor d, local const shared_words* shared, uint lane) {
-  // The last column of a box is another work-item's: ROW_TAPS / COLS lanes after, or one more.
-  const uint nearer = word_after(shared, COLS, before, ROW_TAPS / COLS, lane) - before;
-  const uint farther = word_after(shared, COLS, before, ROW_TAPS / COLS + 1, lane) - before;
+// The means of the boxes that begin after the work-item's columns, four in a word. `words`: of its columns, which are shared words.
+GROUP_FUNCTION void find_means(uint means[4], const uint words[WORDS], mean_divisor d, local const shared_words* shared, uint lane) {
+  // The columns that enter are those of two work-items, from the ROW_TAPS % COLS-th one of the first on.
+  uint far[2 * WORDS];
+#pragma unroll
+  for (uint n = 0; n < WORDS; ++n) {
+    const uint column = column_of(n);
+    if (column + 2 >= ROW_TAPS % COLS) far[n] = word_after(shared, n, words[n], ROW_TAPS / COLS, lane);
+    if (column < ROW_TAPS % COLS) far[WORDS + n] = word_after(shared, n, words[n], ROW_TAPS / COLS + 1, lane);
+  }
+  uint enter[WORDS];
+#pragma unroll
+  for (uint n = 0; n < WORDS; ++n) {
+    const uint low = column_of(n) + ROW_TAPS % COLS, high = low + 2;
+    const uint first = low / COLS * WORDS + word_of(low % COLS), second = high / COLS * WORDS + word_of(high % COLS);
+    enter[n] = low % 4 < 2 ? far[first] : permuted_bytes(far[first], far[second], 0x5432);
+  }
+  uint sum = sum_first_box(words, shared, lane);
+#if NARROW_SUMS
+  // What a column changes, and BIAS, so that none is negative.
+#pragma unroll
+  for (uint n = 0; n < WORDS; ++n) enter[n] += BIAS * 0x10001u - words[n];
+#endif
 #pragma unroll
   for (uint n = 0; n < 4; ++n) {
     uint mean[4];
 #pragma unroll
     for (uint b = 0; b < 4; ++b) {
-      const uint c = 4 * n + b, last = c + ROW_TAPS % COLS;
-      const uint end = word_after(shared, last % COLS, prefix[last % COLS], ROW_TAPS / COLS + last / COLS, lane);
-      mean[b] = mean_bits(end - prefix[c] + (last < COLS ? nearer : farther), d);
+      const uint word = word_of(4 * n + b), weights = b < 2 ? 1 : 256;
+#if NARROW_SUMS
+      sum = add_pair(enter[word], weights, sum);
+      mean[b] = mean_bits(sum, (4 * n + b + 1) * BIAS, d);
+#else
+      sum = add_pair(enter[word], weights, sum) - add_pair(words[word], weights, 0);
+      mean[b] = mean_bits(sum, 0, d);
+#endif
     }
     means[n] = low_bytes(mean[0], mean[1], mean[2], mean[3]);
   }
@@ -273,7 +307,7 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
 #if SHUFFLES
   local shared_words* const shared = 0;
 #else
-  local shared_words shared[STEP * (COLS + 1)];
+  local shared_words shared[STEP * WORDS];
 #endif
   local strip_sums strips[GROUP / WARP] __attribute__((aligned(16)));
   const uint lane = get_local_id(0) % WARP, beyond = (uint)value_beyond(weights);
@@ -340,22 +374,17 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
         load_rows(leave, plane + loaded, in_pitch, first_read + y + STEP, (int)rows);
       }
       if (has_edge && by_sums) replace_sums(evens, odds, at_edge, places, beyond * column_taps, strips + get_local_id(0) / WARP, lane);
-      uint prefix[STEP][COLS], totals[STEP], before[STEP];
+      uint words[STEP][WORDS];
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) {
-        sum_columns(prefix[k], evens[k], odds[k]);
-        totals[k] = prefix[k][COLS - 1];
-      }
-      sum_before(before, totals, shared, lane);
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k) {
-        share_words(shared, k * (COLS + 1), prefix[k], COLS, lane);
-        share_words(shared, k * (COLS + 1) + COLS, before + k, 1, lane);
+        words[k][0] = evens[k].s0, words[k][1] = evens[k].s1, words[k][2] = evens[k].s2, words[k][3] = evens[k].s3;
+        words[k][4] = odds[k].s0, words[k][5] = odds[k].s1, words[k][6] = odds[k].s2, words[k][7] = odds[k].s3;
+        share_words(shared, k * WORDS, words[k], WORDS, lane);
       }
       wait_for_words();
       uint means[STEP][4];
 #pragma unroll
-      for (uint k = 0; k < STEP; ++k) find_means(means[k], prefix[k], before[k], divisor, shared + k * (COLS + 1), lane);
+      for (uint k = 0; k < STEP; ++k) find_means(means[k], words[k], divisor, shared + k * WORDS, lane);
       wait_for_words();
 #pragma unroll
       for (uint k = 0; k < STEP; ++k) share_words(shared, 4 * k, means[k], 4, lane);

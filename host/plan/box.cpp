@@ -242,7 +242,7 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
   constexpr std::size_t kWarp = 32, kCols = 16;  // of cl/blur/box_shuffle.cl
   constexpr std::size_t kMost = std::size_t{1} << 30;
   const BoxShuffle& policy = box_policy(device).shuffle;
-  const bool shuffles = is_nvidia_gpu(device);
+  const bool shuffles = is_nvidia_gpu(device) && compute_capability(device) >= 61;  // dot products, too
   const std::size_t step = shuffles ? policy.step : 1;  // what is emulated shall compile soon
   if (!shuffles && device.type != DeviceType::cpu)      // where it is emulated, for tests
     return "needs the shuffles of NVIDIA's GPUs";
@@ -260,7 +260,7 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
     return formatted("groups have {}warps of {} work-items", shuffles ? "whole " : "single ", kWarp);
   // The sums of a warp's strip, and where shuffles are emulated what they exchange.
   const std::size_t local = group * step * kCols * sizeof(std::uint16_t) +
-                            (shuffles ? 0 : step * (kCols + 1) * kWarp * sizeof(std::uint32_t));
+                            (shuffles ? 0 : step * kCols / 2 * kWarp * sizeof(std::uint32_t));
   if (local > local_room(device)) return no_tile_fits(device);
   Plan plan = box_plan(g, "shuffle", "blur/box_shuffle.cl", "box_shuffle");
   const std::size_t results = (kWarp - halo) * kCols;
@@ -279,6 +279,7 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
                 {"ROW_TAPS", g.row_taps},
                 {"SHUFFLES", shuffles ? 1 : 0},
                 {"SMALL_SUMS", most_of(g.in) * g.row_taps * g.column_taps < std::size_t{1} << 23 ? 1 : 0},
+                {"NARROW_SUMS", most_of(g.in) * g.column_taps < std::size_t{1} << 15 ? 1 : 0},
                 {"VECTOR_OUT", g.out_alignment >= kCols ? 1 : 0}});
   plan.numbers = {{"band", band}};
   plan.reason = "running sums of columns, added along rows by shuffles: all sums stay in registers";
@@ -355,16 +356,18 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
   const SeparableProblem& g = problem.grids;
   const BoxShuffle& shuffle = box_policy(device).shuffle;
   const std::size_t taps = std::max(g.row_taps, g.column_taps);
+  const bool slides = taps > 3 && taps <= shuffle.most_taps;
+  const bool before_units = slides && taps >= shuffle.units_taps && g.elements() >= shuffle.units_elements;
   std::vector<std::string_view> order;
+  if (before_units) order.emplace_back("shuffle");
   if (taps <= box_policy(device).units_most_taps) order.emplace_back("units");
   if (taps <= most_taps_summed_anew(device, g.in)) {
-    const bool slides = taps > 3 && taps <= shuffle.most_taps && g.elements() >= shuffle.small_elements;
-    if (slides) order.emplace_back("shuffle");
+    if (slides && !before_units && g.elements() >= shuffle.small_elements) order.emplace_back("shuffle");
     order.emplace_back("separable");
     return order;
   }
   order.emplace_back("cpu");
-  if (taps <= shuffle.most_taps) order.emplace_back("shuffle");
+  if (taps <= shuffle.most_taps && !before_units) order.emplace_back("shuffle");
   order.insert(order.end(), {"march", "two_pass"});
   return order;
 }
@@ -372,7 +375,10 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
 std::string why_not(const Device& device, const BoxProblem& problem, std::string_view variant,
                     const Plan& chosen) {
   const SeparableProblem& g = problem.grids;
-  if (variant == "units") return "not measured on this device, or for boxes of this size";
+  if (variant == "units") {
+    return chosen.variant == "shuffle" ? "sums that slide are faster in large grids"
+                                       : "not measured on this device, or for boxes of this size";
+  }
   if (chosen.variant == "units" && (variant == "separable" || variant == "shuffle"))
     return "matrix units make the sums faster";
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";

@@ -34,11 +34,13 @@ struct BoxShuffle {
   std::size_t most_taps = 0;  ///< cells of a side of a box up to which plans choose it; 0: they do not
   std::size_t small_elements = std::size_t{1}
                                << 26;  ///< from which on they do for boxes that are summed anew
-  std::size_t group = 32;              ///< work-items, where shuffles are not emulated
-  std::size_t step = 4;                ///< rows that are loaded ahead of time
-  std::size_t warps_a_unit = 11;       ///< that a launch is made for
-  std::size_t band_boxes = 1;          ///< a band has at least so many times the rows of a box, if it can
-  std::size_t least_work_items = 8;    ///< of a warp, that have results, or it would do little but halos
+  std::size_t units_taps = 11;         ///< cells from which on they do before "units"
+  std::size_t units_elements = std::size_t{1} << 26;  ///< ... of grids of so many
+  std::size_t group = 32;                             ///< work-items, where shuffles are not emulated
+  std::size_t step = 4;                               ///< rows that are loaded ahead of time
+  std::size_t warps_a_unit = 12;                      ///< that a launch is made for
+  std::size_t band_boxes = 1;        ///< a band has at least so many times the rows of a box, if it can
+  std::size_t least_work_items = 8;  ///< of a warp, that have results, or it would do little but halos
 };
 
 struct BoxPolicy {
@@ -78,18 +80,22 @@ struct BoxPolicy {
 //
 // wide_group: there, 101 x 101 bytes, groups of 512 0.256 ms, of 1024 0.306, of 256 0.371; of floats 512
 // 0.249, 256 0.300. wide was not measured.
+// 401 x 401 float, 0.426 ms: sums between a box's ends by a shuffle instead of six loads for each result
+// 0.483, the first box's rows read ahead 0.425, scans by the shuffles' own predicates 0.441.
+//
 // shuffle: there, 8192 x 8192 bytes, 101 x 101, march 0.281 ms: 2 rows a step, groups of 128, 8, 11 and 16
 // warps a unit 0.158, 0.147 and 0.158; 4 rows, groups of 64, 8 and 11 warps 0.145 and 0.158; one row, 11
 // warps 0.188. With 8 warps 5 x 5, 15 x 15, 31 x 31 and 51 x 51: 0.100, 0.103, 0.112 and 0.127, of separable
 // and march 0.125, 0.221, 0.234 and 0.213; 201 x 201 0.268, march 0.262; 512 x 512, 101 x 101 0.069 and
 // 0.076. Those loaded each byte beyond the edges again. Since its sum comes from the strip's own columns, 101
 // x 101: 2 rows, groups of 32 0.122; 4 rows, groups of 32 and 64 0.1135 and 0.117, groups of 32 for 8 warps a
-// unit 0.118. most_taps lies between 101, where it took 0.145 and march 0.281, and 201, where both took the
-// same; it was not measured itself.
+// unit 0.118. Those scanned the sums of a row; sums that slide along rows: for 8, 11, 12 and 16 warps a unit
+// 0.1009, 0.0983, 0.0945 and 0.0996, 2 rows 0.113. most_taps lies between 101, where it took 0.145 and march
+// 0.281, and 201, where both took the same; it was not measured itself.
 //
-// units_most_taps: the time of "units" grows with the box. On an H200 8192 x 8192 bytes took 0.059 ms by 15 x
-// 15 (a Gaussian) and 0.219 by 101 x 101, where shuffle took 0.149: a line between them meets shuffle's time
-// at 60.
+// units_most_taps, units_taps and units_elements: there, bytes, "units" and "shuffle": 8192 x 8192, 11 x 11
+// 0.0725 and 0.0599, 15 x 15 0.0715 and 0.0608, 25 x 25 0.0989 and 0.0650, 31 x 31 0.0984 and 0.0676, 41 x 41
+// 0.0982 and 0.0727, 49 x 49 0.0985 and 0.0748; 2048 x 2048, 49 x 49 0.0159 and 0.0285.
 inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -99,7 +105,7 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .of_shuffle = {.device = "H200",
                     .driver = "580.159",
                     .what = "8192 x 8192 uint8, boxes of 101 x 101",
-                    .share = "0.32 of copy"},
+                    .share = "0.39 of copy"},
      .units_most_taps = 49,
      .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
      .shuffle = {.most_taps = 151}},

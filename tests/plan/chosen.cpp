@@ -100,6 +100,15 @@ TEST_CASE("plans of the H200: wide boxes have larger groups than narrow ones") {
   CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 15)).work_items() < 512);
 }
 
+TEST_CASE("plans of the H200: boxes of bytes slide in large grids, and go by matrix units in small ones") {
+  smem::SeparableProblem image{.in = Scalar::uint8, .out = Scalar::uint8};
+  image.width = image.height = 8192;
+  CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 24)).variant == "shuffle");
+  CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 1)).variant == "units");
+  image.width = image.height = 512;
+  CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 24)).variant == "units");
+}
+
 TEST_CASE("plans of the H200: whole planes have as many work-items as they keep busy") {
   smem::GlobalPoolProblem problem;
   problem.op = smem::PoolOp::average;
