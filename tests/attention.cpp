@@ -8,6 +8,7 @@
 #include "support/level.hpp"
 #include "support/random_cases.hpp"
 #include "support/targets.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -319,6 +320,30 @@ TEST_CASE("clamped: attention on smaller devices") {
       const bool always = c.variant.empty() || c.variant == "naive";
       CHECK((sweep.ran() == 1 || !always));
     }
+  }
+}
+
+TEST_CASE(
+    "attention on CPUs: vectors of 16, 32 and 64 bytes, strips of fewer keys, heads that are no whole "
+    "vectors") {
+  for (const char* limits : {"vector=16", "vector=32", "vector=64"}) {
+    CAPTURE(limits);
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    if (!test::has_cpu_variant(context.device())) return;
+    AttentionSweep sweep(context);
+    for (const Scalar type : {Scalar::float32, Scalar::half}) {
+      AttentionCase c;
+      c.variant = "cpu";
+      c.in = c.out = type;
+      c.heads = c.kv_heads = 2;
+      c.queries = 13;
+      c.keys = 203;
+      c.head_size = type == Scalar::half ? 64 : 43;
+      c.value_size = 40;
+      sweep.run(c);
+    }
+    CHECK(sweep.ran() == 2);
   }
 }
 

@@ -9,7 +9,7 @@
 // Launch: one dimension, local size 1, a group for each tile of rows. Local memory: TILE_M * (HEAD_SIZE + SUMS + TILE_N + 2) + TILE_N *
 // (HEAD_SIZE + SUMS) numbers, where SUMS is VALUE_SIZE, rounded up to whole strips.
 #ifndef LANES
-#define LANES 8  // numbers of a vector register: 4, 8
+#define LANES 8  // numbers of a vector register: 4, 8, 16
 #endif
 #ifndef VECTORS
 #define VECTORS 4  // vectors of a block's row: 2 where there are 16 registers, 4 where there are 32
@@ -40,22 +40,40 @@ GROUP_FUNCTION void load_query(local float* to, global const ELEMENT* from, floa
   for (; d < HEAD_SIZE; ++d) to[d] = load_value(from, d) * scale;
 }
 
-// Packs element p of a strip of keys as row p. `places`: of the keys in memory; `wide`: keys of the strip.
-GROUP_FUNCTION void pack_keys(local float* strip, global const ELEMENT* k, const ulong* places, uint wide) {
+// Transposes a square in registers, as in cl/gemm/cpu.cl.
+GROUP_FUNCTION void transpose(vector square[LANES]) {
+  UNROLLED
+  for (uint turn = 1; turn < LANES; turn *= 2) {
+    vector next[LANES];
+    UNROLLED
+    for (uint i = 0; i < LANES / 2; ++i) {
+      next[i] = (vector)(square[2 * i].even, square[2 * i + 1].even);
+      next[i + LANES / 2] = (vector)(square[2 * i].odd, square[2 * i + 1].odd);
+    }
+    UNROLLED
+    for (uint i = 0; i < LANES; ++i) square[i] = next[i];
+  }
+}
+
+// Packs whole squares of a strip of keys; returns the first element that is left. Keys that a strip lacks are 0.
+GROUP_FUNCTION uint pack_squares(local float* strip, global const ELEMENT* k, const ulong* places, uint wide) {
   uint p = 0;
-  if (wide == BLOCK_N) {  // squares of LANES x LANES are transposed in registers
-    for (; p + LANES <= HEAD_SIZE; p += LANES) {
-      for (uint s = 0; s < VECTORS; ++s) {
-        float square[LANES][LANES];
-        UNROLLED
-        for (uint j = 0; j < LANES; ++j) JOIN(vstore, LANES)(load_loose_pack(k + places[s * LANES + j], p), 0, square[j]);
-        UNROLLED
-        for (uint d = 0; d < LANES; ++d)
-          UNROLLED
-          for (uint j = 0; j < LANES; ++j) strip[(p + d) * BLOCK_N + s * LANES + j] = square[j][d];
-      }
+  for (; p + LANES <= HEAD_SIZE; p += LANES) {
+    for (uint s = 0; s < BLOCK_N; s += LANES) {
+      vector square[LANES];
+      UNROLLED
+      for (uint j = 0; j < LANES; ++j) square[j] = s + j < wide ? load_loose_pack(k + places[s + j], p) : (vector)0;
+      transpose(square);
+      UNROLLED
+      for (uint d = 0; d < LANES; ++d) *(local vector*)(strip + (p + d) * BLOCK_N + s) = square[d];
     }
   }
+  return p;
+}
+
+// Packs element p of a strip of keys as row p. `places`: of the keys in memory; `wide`: keys of the strip.
+GROUP_FUNCTION void pack_keys(local float* strip, global const ELEMENT* k, const ulong* places, uint wide) {
+  uint p = wide == BLOCK_N ? pack_squares(strip, k, places, BLOCK_N) : pack_squares(strip, k, places, wide);
   for (; p < HEAD_SIZE; ++p)
     for (uint j = 0; j < BLOCK_N; ++j) strip[p * BLOCK_N + j] = j < wide ? load_value(k, places[j] + p) : 0;
 }

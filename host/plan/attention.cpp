@@ -245,7 +245,8 @@ Attempt cpu(const Device& device, const AttentionProblem& p) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   const AttentionPolicy& policy = attention_policy(device);
   // A register of 64 bytes comes with 31 others, which vectors of 32 bytes use as well; one of 32 with 15.
-  const std::size_t vector_bytes = std::clamp<std::size_t>(device.vector_bytes, 16, 32);
+  const std::size_t vector_bytes =
+      std::clamp<std::size_t>(device.vector_bytes, 16, device.wide_vectors ? 64 : 32);
   CpuTile tile{vector_bytes / sizeof(float), device.vector_bytes == 32 ? 2u : 4u, policy.cpu_rows,
                policy.cpu_keys};
   const std::size_t rows = p.queries * sharing(p), sequences = p.ragged ? 1 : p.batch;

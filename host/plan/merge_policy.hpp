@@ -24,8 +24,8 @@ struct MergePolicy {
   std::size_t cpu_keys = std::size_t{1} << 16;  ///< of a stretch, at least
 };
 
-// cpu_batch: two Zen 5 cores, PoCL 3.1, 10^6 searches in 2^20 floats, in 2^24 uint32, ms: 16 at once 30 and 85,
-// 32 19 and 50, 64 15 and 40, 128 15 and 40; by loops of single work-items 85 and 254.
+// cpu_batch: two Zen 5 cores, PoCL 3.1, 10^6 searches in 2^20 floats, in 2^24 uint32, ms: 16 at once 30 and
+// 85, 32 19 and 50, 64 15 and 40, 128 15 and 40; by loops of single work-items 85 and 254.
 inline constexpr MergePolicy kMergePolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.what = "no measurement: what ptxas keeps in registers"},
