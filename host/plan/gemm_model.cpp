@@ -335,7 +335,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
       const bool joins = holds_tile(device, tile, bytes + nvidia::kFlagBytes);
       if (!holds_tile(device, tile, bytes)) continue;
-      add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.kDepth, joins, choices);
+      add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.of.tile_k, joins, choices);
     }
   }
   // TF32 is what a caller allows, and not what they ask for: of few steps, vectors of float take less time.

@@ -198,40 +198,36 @@ inline constexpr std::array<Mma, 11> kMma{{
 /// dmma.cl: double, sm_80 and later.
 struct Dmma {
   struct Shape {
-    std::size_t warps_m, warps_n, warp_m, warp_n, stages;
+    std::size_t warps_m, warps_n, warp_m, warp_n, tile_k, stages;
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
 
-  static constexpr std::size_t kDepth = 16;  ///< k of a step
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
   constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
   /// A factor across k has padded lines.
   constexpr std::size_t local_bytes(bool a_along_k, bool b_along_k) const {
-    return of.stages * kDepth * (tile_m() + (a_along_k ? 0 : 2) + tile_n() + (b_along_k ? 0 : 2)) * 8;
+    return of.stages * of.tile_k * (tile_m() + (a_along_k ? 0 : 2) + tile_n() + (b_along_k ? 0 : 2)) * 8;
   }
 };
 
-// TFLOP/s at 4096^3, by instructions of 8 k and of 4: 64 x 64 47.7 and 30.6, 64 x 128 45.3 and 31.5, 128 x
-// 128 39.8 and 30.9. Several groups of 64 x 64 a multiprocessor hide more than one of 128 x 128, which has no
-// registers left. Instructions of 16 k, and fragments in one set of registers, are 8 to 11 and 2 % slower at
-// 64 x 64; 128 x 96, 128 x 64 and 96 x 64 by 12, 8 and 6 warps reach 48.2, 49.5 and 33.0 with a transposed B,
-// where 64 x 64 has 50.9. Four warps of 32 x 48 each are faster where they fit C: 789 x 13135 x 1410 by 64 x
-// 96 takes 625 us, by 64 x 64 677.
-inline constexpr std::array<Dmma, 11> kDmma{{
-    {{2, 2, 32, 32, 4}, 3, {745, 400, 1235}},
-    {{2, 2, 32, 48, 3}, 2, {894, 560, 1475}},
-    {{2, 2, 48, 32, 3}, 2, {859, 543, 1810}},
-    {{4, 1, 32, 48, 3}, 2, {913, 575, 1880}},
-    {{1, 4, 48, 32, 3}, 2, {897, 563, 1940}},
-    {{2, 2, 32, 16, 5}, 4, {469, 249, 777}},
-    {{2, 2, 16, 16, 6}, 6, {597, 163, 700}},
-    {{1, 4, 16, 32, 4}, 4, {528, 382, 665}},
-    {{4, 1, 32, 16, 4}, 4, {723, 357, 813}},
+inline constexpr std::array<Dmma, 14> kDmma{{
+    {{2, 2, 32, 32, 16, 4}, 3, {500, 330, 1235}},
+    {{2, 2, 64, 32, 16, 3}, 2, {800, 600, 1800}},
+    {{2, 2, 32, 64, 16, 3}, 2, {800, 600, 1800}},
+    {{2, 2, 32, 48, 16, 3}, 2, {650, 470, 1475}},
+    {{2, 2, 48, 32, 16, 3}, 2, {650, 470, 1475}},
+    {{4, 1, 32, 48, 16, 3}, 2, {650, 480, 1880}},
+    {{1, 4, 48, 32, 16, 3}, 2, {650, 480, 1940}},
+    {{2, 2, 32, 16, 32, 3}, 3, {500, 350, 777}},
+    {{2, 2, 16, 32, 32, 3}, 3, {500, 350, 777}},
+    {{2, 2, 16, 16, 32, 4}, 3, {350, 200, 700}},
+    {{1, 4, 16, 32, 16, 4}, 4, {400, 250, 665}},
+    {{4, 1, 32, 16, 16, 4}, 4, {400, 250, 813}},
     // Two or three stages, which fit 48 KiB of local memory.
-    {{2, 2, 32, 32, 2}, 3, {745, 400, 1235}},
-    {{2, 2, 32, 16, 3}, 4, {469, 249, 777}},
+    {{2, 2, 32, 32, 16, 2}, 3, {500, 330, 1235}},
+    {{2, 2, 32, 16, 16, 3}, 4, {300, 200, 777}},
 }};
 
 /// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
