@@ -109,8 +109,8 @@ TEST_CASE("gemm: matrix units for double, emulated") {
   if (!context.device().fp64 || !has_room(context)) return;
   const smem::Device hopper = test::target("sm_90");
   std::size_t ran = 0;
-  // The smallest tile, in every order of the factors, which are read in different ways, with copies and stores
-  // of one number and of two; and one whose warps have many sums: PoCL takes seconds for each program.
+  // The smallest tile, in every order of the factors, which are read in different ways, with copies and
+  // stores of one number and of two; and one whose warps have many sums: PoCL takes seconds for each program.
   for (const std::size_t order : {0, 1, 2, 3}) {
     if (!test::has_turn(order, 4)) continue;
     const bool is_loose = order % 2 == 0;

@@ -98,6 +98,7 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
 #else
   local element tile[CHANNELS * PITCH];
   const uint channels_here = min(all - first_channel, (uint)CHANNELS);
+#pragma unroll 8  // loads in flight
   for (uint i = item; i < CELLS * CHANNELS / READ; i += GROUP) {
 #if FROM_INTERLEAVED
     const uint channel = i % (CHANNELS / READ) * READ, cell = i / (CHANNELS / READ);

@@ -195,13 +195,17 @@ inline constexpr std::array<Mma, 11> kMma{{
     {{1, 1, 16, 64, 64, 2}, 16, {250, 40, 850}, true},
 }};
 
-/// dmma.cl: double, sm_80 and later.
+/// dmma.cl: double, sm_80 and later. With as many groups as multiprocessors a step takes little more than the
+/// instructions; of more, the device's power is the limit, so that `shared` may be more than `step`.
 struct Dmma {
   struct Shape {
     std::size_t warps_m, warps_n, warp_m, warp_n, tile_k, stages;
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
+  /// Whether all rows of the factors must be aligned to pairs: ptxas spills where copies of single numbers go
+  /// to a tile of so many sums.
+  bool of_pairs = false;
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
@@ -213,21 +217,21 @@ struct Dmma {
 };
 
 inline constexpr std::array<Dmma, 14> kDmma{{
-    {{2, 2, 32, 32, 16, 4}, 3, {500, 330, 1235}},
-    {{2, 2, 64, 32, 16, 3}, 2, {800, 600, 1800}},
-    {{2, 2, 32, 64, 16, 3}, 2, {800, 600, 1800}},
-    {{2, 2, 32, 48, 16, 3}, 2, {650, 470, 1475}},
-    {{2, 2, 48, 32, 16, 3}, 2, {650, 470, 1475}},
-    {{4, 1, 32, 48, 16, 3}, 2, {650, 480, 1880}},
-    {{1, 4, 48, 32, 16, 3}, 2, {650, 480, 1940}},
-    {{2, 2, 32, 16, 32, 3}, 3, {500, 350, 777}},
-    {{2, 2, 16, 32, 32, 3}, 3, {500, 350, 777}},
-    {{2, 2, 16, 16, 32, 4}, 3, {350, 200, 700}},
-    {{1, 4, 16, 32, 16, 4}, 4, {400, 250, 665}},
-    {{4, 1, 32, 16, 16, 4}, 4, {400, 250, 813}},
+    {{2, 2, 32, 32, 16, 4}, 3, {294, 339, 1950}},
+    {{2, 2, 64, 32, 16, 3}, 2, {594, 639, 2350}, true},
+    {{2, 2, 32, 64, 16, 3}, 2, {626, 724, 2450}, true},
+    {{2, 2, 32, 48, 16, 3}, 2, {547, 504, 2320}},
+    {{2, 2, 48, 32, 16, 3}, 2, {539, 541, 1910}},
+    {{4, 1, 32, 48, 16, 3}, 2, {532, 530, 1860}},
+    {{1, 4, 48, 32, 16, 3}, 2, {506, 518, 2460}},
+    {{2, 2, 32, 16, 32, 3}, 3, {320, 429, 632}},
+    {{2, 2, 16, 32, 32, 3}, 3, {291, 412, 1090}},
+    {{2, 2, 16, 16, 32, 4}, 3, {182, 267, 694}},
+    {{1, 4, 16, 32, 16, 4}, 4, {260, 269, 1090}},
+    {{4, 1, 32, 16, 16, 4}, 4, {260, 303, 771}},
     // Two or three stages, which fit 48 KiB of local memory.
-    {{2, 2, 32, 32, 16, 2}, 3, {500, 330, 1235}},
-    {{2, 2, 32, 16, 16, 3}, 4, {300, 200, 777}},
+    {{2, 2, 32, 32, 16, 2}, 3, {294, 339, 1950}},
+    {{2, 2, 32, 16, 16, 3}, 4, {216, 215, 632}},
 }};
 
 /// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
@@ -277,6 +281,8 @@ struct Rates {
   double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
   double cached = 0;  ///< as `memory`, of arrays that stay in the cache (Policy::cached_bytes); 0: the same
   double short_lines = 0;  ///< the same of a larger factor across k by lines of 128 bytes; 0: the same
+  /// Bytes a nanosecond of aligned results of TF32 that a group stores beside a tile's own time; 0: in that.
+  double stored = 0;
 };
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
@@ -294,7 +300,8 @@ struct Pack {
   std::size_t turned_bytes = 128;  ///< of a line in a block
   double launch = 4370;            ///< nanoseconds
   double memory = 3500;            ///< bytes a nanosecond, read and written
-  double turned_memory = 2580;     ///< the same of int8, fp8, TF32 and float
+  double turned_memory = 2580;     ///< the same of int8 and fp8
+  double turned_words = 3150;      ///< of TF32 and float
 };
 
 struct Policy {
@@ -325,7 +332,8 @@ struct Policy {
                        .short_c = 0.61,
                        .loose_words_c = 1.6,
                        .cached = 6400,
-                       .short_lines = 1600};
+                       .short_lines = 1600,
+                       .stored = 48};
   Rates mma_rates = {.launch = 5250,
                      .memory = 4220,
                      .join = 720,
@@ -338,7 +346,7 @@ struct Policy {
                      .rounding = 1.16,
                      .loose_words_c = 0.54};
   Rates skinny_rates = {5250, 4400, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
-  Rates dmma_rates = {5250, 3920, 2420, 63, 0.93, {0.78, 0.78, 0.73, 0.84}, {1.03, 1.05, 1.045, 1.02}};
+  Rates dmma_rates = {4180, 4040, 1980, 63, 1.24, {1, 1.12, 0.89, 1.03}, {1, 1.12, 0.88, 1.03}};
   Pack pack = {};
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has.
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;

@@ -213,7 +213,7 @@ void gemm_dmma(GEMM_ARGUMENTS) {
   for (uint s = 0; s < STAGES - 1; ++s) {
     local double* const to = tiles + s * STAGE_DOUBLES;
     copy_edges(&from, to, item);
-    if (is_whole(&from)) copy_some(&from, to, 0, COPIES, 1, item);
+    copy_some(&from, to, 0, COPIES, is_whole(&from), item);
     end_step(&from);
   }
   WAIT_COPIES(STAGES - 2);
