@@ -51,7 +51,7 @@ struct Model {
                  all = a + b + m * n * real(size_of(problem.out), problem.batch);
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
     const auto has_short_lines = [&](bool along_k, std::size_t extent) {
-      return !along_k && extent * size_of(problem.in) <= 128;
+      return !along_k && extent * size_of(problem.in) <= rates.short_line;
     };
     double short_lines = 0;
     if (all > policy.streamed_bytes && rates.short_lines > 0) {

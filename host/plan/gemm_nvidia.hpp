@@ -218,12 +218,12 @@ struct Dmma {
 
 inline constexpr std::array<Dmma, 14> kDmma{{
     {{2, 2, 32, 32, 16, 4}, 3, {294, 339, 1950}},
-    {{2, 2, 64, 32, 16, 3}, 2, {594, 639, 2350}, true},
-    {{2, 2, 32, 64, 16, 3}, 2, {626, 724, 2450}, true},
-    {{2, 2, 32, 48, 16, 3}, 2, {547, 504, 2320}},
-    {{2, 2, 48, 32, 16, 3}, 2, {539, 541, 1910}},
-    {{4, 1, 32, 48, 16, 3}, 2, {532, 530, 1860}},
-    {{1, 4, 48, 32, 16, 3}, 2, {506, 518, 2460}},
+    {{2, 2, 64, 32, 16, 4}, 2, {594, 639, 2350}, true},
+    {{2, 2, 32, 64, 16, 4}, 2, {626, 724, 2450}, true},
+    {{2, 2, 32, 48, 16, 4}, 2, {547, 504, 2320}},
+    {{2, 2, 48, 32, 16, 4}, 2, {539, 541, 1910}},
+    {{4, 1, 32, 48, 16, 4}, 2, {532, 530, 1860}},
+    {{1, 4, 48, 32, 16, 4}, 2, {506, 518, 2460}},
     {{2, 2, 32, 16, 32, 3}, 3, {320, 429, 632}},
     {{2, 2, 16, 32, 32, 3}, 3, {291, 412, 1090}},
     {{2, 2, 16, 16, 32, 4}, 3, {182, 267, 694}},
@@ -280,7 +280,8 @@ struct Rates {
   double short_c = 1;        ///< what aligned results of 16 bits make of a tile's own time
   double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
   double cached = 0;  ///< as `memory`, of arrays that stay in the cache (Policy::cached_bytes); 0: the same
-  double short_lines = 0;  ///< the same of a larger factor across k by lines of 128 bytes; 0: the same
+  double short_lines = 0;        ///< the same of a larger factor across k by short lines; 0: the same
+  std::size_t short_line = 128;  ///< bytes of such a line, at most
   /// Bytes a nanosecond of aligned results of TF32 that a group stores beside a tile's own time; 0: in that.
   double stored = 0;
 };
@@ -346,7 +347,15 @@ struct Policy {
                      .rounding = 1.16,
                      .loose_words_c = 0.54};
   Rates skinny_rates = {5250, 4400, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
-  Rates dmma_rates = {4180, 4040, 1980, 63, 1.24, {1, 1.12, 0.89, 1.03}, {1, 1.12, 0.88, 1.03}};
+  Rates dmma_rates = {.launch = 4180,
+                      .memory = 4040,
+                      .join = 1980,
+                      .join_bytes = 63,
+                      .loose_c = 1.24,
+                      .a = {1, 1.12, 0.89, 1.03},
+                      .b = {1, 1.12, 0.88, 1.03},
+                      .short_lines = 2000,
+                      .short_line = 256};
   Pack pack = {};
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has.
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
