@@ -109,20 +109,25 @@ TEST_CASE("gemm: matrix units for double, emulated") {
   if (!context.device().fp64 || !has_room(context)) return;
   const smem::Device hopper = test::target("sm_90");
   std::size_t ran = 0;
-  // The smallest tile, of both layouts of both factors, with copies of one number and of two: PoCL takes
-  // seconds for each program.
-  for (const std::size_t order : {0, 3}) {
-    if (!test::has_turn(order, 2)) continue;
-    smem::GemmProblem p = problem_of(Scalar::float64, order == 0 ? 37 : 34, order == 0 ? 71 : 38, 50, order);
-    p.a_alignment = p.b_alignment = p.c_alignment = order == 0 ? 8 : 16;
-    for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "mma")) {
-      if (one.plan.items_per_work_item > 8 || one.plan.counters) continue;
-      check<double, double>(context, one.plan, p, order == 0);
-      check<double, double>(context, one.plan, p, order == 0, 0);
-      ++ran;
+  // Every order of the factors, which are read and stored in different ways, with copies and stores of one
+  // number and of two; by the smallest tile or by one whose warps have many sums: PoCL takes seconds for each
+  // program.
+  for (const std::size_t order : {0, 1, 2, 3}) {
+    if (!test::has_turn(order, 4)) continue;
+    for (const bool is_loose : {false, true}) {
+      const bool is_large = is_loose == (order % 2 == 0);
+      smem::GemmProblem p = problem_of(Scalar::float64, is_loose ? 37 : 98, is_loose ? 71 : 66, 82, order);
+      p.a_alignment = p.b_alignment = p.c_alignment = is_loose ? 8 : 16;
+      for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "mma")) {
+        const std::size_t edge = is_large ? 64 : 32;
+        if (one.plan.tile_rows != edge || one.plan.tile_cols != edge || one.plan.counters) continue;
+        check<double, double>(context, one.plan, p, is_loose);
+        check<double, double>(context, one.plan, p, is_loose, 0);
+        ++ran;
+      }
     }
   }
-  CHECK(ran == (test::turn_of_run() ? 1 : 2));
+  CHECK(ran == (test::turn_of_run() ? 2 : 8));
 }
 
 TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {

@@ -63,6 +63,7 @@ typedef union {
 
 // Where cell i of an image is.
 static inline ulong place_of(uint i, uint width, ulong pitch, ulong cell) {
+  if (pitch == width * cell) return i * cell;  // a division for each element takes longer than its copy
   const uint y = i / width;
   return y * pitch + (i - y * width) * cell;
 }
@@ -84,7 +85,7 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
   for (uint i = item; i < CELLS * CHANNELS / WRITE; i += GROUP) {
     const uint channel = first_channel + i % (CHANNELS / WRITE) * WRITE, cell = i / (CHANNELS / WRITE);
     if (cell < cells_here && channel < all) {
-      const uint group = channel / to_channels, c = channel - group * to_channels;  // of the vector's first: all have one group
+      const uint group = groups == 1 ? 0 : channel / to_channels, c = channel - group * to_channels;  // of the vector's first: all have one group
       global const element* source = from + place_of(first_cell + cell, width, from_pitch, groups * channels) + group * channels + c;
       write_pack x;
 #pragma unroll
@@ -98,6 +99,7 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
 #else
   local element tile[CHANNELS * PITCH];
   const uint channels_here = min(all - first_channel, (uint)CHANNELS);
+#pragma unroll 8  // loads in flight
   for (uint i = item; i < CELLS * CHANNELS / READ; i += GROUP) {
 #if FROM_INTERLEAVED
     const uint channel = i % (CHANNELS / READ) * READ, cell = i / (CHANNELS / READ);
@@ -108,7 +110,7 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
 #pragma unroll
     for (uint e = 0; e < READ; ++e) x.each[e] = 0;
     if (cell < cells_here && channel < channels_here) {
-      const uint number_of = first_channel + channel, group = number_of / to_channels, c = number_of - group * to_channels;
+      const uint number_of = first_channel + channel, group = groups == 1 ? 0 : number_of / to_channels, c = number_of - group * to_channels;
       const ulong at = place_of(first_cell + cell, width, from_pitch, FROM_INTERLEAVED ? groups * channels : 1) +
                        (ulong)(group * channels + c) * from_plane;
       if (c < channels) x.all = *(global const read_vector*)(from + at);

@@ -47,11 +47,17 @@ std::string too_large(const Device& device) {
 std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
   const std::size_t bytes = copy.bytes, all = copy.groups * copy.to_channels;
   const bool is_direct = copy.from_interleaved && copy.to_interleaved;  // without local memory
-  const std::size_t channels =
+  const std::size_t least = std::max({std::size_t{8}, copy.read, copy.write});
+  std::size_t channels =
       std::clamp<std::size_t>(std::bit_ceil(all), is_direct ? copy.write : 8, kMostChannels);
   std::size_t cells = kTile / channels;
+  if (!is_direct && std::bit_ceil(copy.cells) < cells) {  // of few cells, as those of filters, more channels
+    cells = std::max(least, std::bit_ceil(copy.cells));
+    channels = std::clamp<std::size_t>(std::bit_ceil(all), 8, kTile / cells);
+  }
   const auto local = [&] { return is_direct ? 0 : channels * (cells + kGap) * bytes; };
-  const std::size_t least = std::max({std::size_t{8}, copy.read, copy.write});
+  while (local() > local_room(device) && channels > kMostChannels)
+    channels /= 2;
   while (local() > local_room(device) && cells > least)
     cells /= 2;
   const std::size_t blocks =

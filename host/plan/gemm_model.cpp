@@ -35,10 +35,13 @@ struct Model {
            of(rates.b, problem.b_along_k, loose(problem.b_alignment)) *
            (size_of(problem.in) == 4 ? rates.rounding : 1) * (is_fp8(problem.in) ? rates.promoted : 1);
   }
-  double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
+  /// `results`: of the tile.
+  double of_tile(const nvidia::Rates& rates, double nanoseconds, std::size_t results) const {
     if (loose(problem.c_alignment))
       return nanoseconds * rates.loose_c * (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
-    return size_of(problem.out) == 2 ? nanoseconds * rates.short_c : nanoseconds;
+    if (size_of(problem.out) == 2) return nanoseconds * rates.short_c;
+    const bool is_stored = problem.in == Scalar::float32 && rates.stored > 0;
+    return nanoseconds + (is_stored ? real(results, size_of(problem.out)) / rates.stored : 0);
   }
   /// Until all is read and written once, by tiles of so many rows and columns.
   double of_memory(const nvidia::Rates& rates, std::size_t tile_m, std::size_t tile_n) const {
@@ -48,7 +51,7 @@ struct Model {
                  all = a + b + m * n * real(size_of(problem.out), problem.batch);
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
     const auto has_short_lines = [&](bool along_k, std::size_t extent) {
-      return !along_k && extent * size_of(problem.in) <= 128;
+      return !along_k && extent * size_of(problem.in) <= rates.short_line;
     };
     double short_lines = 0;
     if (all > policy.streamed_bytes && rates.short_lines > 0) {
@@ -106,14 +109,15 @@ struct Model {
 
 /// A launch of a group for each tile, or for each part of each: `depth` k of it.
 double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvidia::Cost& cost,
-                      std::size_t resident, std::size_t steps, std::size_t groups) {
+                      std::size_t resident, std::size_t steps, std::size_t groups, std::size_t results) {
   const bool is_loose = model.loose(model.problem.a_alignment) || model.loose(model.problem.b_alignment);
   const double factors = model.factors(rates), alone = is_loose ? cost.loose : 1;
   const double shared = is_loose && cost.loose_shared > 0 ? cost.loose_shared : alone;
-  const double own = model.of_tile(rates, cost.tile);
+  const double own = model.of_tile(rates, cost.tile, results);
   const auto round = [&](std::size_t together) {
-    return real(steps) * std::max(cost.step * alone, real(together) * cost.shared * shared) * factors +
-           own * std::sqrt(real(together));
+    const double step = together == 1 ? cost.step * alone
+                                      : std::max(cost.step * alone, real(together) * cost.shared * shared);
+    return real(steps) * step * factors + own * std::sqrt(real(together));
   };
   const std::size_t most = divide_up(groups, model.units), left = most % resident;
   return real(most / resident) * round(resident) + (left > 0 ? round(left) : 0);
@@ -129,8 +133,8 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   if (tiles > kMaxTiles) return;
   const double before = rates.launch + time_of_packing(model.device, model.problem, packing);
   const auto add = [&](const Split& split, std::size_t k) {
-    double time =
-        time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth), tiles * split.parts);
+    double time = time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth),
+                                 tiles * split.parts, results);
     if (split.parts > 1) time += model.of_join(rates, split, results);
     choices.push_back(
         {variant, split, before + model.with_memory(rates, time, tile.tile_m(), tile.tile_n())});
@@ -179,7 +183,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   if ((!problem.a_along_k && !tile.copies_across(tile.tile_m())) ||
       (!problem.b_along_k && !tile.copies_across(tile.of.tile_n)))
     return;
-  const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
+  const double step = tile.cost.step * model.factors(rates),
+               own = model.of_tile(rates, tile.cost.tile, results);
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
@@ -334,8 +339,9 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const nvidia::Dmma& tile = model.policy.dmma[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
       const bool joins = holds_tile(device, tile, bytes + nvidia::kFlagBytes);
-      if (!holds_tile(device, tile, bytes)) continue;
-      add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.kDepth, joins, choices);
+      const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
+      if (!holds_tile(device, tile, bytes) || (tile.of_pairs && is_loose)) continue;
+      add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.of.tile_k, joins, choices);
     }
   }
   // TF32 is what a caller allows, and not what they ask for: of few steps, vectors of float take less time.

@@ -308,10 +308,12 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
                 {"WARPS_N", tile.of.warps_n},
                 {"WARP_M", tile.of.warp_m},
                 {"WARP_N", tile.of.warp_n},
+                {"TILE_K", tile.of.tile_k},
                 {"STAGES", tile.of.stages},
                 {"MMA_K", compute_capability(device) >= 90 ? policy.dmma_k : 4},
                 {"A_VECTOR", copied(problem.a_alignment)},
-                {"B_VECTOR", copied(problem.b_alignment)}});
+                {"B_VECTOR", copied(problem.b_alignment)},
+                {"C_VECTOR", store_width(problem, 2)}});
   count_for_matrix_units(problem, plan);
   plan.reason = "matrix units for double, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");

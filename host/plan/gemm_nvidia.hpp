@@ -195,43 +195,47 @@ inline constexpr std::array<Mma, 11> kMma{{
     {{1, 1, 16, 64, 64, 2}, 16, {250, 40, 850}, true},
 }};
 
-/// dmma.cl: double, sm_80 and later.
+/// dmma.cl: double, sm_80 and later. With one group a multiprocessor a step takes little more than its
+/// instructions; of several, `shared` may be more than `step`.
 struct Dmma {
   struct Shape {
-    std::size_t warps_m, warps_n, warp_m, warp_n, stages;
+    std::size_t warps_m, warps_n, warp_m, warp_n, tile_k, stages;
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
+  /// Whether all rows of the factors must be aligned to pairs: ptxas spills where copies of single numbers go
+  /// to a tile of so many sums.
+  bool of_pairs = false;
 
-  static constexpr std::size_t kDepth = 16;  ///< k of a step
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
   constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
   /// A factor across k has padded lines.
   constexpr std::size_t local_bytes(bool a_along_k, bool b_along_k) const {
-    return of.stages * kDepth * (tile_m() + (a_along_k ? 0 : 2) + tile_n() + (b_along_k ? 0 : 2)) * 8;
+    return of.stages * of.tile_k * (tile_m() + (a_along_k ? 0 : 2) + tile_n() + (b_along_k ? 0 : 2)) * 8;
   }
 };
 
-// TFLOP/s at 4096^3, by instructions of 8 k and of 4: 64 x 64 47.7 and 30.6, 64 x 128 45.3 and 31.5, 128 x
-// 128 39.8 and 30.9. Several groups of 64 x 64 a multiprocessor hide more than one of 128 x 128, which has no
-// registers left. Instructions of 16 k, and fragments in one set of registers, are 8 to 11 and 2 % slower at
-// 64 x 64; 128 x 96, 128 x 64 and 96 x 64 by 12, 8 and 6 warps reach 48.2, 49.5 and 33.0 with a transposed B,
-// where 64 x 64 has 50.9. Four warps of 32 x 48 each are faster where they fit C: 789 x 13135 x 1410 by 64 x
-// 96 takes 625 us, by 64 x 64 677.
-inline constexpr std::array<Dmma, 11> kDmma{{
-    {{2, 2, 32, 32, 4}, 3, {745, 400, 1235}},
-    {{2, 2, 32, 48, 3}, 2, {894, 560, 1475}},
-    {{2, 2, 48, 32, 3}, 2, {859, 543, 1810}},
-    {{4, 1, 32, 48, 3}, 2, {913, 575, 1880}},
-    {{1, 4, 48, 32, 3}, 2, {897, 563, 1940}},
-    {{2, 2, 32, 16, 5}, 4, {469, 249, 777}},
-    {{2, 2, 16, 16, 6}, 6, {597, 163, 700}},
-    {{1, 4, 16, 32, 4}, 4, {528, 382, 665}},
-    {{4, 1, 32, 16, 4}, 4, {723, 357, 813}},
+// On an H200, in us, by the fastest tiles, and cuBLAS: 2048 x 2048 x 2048 by 128 x 64 298, 64 x 128 309, 64 x
+// 64 326, 48 x 128 382, 286; 240 x 5952 x 1024 by 48 x 128 63, 64 x 64 67, 64 x 128 90, 59; 352 x 1480 x 556
+// by 32 x 64 18.8, 48 x 128 21.6, 64 x 64 26, 15.4; 192 x 16 x 12656 by 32 x 32 14.6, 64 x 32 15.5, 17.1. 128
+// x 128 by 8 warps was the fastest of no shape (2048^3 323). Steps of 32 k halve the barriers of small tiles.
+inline constexpr std::array<Dmma, 14> kDmma{{
+    {{2, 2, 32, 32, 16, 4}, 3, {294, 339, 1950}},
+    {{2, 2, 64, 32, 16, 4}, 2, {594, 639, 2350}, true},
+    {{2, 2, 32, 64, 16, 4}, 2, {626, 724, 2450}, true},
+    {{2, 2, 32, 48, 16, 4}, 2, {547, 504, 2320}},
+    {{2, 2, 48, 32, 16, 4}, 2, {539, 541, 1910}},
+    {{4, 1, 32, 48, 16, 4}, 2, {532, 530, 1860}},
+    {{1, 4, 48, 32, 16, 4}, 2, {506, 518, 2460}},
+    {{2, 2, 32, 16, 32, 3}, 3, {320, 429, 1000}},
+    {{2, 2, 16, 32, 32, 3}, 3, {291, 412, 1090}},
+    {{2, 2, 16, 16, 32, 4}, 3, {182, 267, 694}},
+    {{1, 4, 16, 32, 16, 4}, 4, {260, 269, 1090}},
+    {{4, 1, 32, 16, 16, 4}, 4, {260, 303, 771}},
     // Two or three stages, which fit 48 KiB of local memory.
-    {{2, 2, 32, 32, 2}, 3, {745, 400, 1235}},
-    {{2, 2, 32, 16, 3}, 4, {469, 249, 777}},
+    {{2, 2, 32, 32, 16, 2}, 3, {330, 350, 1950}},
+    {{2, 2, 32, 16, 16, 3}, 4, {240, 235, 1000}},
 }};
 
 /// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
@@ -280,7 +284,12 @@ struct Rates {
   double short_c = 1;        ///< what aligned results of 16 bits make of a tile's own time
   double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
   double cached = 0;  ///< as `memory`, of arrays that stay in the cache (Policy::cached_bytes); 0: the same
-  double short_lines = 0;  ///< the same of a larger factor across k by lines of 128 bytes; 0: the same
+  double short_lines = 0;        ///< the same of a larger factor across k by short lines; 0: the same
+  std::size_t short_line = 128;  ///< bytes of such a line, at most
+  /// Bytes a nanosecond of aligned results of TF32 that a group stores beside a tile's own time; 0: in that.
+  /// By "wgmma" on an H200, in us, and the model without: 15520 x 3168 x 240 by 192 x 128 128, 96, by 128 x
+  /// 128 132, 98; 656 x 14720 x 48 29.7, 25.7, by "mma" 27.4, 29.3.
+  double stored = 0;
 };
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
@@ -298,7 +307,10 @@ struct Pack {
   std::size_t turned_bytes = 128;  ///< of a line in a block
   double launch = 4370;            ///< nanoseconds
   double memory = 3500;            ///< bytes a nanosecond, read and written
-  double turned_memory = 2580;     ///< the same of int8, fp8, TF32 and float
+  double turned_memory = 2580;     ///< the same of int8 and fp8
+  /// Of TF32 and float. On an H200 14992 x 272 x 6224 TF32, A across k, took 509 us where few loads of a
+  /// block were in flight, and takes 435.
+  double turned_words = 3150;
 };
 
 struct Policy {
@@ -329,7 +341,8 @@ struct Policy {
                        .short_c = 0.61,
                        .loose_words_c = 1.6,
                        .cached = 6400,
-                       .short_lines = 1600};
+                       .short_lines = 1600,
+                       .stored = 48};
   Rates mma_rates = {.launch = 5250,
                      .memory = 4220,
                      .join = 720,
@@ -342,7 +355,15 @@ struct Policy {
                      .rounding = 1.16,
                      .loose_words_c = 0.54};
   Rates skinny_rates = {5250, 4400, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
-  Rates dmma_rates = {5250, 3920, 2420, 63, 0.93, {0.78, 0.78, 0.73, 0.84}, {1.03, 1.05, 1.045, 1.02}};
+  Rates dmma_rates = {.launch = 4180,
+                      .memory = 4040,
+                      .join = 1980,
+                      .join_bytes = 63,
+                      .loose_c = 1.24,
+                      .a = {1, 1.12, 0.89, 1.03},
+                      .b = {1, 1.12, 0.88, 1.03},
+                      .short_lines = 2000,
+                      .short_line = 256};
   Pack pack = {};
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has.
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
@@ -421,9 +442,9 @@ inline constexpr Policy kPolicies[] = {
                       .share = "median error 8 %; its choice, or wgmma's, 1.6 % over the best"},
      .dmma_evidence = {.device = "H200",
                        .driver = "580.159",
-                       .what = "110 tiles and parts of 21 random shapes of double, model",
-                       .share = "median error 6 %, its choice 1.1 % over the best; on an H100 4096 49.2 "
-                                "TFLOP/s, B transposed 54.5; cuBLAS 56.3 and 52.2"},
+                       .what = "145 tiles and parts of 16 shapes of double, model",
+                       .share = "median error 4 %, its choice 2 % over the best; 40 random shapes of two "
+                                "seeds each: cuBLAS's time over the choice's 1.52 and 1.28"},
      .skinny_evidence = {.device = "H100",
                          .driver = "580.159.04",
                          .what = "1 and 16 x 8192 x 8192 half, us",

@@ -320,6 +320,15 @@ TEST_CASE("plan of gemm: matrix units for double") {
     CHECK(plan.local_bytes <= target(name).local_bytes);
     CHECK_FALSE(plan.counters);
   }
+  // Of rows that begin anywhere, no tile whose copies would take the last registers, and stores of single
+  // numbers.
+  for (const std::size_t alignment : {8, 16}) {
+    smem::GemmProblem problem = plan_problem_of(4096, 4096, 4096, Scalar::float64);
+    problem.a_alignment = problem.c_alignment = alignment;
+    const smem::Plan plan = smem::plan_gemm(target("sm_90"), problem);
+    CHECK((plan.tile_rows * plan.tile_cols == 128 * 64) == (alignment == 16));
+    CHECK(plan.build_options().find(alignment == 16 ? "-DC_VECTOR=2" : "-DC_VECTOR=1") != std::string::npos);
+  }
   const smem::Plan parts =
       smem::plan_gemm(target("sm_90"), plan_problem_of(64, 64, 20000, Scalar::float64), {.variant = "mma"});
   CHECK(parts.counters);

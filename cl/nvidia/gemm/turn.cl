@@ -79,6 +79,17 @@ static inline uint place_of(uint line, uint word) {
 // Reads the block at `line` and its element `first` into local memory, transposed: lines in memory lie across the packed ones.
 GROUP_FUNCTION void read_turned(const operand* x, ulong line, ulong first, local uint* block, uint item) {
   const ulong end = (ulong)(x->from + (x->along - 1) * x->pitch + x->lines * ELEMENT_BYTES);
+#if ELEMENT_BYTES == 4 && ALIGNMENT >= 4 && GROUP % LINES == 0
+  if (line + LINES <= x->lines && first + BLOCK_WORDS <= x->along) {  // all loads of a whole block are in flight at once
+    uint words[LINES * BLOCK_WORDS / GROUP];
+    global const uchar* at = x->from + (first + item / LINES) * x->pitch + (line + item % LINES) * 4;
+#pragma unroll
+    for (uint i = 0; i < LINES * BLOCK_WORDS / GROUP; ++i, at += GROUP / LINES * x->pitch) words[i] = *(global const uint*)at;
+#pragma unroll
+    for (uint i = 0; i < LINES * BLOCK_WORDS / GROUP; ++i) block[place_of(item % LINES, item / LINES + i * (GROUP / LINES))] = words[i];
+    return;
+  }
+#endif
 #pragma unroll 4
   for (uint i = item; i < LINES / EACH * BLOCK_WORDS; i += GROUP) {
     const uint column = i % (LINES / EACH) * EACH, word = i / (LINES / EACH);
