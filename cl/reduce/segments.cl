@@ -12,7 +12,7 @@
 // accumulators, and EDGES + 1 words.
 #include "common/work_group.clh"
 #include "reduce/segment_parts.clh"
-#include "common/row_tile.clh"
+#include "reduce/segment_tile.clh"
 
 #ifndef TEAM_REDUCTION
 #define TEAM_REDUCTION 0  // 0: in local memory, 2: by NVIDIA's shuffles
@@ -26,44 +26,7 @@ DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
 #ifndef EDGES
 #define EDGES 1024  // segments of a group, at most
 #endif
-#ifndef TILED
-#define TILED 1  // 0: each team reads its segments
-#endif
 #define OUTSIDE UINT_MAX
-#define AT_ONCE 4  // elements of the tile that a work-item loads before it uses the first
-
-// A work-item's share of a segment of `count` elements in the tile, from `from` on.
-static inline accumulator reduce_here(local const tile_element* from, uint count, uint lane) {
-  accumulator all = identity();
-  for (uint i = lane; i < count; i += AT_ONCE * TEAM) {
-    value_step v[AT_ONCE];
-#pragma unroll
-    for (uint k = 0; k < AT_ONCE; ++k) load_step(&v[k], from + min(i + k * TEAM, count - 1));
-#pragma unroll
-    for (uint k = 0; k < AT_ONCE; ++k)
-      if (i + k * TEAM < count) all = accumulate(all, v[k].each[0], i + k * TEAM);
-  }
-  return all;
-}
-
-// The same of one that is not in the tile.
-static inline accumulator reduce_there(row_source row, uint lane) {
-#if TILED  // rarely needed: few registers
-  accumulator all = identity();
-  const uint count = (uint)row.count;
-  for (uint i = lane; i < count; i += AT_ONCE * TEAM) {
-    VALUE v[AT_ONCE];
-#pragma unroll
-    for (uint k = 0; k < AT_ONCE; ++k) v[k] = load_value(row.first, min(i + k * TEAM, count - 1));
-#pragma unroll
-    for (uint k = 0; k < AT_ONCE; ++k)
-      if (i + k * TEAM < count) all = accumulate(all, v[k], i + k * TEAM);
-  }
-  return all;
-#else
-  return reduce_part(row, lane, 0, 1);
-#endif
-}
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void reduce_segments(global const ELEMENT* restrict in, ulong in_offset, global const BOUND* restrict bounds, ulong bounds_offset,
