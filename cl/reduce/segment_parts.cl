@@ -26,7 +26,7 @@ void reduce_segment_parts(global const ELEMENT* restrict in, ulong in_offset, gl
     accumulator mine = reduce_part(row, item, one.part, parts);
     team_reduce(&mine, scratch, item, GROUP);
     if (item == 0) {
-      partials[place] = mine;
+      partials[one.base + one.part] = mine;  // its place: this takes fewer registers
       is_last = hand_over(finished + one.base) == parts - 1;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
