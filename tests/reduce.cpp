@@ -83,7 +83,7 @@ TEST_CASE("reduce: every variant and operation on float64") { every_vector(Scala
 namespace {
 
 /// The variants that do more than whole vectors.
-constexpr const char* kShapedReductions[] = {"several", "short_rows", "shuffle", "cpu"};
+constexpr const char* kShapedReductions[] = {"several", "short_rows", "shuffle", "balanced", "cpu"};
 
 void every_matrix(ReduceShape shape, ReduceOp op, Scalar type) {
   const smem::Context context;
@@ -350,7 +350,7 @@ TEST_CASE("reduce segments: descending offsets and such beyond the end read noth
       c.bound = bound;
       // One descends, one begins beyond the end, one ends there.
       const std::uint64_t far = bound == Scalar::uint32 ? 0xfffffff0u : ~std::uint64_t{5};
-      c.bounds = {10, 500, 20, 900, far, far + 1, 7, 7, far, 990, 1000, 1001};
+      c.bounds = {10, 500, 20, 900, far, far + 1, 6, 6, far, 990, 1000, 1001};
       sweep.run(c);
       c.reduction = ReduceOp::argmin;
       sweep.run(c);
@@ -359,6 +359,31 @@ TEST_CASE("reduce segments: descending offsets and such beyond the end read noth
     }
   }
   CHECK(sweep.ran() > 0);
+}
+
+TEST_CASE("reduce segments: more parts than are listed, of segments that overlap") {
+  const smem::Context context;
+  test::ReduceSweep sweep(context);
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmax}) {
+    ReduceCase c;
+    c.shape = ReduceShape::segments;
+    c.reduction = op;
+    c.in = Scalar::int32;
+    c.variant = "balanced";
+    c.cols = 30000;
+    c.bound = Scalar::uint32;
+    // Every second one is nearly everything, those between descend.
+    for (std::uint64_t i = 0; i < 200; ++i)
+      c.bounds.push_back(i % 2 == 0 ? i : 30000 - i);
+    sweep.run(c);
+    // Long and short ones in turn, which ascend.
+    c.cols = 400000;
+    c.bounds = {3};
+    for (std::uint64_t i = 0; i < 40; ++i)
+      c.bounds.push_back(c.bounds.back() + (i % 4 == 1 ? 30001 : i % 7));
+    sweep.run(c);
+  }
+  if (sweep.ran() == 0) MESSAGE("no balanced segments on " << context.device().name);
 }
 
 TEST_CASE("check_segments: names the first offset that is wrong, and what is right passes") {

@@ -13,21 +13,9 @@
 //
 // Launch: one dimension, GROUP work-items a group, GROUP / TEAM rows or parts a group; a grid-stride loop over them. Local
 // memory: GROUP accumulators, and a flag.
-#include "reduce/input.clh"
 #include "common/work_group.clh"
+#include "reduce/row_part.clh"
 
-#ifndef GROUP
-#define GROUP 256  // work-items: a power of two
-#endif
-#ifndef TEAM
-#define TEAM GROUP  // work-items of a row: a power of two
-#endif
-#ifndef UNROLL
-#define UNROLL 4  // loads of packs in flight of a work-item
-#endif
-#ifndef REST
-#define REST 1  // the same after whole tiles, where the team has up to TEAM * UNROLL packs
-#endif
 #ifndef ONE_LAUNCH
 #define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
 #endif
@@ -49,69 +37,6 @@ DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
 #else
 #include "nvidia/shuffle.clh"
 DEFINE_TEAM_SHUFFLE(team_reduce, accumulator, combine)
-#endif
-
-// Accumulates this work-item's share of part `part` of `parts` of a row.
-#if KEEP_ORDER
-static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulong parts) {
-  const ulong step = UNROLL * PACK, stretches = parts * TEAM;
-  const ulong share = (row.count / stretches / step + 1) * step;
-  ulong i = min((part * TEAM + lane) * share, row.count);
-  const ulong end = min(i + share, row.count);
-  accumulator all = identity();
-  for (; i < end && (row.position + i) % PACK != 0; ++i) all = accumulate(all, load_term(row, i, i), i);
-  for (; i + step <= end; i += step) {
-    term_pack p[UNROLL];
-#pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], row, i + u * PACK, i + u * PACK);
-#pragma unroll
-    for (uint e = 0; e < UNROLL * PACK; ++e) all = accumulate(all, term_of(&p[e / PACK], e % PACK), i + e);
-  }
-  for (; i < end; ++i) all = accumulate(all, load_term(row, i, i), i);
-  return all;
-}
-#else
-static inline accumulator reduce_part(row_source row, uint lane, ulong part, ulong parts) {
-  lane_set lanes;
-#pragma unroll
-  for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, identity());
-  const ulong head = min((PACK - row.position % PACK) % PACK, row.count);
-  const ulong packs = (row.count - head) / PACK;
-  const ulong tiles = packs / (TEAM * UNROLL);
-
-  // Before the first pack.
-  if (part == 0)
-    for (ulong i = lane; i < head; i += TEAM) put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));
-
-  // Whole tiles.
-  ulong t = part;
-  for (; t < tiles; t += parts) {
-    const ulong first = head + (t * (TEAM * UNROLL) + lane) * PACK;
-    term_pack p[UNROLL];
-#pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) load_terms(&p[u], row, first + u * (TEAM * PACK), first + u * (TEAM * PACK));
-#pragma unroll
-    for (uint u = 0; u < UNROLL; ++u) accumulate_pack(&lanes, &p[u], first + u * (TEAM * PACK));
-  }
-
-  // The rest of the packs, and the elements after the last pack, belong to the part that is next in turn.
-  if (t == tiles) {
-    for (ulong v = tiles * (TEAM * UNROLL) + lane; v < packs; v += TEAM * REST) {
-      term_pack p[REST];
-#pragma unroll
-      for (uint u = 0; u < REST; ++u) {
-        const ulong i = head + min(v + u * TEAM, packs - 1) * PACK;  // the last one again, where there is none
-        load_terms(&p[u], row, i, i);
-      }
-#pragma unroll
-      for (uint u = 0; u < REST; ++u)
-        if (v + u * TEAM < packs) accumulate_pack(&lanes, &p[u], head + (v + u * TEAM) * PACK);
-    }
-    for (ulong i = head + packs * PACK + lane; i < row.count; i += TEAM)
-      put_lane(&lanes, 0, accumulate(get_lane(&lanes, 0), load_term(row, i, i), i));
-  }
-  return combine_lanes(&lanes);
-}
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))

@@ -36,7 +36,7 @@ void select_parts(SELECT_ARGUMENTS) {
 #endif
 
   held x[HELD];
-#if REGISTERS && IS_ORDERED_PARTITION
+#if LOADS_AHEAD
   load_tile(x, row, begin, size, item);
 #endif
   for (ulong first = begin; first < end; first += STEP) {
@@ -45,7 +45,7 @@ void select_parts(SELECT_ARGUMENTS) {
     rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
     const uint selected = (uint)count_of(all);
     compact_tile(x, chosen, ranks, selected, tile, selectors, places, first, size, item);
-#if REGISTERS && IS_ORDERED_PARTITION
+#if LOADS_AHEAD
     if (first + STEP < end) load_tile(x, row, first + STEP, size, item);  // while these are written
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -200,6 +200,10 @@ std::vector<Programs> reduce_programs() {
       if (in != Scalar::float32) continue;
       add("4096x4096", op, in);
       add("4096", op, in, " --segments 4096");
+      all.push_back({"16777216 float32 --segments 250000",
+                     {"balanced"},
+                     formatted("op={} out={}", static_cast<int>(op),
+                               name_of(op == ReduceOp::argmax ? usual_result(op, in) : in))});
     }
   }
   add(kVector, ReduceOp::bit_or, Scalar::int32);
@@ -229,7 +233,8 @@ Operation reduce_operation() {
       // 1.5 times the 8.0 us that CUB takes on an H200 in a queue of many, beside a copy kernel's 6.9 us.
       .samples = {.edges = {"1", "1009", "70001", "70001 --compensated", "70001 uchar --op minmax",
                             "70001 short --op argmax", "37x131 --batch 3", "131x37 --columns --batch 3",
-                            "333x77 half --op norm --columns", "5003 int --segments 67"},
+                            "333x77 half --op norm --columns", "5003 int --segments 67",
+                            "70001 --segments 3"},
                   .small = {"65536", "4194304", "2048x2048", "2048x2048 --columns", "4194304 --op argmin",
                             "16777216 int8"},
                   .usual = {goal("67108864", 0.85), "1048576", goal("8192x8192", 0.85),

@@ -112,6 +112,7 @@ std::vector<Step> reduction_steps() {
           {"shuffle", "NVIDIA's shuffles instead of local memory"},
           {"short", "short vectors: one group with few instructions"},
           {"short_rows", "short rows: loaded as one run, several whole rows in a tile"},
+          {"balanced", "segments by their elements: neighbours in a tile, long ones in parts"},
           {"cpu", "one thread a chunk, vector registers"}};
 }
 

@@ -29,6 +29,17 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
     } else if (launch.plan().variant == "short_rows") {
       launch(o.in.buffer, o.in.offset, o.other, results, static_cast<cl_uint>(problem.cols),
              static_cast<cl_uint>(launch.plan().number("piece")), o.out);
+    } else if (launch.plan().variant == "balanced") {
+      const auto room = static_cast<cl_uint>(launch.plan().number("room"));
+      const cl_mem list = partials, finished = launch.scratch(2);
+      if (launch.is_main()) {
+        launch(o.in.buffer, o.in.offset, o.bounds, problem.rows, problem.cols,
+               static_cast<cl_uint>(launch.plan().number("piece")), o.out, list, finished, launch.counters(),
+               room);
+      } else {
+        launch(o.in.buffer, o.in.offset, o.bounds, problem.cols, o.out, list, launch.scratch(1), finished,
+               launch.counters(), room);
+      }
     } else if (launch.is_main()) {
       // Results are counted in elements, or in pairs of them.
       launch(runtime::packed(o.in, o.other, o.bounds, problem.rows, problem.cols, problem.batch, parts, o.out,

@@ -46,6 +46,12 @@ std::size_t plan::reduction::packs_of(const ReducePolicy& policy, const ReducePr
   return many ? policy.packs_of_many : policy.packs;
 }
 
+std::size_t plan::reduction::lanes_of(const ReducePolicy& policy, const ReduceProblem& problem) {
+  if (!problem.reduction.commutes) return 1;
+  return std::min(pack_of(policy, problem),
+                  accumulator_numbers(problem) > 1 ? policy.lanes_of_many : policy.lanes);
+}
+
 bool plan::reduction::fits_narrow_sums(const ReduceProblem& problem, std::size_t elements) {
   const ReduceOp op = problem.reduction.op;
   return (op == ReduceOp::sum || op == ReduceOp::mean) && !is_float(problem.in) && size_of(problem.in) <= 2 &&
@@ -64,13 +70,6 @@ std::size_t pack_of_columns(const Device& device, const ReduceProblem& problem) 
   const std::size_t aligned = pack_of(policy, problem);
   return std::min(policy.pack_of_columns,
                   device.local_is_cache ? aligned : policy.pack_bytes / size_of(problem.in));
-}
-
-/// Accumulators of a work-item that do not wait for each other.
-std::size_t lanes_of(const ReducePolicy& policy, const ReduceProblem& problem) {
-  if (!problem.reduction.commutes) return 1;
-  return std::min(pack_of(policy, problem),
-                  accumulator_numbers(problem) > 1 ? policy.lanes_of_many : policy.lanes);
 }
 
 bool is_tree(std::string_view variant) {
@@ -410,6 +409,7 @@ Attempt plan_variant(const Device& device, const ReduceProblem& problem, const P
   if (variant == "short")
     return short_vector(device, problem, group_wanted(fixed, reduce_policy(device).short_group));
   if (variant == "short_rows") return short_rows(device, problem, fixed);
+  if (variant == "balanced") return balanced_segments(device, problem, fixed);
   const std::size_t wanted = group_wanted(fixed, reduce_policy(device).group);
   Attempt attempt = variant == "cpu"                        ? cpu(device, problem)
                     : is_tree(variant)                      ? tree(device, problem, variant, wanted)
@@ -430,6 +430,9 @@ std::vector<std::string_view> preference(const Device& device, const ReduceProbl
   std::vector<std::string_view> order;
   if (policy.short_used) order.push_back("short");
   if (shuffles) order.push_back("shuffle");
+  if (problem.shape == ReduceShape::segments && problem.cols >= policy.balanced_elements &&
+      !device.local_is_cache)
+    order.push_back("balanced");
   if (prefers_short_rows(device, problem)) order.push_back("short_rows");
   if (prefers_warps(device, problem)) order.push_back("shuffle");
   order.push_back("several");
@@ -445,6 +448,8 @@ std::string why_not(const Device& /*device*/, const ReduceProblem& /*problem*/, 
     return "work-items of a short row read few packs, and have a tree for each";
   if (variant == "short_rows") return "rows are long enough for the packs of their work-items";
   if (chosen.variant == "short") return "has more instructions, which take longer than so few elements";
+  if (variant == "balanced") return "takes two launches, which are more than so few elements take";
+  if (chosen.variant == "balanced") return "a work-group reduces one segment at a time, however long";
   if (variant == "several") return "a tree in local memory has more barriers than shuffles have";
   if (variant == "shuffle")
     return "measured for vectors, where it gains 3 %, and for products of rows of some kilobytes";
@@ -455,6 +460,7 @@ const Evidence& evidence(const Device& device, const ReduceProblem& problem, con
   const ReducePolicy& policy = reduce_policy(device);
   if (plan.variant == "short") return policy.short_vectors;
   if (plan.variant == "short_rows") return policy.short_rows;
+  if (plan.variant == "balanced") return policy.segments;
   if (problem.shape == ReduceShape::segments || !problem.reduction.commutes) return policy.others;
   return problem.shape == ReduceShape::vector ? policy.vectors : policy.matrices;
 }
@@ -472,8 +478,8 @@ constexpr Operation<ReduceProblem> kReduce{.what = "reduction",
 }  // namespace
 
 std::vector<std::string_view> reduce_variants() {
-  return {"interleaved", "sequential", "first_add",  "several", "sub_group",
-          "shuffle",     "short",      "short_rows", "cpu"};
+  return {"interleaved", "sequential", "first_add",  "several",  "sub_group",
+          "shuffle",     "short",      "short_rows", "balanced", "cpu"};
 }
 
 Plan plan_reduce(const Device& device, const ReduceProblem& problem, const PlanOverrides& overrides) {

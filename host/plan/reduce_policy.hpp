@@ -33,6 +33,7 @@ struct ReducePolicy {
   Evidence matrices = kFromFacts;  ///< of rows and columns
   Evidence short_vectors = {.what = "no measurement: few instructions for few elements"};  ///< of "short"
   Evidence short_rows = {.what = "no measurement: whole packs of rows of any length and alignment"};
+  Evidence segments = {.what = "no measurement: tiles of neighbouring segments, parts of long ones"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::string_view variant = "several";  ///< of vectors; "several" does all other shapes
   std::size_t group = 256;               ///< work-items
@@ -54,6 +55,14 @@ struct ReducePolicy {
   std::size_t tiled_row_bytes = 8192;
   std::size_t tiled_factor_bytes = 2048;
   RowSteps row_steps{.row = 4, .tree = 2};
+  // Of "balanced":
+  std::size_t balanced_elements = std::size_t{1} << 22;  ///< of all segments, from which it is chosen
+  std::size_t most_edges = 1024;                         ///< segments of a work-group
+  std::size_t tiled_segments = 4;                        ///< of a group, from which they go through a tile
+  std::size_t packs_of_segments = 8;  ///< of other segments, for each work-item of those that share one
+  std::size_t turns_of_teams = 8;  ///< in which a team reads a segment alone, at most, or so many elements:
+  std::size_t least_long = 512;
+  std::size_t turns_of_parts = 2;  ///< in which a group reads a part, at least
   std::size_t packs_of_parts = 4;  ///< that each work-item of a part reads at least
   std::size_t packs_of_teams = 2;  ///< of a row, for each work-item of those that share it
   /// The same of a product by "shuffle", whose teams of a warp have no barrier, where rows are enough.
@@ -102,6 +111,12 @@ struct ReducePolicy {
 // types. tiled_factor_bytes: matvec of halves, 33 columns 0.88 and 0.14, 300 0.74 and 0.14, 1000 0.72 and
 // 0.33, 3000 0.32 and 0.43; floats, 500 0.75 and 0.64, 2000 0.59 and 0.64.
 //
+// balanced: CUB's DeviceSegmentedReduce of the same H200 takes 1.121, 0.097 and 0.116 ms of segments of equal
+// lengths. balanced_elements: 2^22 floats in 60000 segments 14.5 us, several 19.8; 10^6 in 1000 15.0 and 8.7,
+// of which a launch more is the most. tiled_segments, packs_of_segments: 30000 segments, one in a tile 0.116
+// ms, read by 256 work-items 0.110, by 64 0.083. The team of a tile as row_steps has it, of 1000000 segments:
+// 4 0.097, 2 0.095, 8 0.103, 16 0.119; groups of 128 0.104, of 512 0.100. The rest was not measured.
+//
 // packs_of_warps: matvec of 21326 x 3001 halves on an H200, share of copy: 0.44 (74 us) with a group for each
 // row, 0.64 (52 us) with a warp as plans choose it; a first form of it took 45 us, and what it had otherwise
 // was not found out. Of 16384 x 16384 a group has 1.01, by shuffles 0.98.
@@ -134,6 +149,10 @@ inline constexpr ReducePolicy kReducePolicies[] = {
                     .driver = "580.159",
                     .what = "sums of the rows of 106666 x 300 floats, against copy",
                     .share = "0.93"},
+     .segments = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "sums of 1000000, 30000 and 100 segments of 2^26 floats, of random lengths",
+                  .share = "balanced 0.097, 0.083 and 0.082 ms, several 0.262, 0.099 and 0.288 ms"},
      .variant = "shuffle",
      .short_used = true},
     {.when = {.family = "nvidia"},

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace smem::plan::reduction {
 
@@ -86,6 +87,96 @@ bool prefers_warps(const Device& device, const ReduceProblem& problem) {
   return policy.variant == "shuffle" && problem.shape == ReduceShape::rows &&
          problem.reduction.op == ReduceOp::dot && problem.reduction.commutes &&
          row_team(device, problem, policy.group, true) <= kTileWarp;
+}
+
+namespace {
+
+/// Of segments of `mean` elements, whose lengths vary as those between random places do, how many a tile of
+/// `room` elements nearly always holds: their sum is rarely 2.5 standard deviations above its mean.
+std::size_t segments_of_tile(std::size_t room, std::size_t mean) {
+  const double root = (std::sqrt(6.25 + 4 * real(room) / real(mean)) - 2.5) / 2;
+  return at_least_1(static_cast<std::size_t>(root * root));
+}
+
+/// The launch that reduces the parts of long segments.
+Launch segment_parts(const Device& device, const ReduceProblem& problem, const Launch& first,
+                     std::size_t most) {
+  Launch launch = base_plan(problem, "balanced", "reduce/segment_parts.cl", "reduce_segment_parts");
+  const ReducePolicy& policy = reduce_policy(device);
+  const std::size_t group = first.work_group[0], pack = first.vector_width, items = first.items_per_work_item;
+  set_groups(launch, group, std::min(most, policy.groups_a_unit * device.compute_units));
+  set_group_tile(launch, {.rows = 1,
+                          .cols = group * items,
+                          .vector_width = pack,
+                          .items = items,
+                          .local_bytes = group * accumulator_bytes(problem) + 16});
+  define(launch, {{"GROUP", group},
+                  {"PACK", pack},
+                  {"UNROLL", items / pack},
+                  {"LANES", lanes_of(policy, problem)},
+                  {"DEVICE_FENCE", device_fence(device)}});
+  launch.prediction = {};
+  launch.reason = "reduces what the first launch has listed, and combines it";
+  return launch;
+}
+
+}  // namespace
+
+Attempt balanced_segments(const Device& device, const ReduceProblem& problem, const PlanOverrides& fixed) {
+  if (problem.shape != ReduceShape::segments) return "reduces segments only";
+  if (!problem.reduction.commutes) return kOtherOrder;
+  if (device_fence(device) == 0) return "work-groups cannot hand results to each other";
+  if (problem.alignment < kTilePackBytes) return "the buffer is not aligned to 16 bytes";
+  const ReducePolicy& policy = reduce_policy(device);
+  const std::size_t unroll = policy.packs, pack = kTilePackBytes / size_of(problem.in);
+  const std::size_t edges = policy.most_edges * 4 + 16;
+  const std::size_t group = group_for(device, group_wanted(fixed, policy.group),
+                                      unroll * kTilePackBytes + accumulator_bytes(problem), edges);
+  if (group == 0) return no_tile_fits(device);
+  const std::size_t mean = at_least_1(problem.cols / at_least_1(problem.rows)), items = pack * unroll;
+  const std::size_t fit = std::min(segments_of_tile(group * items - (pack - 1), mean), policy.most_edges);
+  const bool tiled = fit >= policy.tiled_segments;
+  RowTile tile = row_tile(policy.row_steps, group, group, fit, std::min(mean, group * items), 1);
+  if (!tiled) {
+    tile.team = std::min(group, std::bit_ceil(divide_up(mean, pack * policy.packs_of_segments)));
+    tile.rows = group / tile.team;
+  }
+  const std::size_t groups = divide_up(problem.rows, tile.rows);
+  if (groups > kMaxTiles) return "has more segments than groups of a launch";
+  const std::size_t longest = std::max(policy.turns_of_teams * tile.team * items, policy.least_long);
+  const std::size_t part = policy.turns_of_parts * group * items;
+  const std::size_t room = problem.cols / part + problem.cols / longest + 1;
+  if (room > kMaxTiles) return "may have more parts than a launch";
+
+  Plan plan = base_plan(problem, "balanced", "reduce/segments.cl", "reduce_segments");
+  set_groups(plan, group, groups);
+  set_group_tile(plan, {.rows = tile.rows,
+                        .cols = mean,
+                        .vector_width = pack,
+                        .items = items,
+                        .local_bytes = group * (unroll * kTilePackBytes +
+                                                (tile.team > 1 ? accumulator_bytes(problem) : 0)) +
+                                       (std::bit_ceil(tile.rows) + 1) * 4});
+  plan.numbers = {{"parts", 1}, {"piece", tile.rows}, {"room", room}};
+  define(plan, {{"GROUP", group},
+                {"TEAM", tile.team},
+                {"PACK", pack},
+                {"UNROLL", unroll},
+                {"LANES", lanes_of(policy, problem)},
+                {"EDGES", std::bit_ceil(tile.rows)}});
+  if (!tiled) define(plan, "TILED", 0);
+  if (uses_shuffles(device, group)) define(plan, "TEAM_REDUCTION", 2);
+  add_scratch(plan, room * 16);
+  add_scratch(plan, room * accumulator_bytes(problem));
+  add_scratch(plan, room * 4);
+  plan.counters = true;
+  plan.after.push_back(segment_parts(device, problem, plan, room));
+  for (Launch* launch : {static_cast<Launch*>(&plan), &plan.after.back()})
+    define(*launch, {{"LONGEST", longest}, {"PART", part}});
+  plan.reason =
+      formatted("{} segment{} of the usual length in a tile, {} work-item{} of each; long ones in parts",
+                tile.rows, tile.rows == 1 ? "" : "s", tile.team, tile.team == 1 ? "" : "s");
+  return plan;
 }
 
 }  // namespace smem::plan::reduction

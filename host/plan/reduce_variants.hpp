@@ -15,6 +15,8 @@ namespace smem::plan::reduction {
 Attempt short_rows(const Device& device, const ReduceProblem& problem, const PlanOverrides& fixed);
 /// Whether plans choose it, where it can run.
 bool prefers_short_rows(const Device& device, const ReduceProblem& problem);
+/// Segments by their elements, long ones in parts: see cl/reduce/segments.cl.
+Attempt balanced_segments(const Device& device, const ReduceProblem& problem, const PlanOverrides& fixed);
 /// Work-items of a row or segment, which share a group with others where it has few packs.
 std::size_t row_team(const Device& device, const ReduceProblem& problem, std::size_t group, bool shuffle);
 /// Whether a product has a warp, or a part of one, for each row.
@@ -27,6 +29,9 @@ Plan base_plan(const ReduceProblem& problem, std::string_view variant, const cha
 std::size_t pack_of(const ReducePolicy& policy, const ReduceProblem& problem);
 /// Packs that a work-item reads at once.
 std::size_t packs_of(const ReducePolicy& policy, const ReduceProblem& problem);
+
+/// Accumulators of a work-item that do not wait for each other.
+std::size_t lanes_of(const ReducePolicy& policy, const ReduceProblem& problem);
 
 /// Whether sums of so many integers of 8 or 16 bits fit 31 bits and a sign.
 bool fits_narrow_sums(const ReduceProblem& problem, std::size_t elements);

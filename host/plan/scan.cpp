@@ -201,6 +201,15 @@ std::size_t rows_of_tile(const ScanProblem& problem, std::size_t elements) {
   return fit >= aligned ? fit / aligned * aligned : fit;
 }
 
+/// Whether a work-item's elements, and its results, are a pack or two: neighbours of it then read and write
+/// neighbours without a tile in local memory.
+bool has_own_runs(const Device& device, const ScanProblem& problem, const ScanTile& sizes) {
+  const ScanPolicy& policy = scan_policy(device);
+  return sizes.items * std::max(size_of(problem.in), size_of(problem.out)) <= policy.own_run_bytes &&
+         sizes.pack * size_of(problem.in) == policy.pack_bytes &&
+         sizes.out_pack * size_of(problem.out) == policy.pack_bytes;
+}
+
 /// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
 /// part each; short ones share a group.
 bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, bool whole_rows,
@@ -232,6 +241,14 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   }
   sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, sizes.items);
   sizes.out_pack = run_pack(policy.pack_bytes, problem.out, of_results, sizes.items);
+  if (has_rows && has_own_runs(device, problem, sizes)) {
+    plan.local_bytes = sizes.group * state + kWords;
+    define_tile(sizes, plan);
+    define(plan, "OWN_RUNS", 1);
+    define_sub_group(device, plan);
+    if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);
+    return true;
+  }
 
   const Tile tile{
       sizes.group,

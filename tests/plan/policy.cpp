@@ -94,7 +94,8 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
               &TransposePolicy::of_windows);
   check_table("flip", kFlipPolicies, &FlipPolicy::evidence, &FlipPolicy::of_packs);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
-              &ReducePolicy::short_vectors, &ReducePolicy::others);
+              &ReducePolicy::short_vectors, &ReducePolicy::short_rows, &ReducePolicy::segments,
+              &ReducePolicy::others);
   check_table("read ahead", kReadAheadPolicies, &ReadAheadPolicy::evidence);
   check_table("look back", kLookBackPolicies, &LookBackPolicy::evidence);
   check_table("scan", kScanPolicies, &ScanPolicy::vectors, &ScanPolicy::rows, &ScanPolicy::short_rows,

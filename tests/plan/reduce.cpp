@@ -31,6 +31,13 @@ bool has(const smem::Plan& plan, std::string_view define) {
                      [&](const auto& d) { return d.first == define; });
 }
 
+std::size_t number_of(const smem::Plan& plan, std::string_view define) {
+  const auto at = std::find_if(plan.defines.begin(), plan.defines.end(),
+                               [&](const auto& d) { return d.first == define; });
+  REQUIRE(at != plan.defines.end());
+  return static_cast<std::size_t>(at->second);
+}
+
 }  // namespace
 
 TEST_CASE("plan of reduce: problems of all kinds fit every target and its clamps") {
@@ -110,6 +117,27 @@ TEST_CASE("plan of reduce: what each kind of device chooses") {
   CHECK(smem::plan_reduce(impatient, problem).variant == "several");
   CHECK(test::failure_of([&] { smem::plan_reduce(impatient, problem, {.variant = "cpu"}); }).argument ==
         "variant");
+}
+
+TEST_CASE("plan of reduce: many elements of segments are balanced where groups can hand over") {
+  smem::ReduceProblem problem = vector_of(std::size_t{1} << 24);
+  problem.shape = smem::ReduceShape::segments;
+  problem.rows = 100000;
+  const smem::Plan plan = smem::plan_reduce(target("sm_90"), problem);
+  CHECK(plan.variant == "balanced");
+  REQUIRE(plan.after.size() == 1);
+  CHECK(plan.after[0].entry_point == "reduce_segment_parts");
+  // Whatever ascending segments list has room.
+  const std::size_t longest = number_of(plan, "LONGEST"), part = number_of(plan, "PART");
+  CHECK(plan.number("room") > problem.cols / longest + problem.cols / part);
+  CHECK(number_of(plan, "EDGES") >= plan.number("piece"));
+  CHECK(smem::plan_reduce(target("gfx90a"), problem).variant == "several");
+  CHECK(smem::plan_reduce(target("cpu"), problem).variant == "cpu");
+  smem::ReduceProblem few = problem;
+  few.cols = 10000;
+  CHECK(smem::plan_reduce(target("sm_90"), few).variant == "several");
+  problem.reduction.commutes = false;
+  CHECK(smem::plan_reduce(target("sm_90"), problem).variant == "several");
 }
 
 TEST_CASE(
