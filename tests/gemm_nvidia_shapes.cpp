@@ -2,6 +2,7 @@
 // sides that are no powers of two, long sums, thin factors.
 #include <smem/smem.hpp>
 
+#include "support/gemm_plans.hpp"
 #include "support/gemms.hpp"
 
 #include <doctest/doctest.h>
@@ -188,12 +189,13 @@ TEST_CASE("gemm on NVIDIA: skinny") {
   }
 }
 
-TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
+TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of every size") {
   const smem::Context context;
   if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
   test::GemmSweep sweep(context);
-  std::size_t boxes = 0;
-  const auto run = [&](Scalar in, Scalar out, std::size_t order, std::size_t rows, std::size_t cols) {
+  std::size_t boxes = 0, pieces = 0;
+  const auto run = [&](Scalar in, Scalar out, std::size_t order, std::size_t rows, std::size_t cols,
+                       bool is_short = false) {
     GemmCase c;
     c.variant = "wgmma";
     c.in = in;
@@ -203,13 +205,13 @@ TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
     // Tails of a piece of 16 bytes, of a box and of a tile; and sums in parts.
     c.m = rows + 40;
     c.n = 2 * cols + 24;
-    // Of narrow tiles, so many steps that their parts are worth boxes as well.
-    const std::size_t steps = order == 1 ? (cols <= 96 ? 560 : 90) : 26;
+    // Of narrow tiles, so many steps that their parts are worth boxes as well; or so few that pieces are copied.
+    const bool is_narrow = rows <= 128 && cols <= 96;
+    const std::size_t steps = is_short ? 5 : order == 1 ? (is_narrow ? 560 : 90) : 26;
     c.k = 128 / smem::size_of(in) * steps + 8;
     c.transpose_a = order % 2 != 0;
     c.transpose_b = order / 2 != 0;
-    if (smem::size_of(in) != 2) c.transpose_a = false;
-    if (smem::size_of(in) != 2 || cols % 96 == 0) c.transpose_b = true;  // along k
+    if (smem::size_of(in) != 2) c.transpose_a = false, c.transpose_b = true;  // along k
     c.alpha = order == 2 ? -2 : 1;
     c.beta = order == 3 ? 1 : 0;
     c.bias = order == 2 ? 1 : 0;
@@ -219,14 +221,16 @@ TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
     smem::PlanOverrides fixed = c.overrides;
     fixed.variant = "wgmma";
     const smem::Plan plan = smem::plan_gemm(context.device(), problem, fixed);
-    boxes += std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"TENSOR", 1}) !=
-             plan.defines.end();
+    (test::copies_boxes(plan) ? boxes : pieces) += 1;
     sweep.run(c);
   };
-  for (const std::size_t rows : {64, 128}) {
+  for (const std::size_t rows : {64, 128, 192, 256}) {
     for (const std::size_t cols : {64, 96, 128, 192, 256}) {
-      for (std::size_t order = 0; order < 4; ++order)
+      if (rows == 192 ? cols != 128 && cols != 192 : rows == 256 && cols != 128) continue;
+      for (std::size_t order = 0; order < 4; ++order) {
         run(Scalar::half, order % 2 != 0 ? Scalar::half : Scalar::float32, order, rows, cols);
+        run(Scalar::half, order % 2 != 0 ? Scalar::float32 : Scalar::half, order, rows, cols, true);
+      }
       run(Scalar::int8, Scalar::int32, 0, rows, cols);
       if (cols % 96 == 0) run(Scalar::float32, Scalar::float32, 0, rows, cols);
       if (cols == 96) run(Scalar::e4m3, Scalar::half, 0, rows, cols);
@@ -241,6 +245,7 @@ TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
   line.n = 136;
   line.k = 5003;
   sweep.run(line);
-  CHECK(sweep.ran() == 10 * 5 + 4 + 2 + 1);
-  CHECK(boxes >= 40);
+  CHECK(sweep.ran() == 13 * 9 + 5 + 2 + 1);
+  CHECK(boxes >= 50);
+  CHECK(pieces >= 52);
 }

@@ -176,9 +176,6 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of fp8, sums of a step have registers of their own, of which the widest of these tiles has none left.
   if (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n))
     return;
-  if ((!problem.a_along_k && !tile.copies_across(tile.tile_m())) ||
-      (!problem.b_along_k && !tile.copies_across(tile.of.tile_n)))
-    return;
   const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto add = [&](const Split& split, double time) {
@@ -232,7 +229,7 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   const bool as_it_is = no_wgmma(model.device, problem).empty();
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
-    if (tile.local_bytes(true) + nvidia::kMapsBytes > model.device.local_bytes ||
+    if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
         tile.group() > model.device.max_work_group)
       continue;
     if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);

@@ -97,16 +97,16 @@ struct Wgmma {
   bool loose = false;
   bool joins = true;  ///< whether several groups can share a tile
 
-  /// Whether producers copy a factor that lies across k, of a tile of `width` m or n: the pieces of 16 bytes
-  /// of a line divide them.
-  constexpr bool copies_across(std::size_t width) const { return 128 * of.producers % (width / 8) == 0; }
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
-  /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue.
-  constexpr std::size_t local_bytes(bool through_local) const {
-    const std::size_t lines = tile_m() + of.tile_n;
-    return of.stages * lines * 128 + (loose ? lines * 144 : 0) + (through_local ? of.consumers * 10240 : 0) +
-           16 * of.stages + 4 * of.consumers;
+  /// Of a warpgroup's results, on their way to C.
+  constexpr std::size_t out_bytes() const { return of.consumers < 4 ? 10240 : 5120; }
+  /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue. A second factor
+  /// across k has whole blocks of 64 n.
+  constexpr std::size_t local_bytes(bool through_local, bool b_along_k) const {
+    const std::size_t lines = tile_m() + (b_along_k ? of.tile_n : (of.tile_n + 63) / 64 * 64);
+    return of.stages * lines * 128 + (loose ? lines * 144 : 0) +
+           (through_local ? of.consumers * out_bytes() : 0) + 16 * of.stages + 4 * of.consumers;
   }
 };
 
@@ -119,7 +119,7 @@ struct Wgmma {
 //
 // The loose tile of 128 x 256 has two producers: 250 TFLOP/s at 4097 x 4095 x 1023 and 333 at 8191; with one
 // it reaches 230 and 278.
-inline constexpr std::array<Wgmma, 13> kWgmma{{
+inline constexpr std::array<Wgmma, 15> kWgmma{{
     {{2, 1, 256, 256, 4, 1}, {617, 617, 3190}, 320, 0, 0, 56, 224},
     {{2, 1, 128, 128, 6, 3}, {372, 372, 904}, 1850},
     {{1, 1, 256, 256, 4, 2}, {500, 500, 2190}, 410},
@@ -133,6 +133,8 @@ inline constexpr std::array<Wgmma, 13> kWgmma{{
     {{2, 2, 256, 128, 3, 1}, {2036, 2036, 2180}, 90, 96, 160, 0, 0, true, false},
     {{2, 2, 128, 128, 4, 1}, {1232, 1232, 1370}, 350, 0, 0, 0, 0, true},
     {{3, 1, 128, 128, 4, 2}, {640, 640, 700}, 1850, 0, 0, 0, 0, false, false},
+    {{4, 1, 128, 128, 4, 1}, {700, 700, 900}, 1850, 0, 0, 0, 0, false, false},
+    {{3, 1, 192, 192, 4, 1}, {900, 900, 1500}, 1850, 40, 152, 0, 0, false, false},
 }};
 
 /// How a factor lies in a stage of mma.cl.
