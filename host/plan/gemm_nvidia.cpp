@@ -268,6 +268,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
           {"LOOSE", tile.loose ? 1 : 0},
           {"TENSOR", boxes ? 1 : 0},
           {"C_VECTOR", width}});
+  if (tile.of.tile_n % mma_n != 0) define(plan, "MMA_REST", tile.of.tile_n % mma_n);
   if (boxes) add_scratch(plan, groups * nvidia::kMapsBytes + split.bytes);
   const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
   define(plan, "BAND", small ? policy.small_band : policy.band);

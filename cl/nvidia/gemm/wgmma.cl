@@ -27,10 +27,12 @@
 #define PRODUCERS 1  // warpgroups that fill stages: 1, 2
 #endif
 #ifndef TILE_N
-#define TILE_N 256  // 64, 96, 128, 192, 256
+#define TILE_N 256  // a multiple of 16 from 64 to 320, as nvidia/wgmma.clh has instructions
 #endif
 #ifndef MMA_N
-#define MMA_N TILE_N  // columns of an instruction: 64, 96, 128, 192 or 256; divides TILE_N. 256 needs a GROUP of at most 384
+// Columns of an instruction: those of nvidia/wgmma.clh. 256 needs a GROUP of at most 384. If several instructions make a row of the tile, a
+// multiple of 64; the last one has MMA_REST columns where MMA_N does not divide TILE_N.
+#define MMA_N TILE_N
 #endif
 #ifndef STAGES
 #define STAGES 4  // 2 to 8, as local memory allows
