@@ -227,6 +227,16 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   const GemmProblem packed = as_packed(problem, packing);
   const Model of_packed{model.device, model.policy, packed};
   const bool as_it_is = no_wgmma(model.device, problem).empty();
+  const GemmProblem turned_round = nvidia::exchanged(problem), packed_round = nvidia::exchanged(packed);
+  const Model exchanged{model.device, model.policy, turned_round},
+      of_packed_exchanged{model.device, model.policy, packed_round};
+  const bool may_exchange = !problem.listed && !problem.epilogue && !problem.reads_c && !problem.mixed &&
+                            problem.c_alignment >= 16;
+  const auto is_other_tile = [&](std::size_t m, std::size_t n) {
+    return std::any_of(model.policy.wgmma.begin(), model.policy.wgmma.end(), [&](const nvidia::Wgmma& other) {
+      return !other.loose && other.tile_m() == m && other.of.tile_n == n;
+    });
+  };
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
     if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
@@ -234,6 +244,10 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
       continue;
     if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
     if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
+    if (!may_exchange || tile.loose || is_other_tile(tile.of.tile_n, tile.tile_m())) continue;
+    const std::size_t number = i + model.policy.wgmma.size();
+    if (as_it_is && !is_loose) add_wgmma(exchanged, tile, number, {}, choices);
+    if (packing.bytes > 0) add_wgmma(of_packed_exchanged, tile, number, packing, choices);
   }
 }
 

@@ -148,6 +148,13 @@ inline constexpr std::array<Wgmma, 26> kWgmma{{
     {{1, 1, 224, 224, 5, 3}, {357, 357, 1700}, 740},
 }};
 
+/// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with exchanged
+/// factors, whose rows are columns of C.
+struct WgmmaChoice {
+  const Wgmma& tile;
+  bool exchanged;
+};
+
 /// How a factor lies in a stage of mma.cl.
 enum class Rows {
   pieces,  ///< of 16 bytes, without padding
@@ -337,8 +344,8 @@ struct Policy {
                        .join = 4630,
                        .join_bytes = 81,
                        .loose_c = 1.3,
-                       .a = {0.875, 0.89, 1.06, 1.11},
-                       .b = {0.96, 0.82, 0.77, 0.87},
+                       .a = {1, 0.89, 1, 1.11},
+                       .b = {1, 0.82, 1, 0.87},
                        .short_c = 0.61,
                        .loose_words_c = 1.6,
                        .cached = 6400,
@@ -481,6 +488,14 @@ inline constexpr Policy kPolicies[] = {
 };
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
+
+inline WgmmaChoice wgmma_of(const Policy& policy, std::size_t number) {
+  const std::size_t all = policy.wgmma.size();
+  return {policy.wgmma[number % all], number >= all};
+}
+
+/// The problem whose C is the transposed one: A and B are exchanged.
+GemmProblem exchanged(GemmProblem problem);
 
 /// Whether a work-item of each of so many groups copies boxes to a tile of "wgmma", and not its producers
 /// pieces: of one product with aligned rows, in as many steps of k as are worth the maps of its factors.

@@ -57,6 +57,11 @@
 // else 1.
 #define C_VECTOR 1
 #endif
+#ifndef EXCHANGED
+// 1: C's columns are the rows of tiles, of which an instruction takes 64 at least, and its rows the columns of tiles. A and B, their layouts, m
+// and n are exchanged everywhere but where results are stored. Without an epilogue, beta and a list; rows of C begin at multiples of 16 bytes.
+#define EXCHANGED 0
+#endif
 #ifndef BAND
 #define BAND 12  // tile rasterisation: nvidia/gemm_band.clh
 #endif
@@ -68,7 +73,7 @@
 #define B_BYTES ((B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N) * 128)  // whole blocks of 64 n
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 // Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
-#define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE)
+#define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE || EXCHANGED)
 // Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time, or of 16 bits HALF_ROWS rows of 64.
 #define OUT_COLUMNS (CONSUMERS < 4 ? 64 : 32)
 #define OUT_ROW (OUT_COLUMNS + 8)  // their pitch: the pairs of 4 rows access 32 banks
@@ -107,8 +112,14 @@
 #include "nvidia/gemm_segments.clh"
 #if STREAM
 #include "nvidia/gemm_join.clh"
+#elif EXCHANGED
+#include "nvidia/sync_items.clh"
 #endif
+#if EXCHANGED
+#include "nvidia/gemm_exchanged.clh"
+#else
 #include "nvidia/gemm_rows.clh"
+#endif
 #include "nvidia/gemm_operands.clh"
 #include "nvidia/wgmma.clh"
 #include "nvidia/wgmma_tile.clh"
@@ -121,7 +132,7 @@
 #include "nvidia/gemm_producer.clh"
 #endif
 
-#if THROUGH_LOCAL
+#if THROUGH_LOCAL && !EXCHANGED
 // Stores a warp's accumulators through local memory, so that stores are coalesced: 8 rows of OUT_COLUMNS at a time. Rows and columns
 // before row_end and col_end lie in C.
 GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
@@ -143,7 +154,7 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 }
 #endif
 
-#if C_VECTOR == 8 && !EPILOGUE
+#if C_VECTOR == 8 && !EPILOGUE && !EXCHANGED
 // Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side. C is
 // not read.
 GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end,
@@ -229,7 +240,9 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 
     const destination d = destination_of(g, place.number);
     const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
-#if THROUGH_LOCAL
+#if EXCHANGED
+    store_exchanged(d, sum, col, q.n, row - warp * 16, q.m, item % 128, consumer + 1, (local staged*)(rows + consumer * 4 * ROWS_OF_WARP));
+#elif THROUGH_LOCAL
     local value* const mine = rows + (consumer * 4 + warp) * ROWS_OF_WARP;
 #if C_VECTOR == 8 && !EPILOGUE
     if (d.beta == 0)
@@ -269,12 +282,17 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
   if (item == 0) init_pipeline(&p, TENSOR ? 1 : PRODUCER_ITEMS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
-#if TENSOR
+#if TENSOR || EXCHANGED
   gemm_arguments g = GEMM_ALL_ARGUMENTS;
-  global uchar* const all_maps = (global uchar*)g.partials;
-  g.partials += get_num_groups(0) * MAPS_VALUES;
 #else
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
+#endif
+#if EXCHANGED
+  exchange_factors(&g);
+#endif
+#if TENSOR
+  global uchar* const all_maps = (global uchar*)g.partials;
+  g.partials += get_num_groups(0) * MAPS_VALUES;
 #endif
   const tile_grid grid = tiles_of(g.m, g.n, (uint)g.batch);
   if (item < PRODUCER_ITEMS) {
