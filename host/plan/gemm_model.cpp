@@ -35,10 +35,14 @@ struct Model {
            of(rates.b, problem.b_along_k, loose(problem.b_alignment)) *
            (size_of(problem.in) == 4 ? rates.rounding : 1) * (is_fp8(problem.in) ? rates.promoted : 1);
   }
-  double of_tile(const nvidia::Rates& rates, double nanoseconds) const {
-    if (loose(problem.c_alignment))
-      return nanoseconds * rates.loose_c * (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
-    return size_of(problem.out) == 2 ? nanoseconds * rates.short_c : nanoseconds;
+  double of_tile(const nvidia::Rates& rates, const nvidia::Cost& cost) const {
+    const bool has_short = cost.short_tile > 0;
+    if (loose(problem.c_alignment)) {
+      return (has_short ? cost.short_tile : cost.tile) * rates.loose_c *
+             (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
+    }
+    if (size_of(problem.out) != 2) return cost.tile;
+    return has_short ? cost.short_tile : cost.tile * rates.short_c;
   }
   /// Until all is read and written once, by tiles of so many rows and columns.
   double of_memory(const nvidia::Rates& rates, std::size_t tile_m, std::size_t tile_n) const {
@@ -47,15 +51,15 @@ struct Model {
     const double a = m * k * element, b = k * n * element,
                  all = a + b + m * n * real(size_of(problem.out), problem.batch);
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
-    const auto has_short_lines = [&](bool along_k, std::size_t extent) {
-      return !along_k && extent * size_of(problem.in) <= 128;
+    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent.
+    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, bool is_shared) {
+      if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
+      if (extent * size_of(problem.in) <= 128 && rates.short_lines > 0) return bytes / rates.short_lines;
+      if (is_shared && bytes > policy.cached_bytes && rates.reread > 0) return bytes / rates.reread;
+      return bytes / rates.memory;
     };
-    double short_lines = 0;
-    if (all > policy.streamed_bytes && rates.short_lines > 0) {
-      short_lines = (has_short_lines(problem.a_along_k, tile_m) ? a : 0) +
-                    (has_short_lines(problem.b_along_k, tile_n) ? b : 0);
-    }
-    return (all - short_lines) / rates.memory + (short_lines > 0 ? short_lines / rates.short_lines : 0);
+    return time_of(a, problem.a_along_k, tile_m, problem.n > tile_n) +
+           time_of(b, problem.b_along_k, tile_n, problem.m > tile_m) + (all - a - b) / rates.memory;
   }
   /// With the units' own time. The smaller of both is hidden for the most part.
   double with_memory(const nvidia::Rates& rates, double nanoseconds, std::size_t tile_m,
@@ -110,7 +114,7 @@ double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvid
   const bool is_loose = model.loose(model.problem.a_alignment) || model.loose(model.problem.b_alignment);
   const double factors = model.factors(rates), alone = is_loose ? cost.loose : 1;
   const double shared = is_loose && cost.loose_shared > 0 ? cost.loose_shared : alone;
-  const double own = model.of_tile(rates, cost.tile);
+  const double own = model.of_tile(rates, cost);
   const auto round = [&](std::size_t together) {
     return real(steps) * std::max(cost.step * alone, real(together) * cost.shared * shared) * factors +
            own * std::sqrt(real(together));
@@ -176,7 +180,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of fp8, sums of a step have registers of their own, of which the widest of these tiles has none left.
   if (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n))
     return;
-  const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost.tile);
+  const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost);
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);

@@ -110,10 +110,9 @@
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/gemm_segments.clh"
+#include "nvidia/sync_items.clh"
 #if STREAM
 #include "nvidia/gemm_join.clh"
-#elif EXCHANGED
-#include "nvidia/sync_items.clh"
 #endif
 #if EXCHANGED
 #include "nvidia/gemm_exchanged.clh"
