@@ -180,11 +180,19 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of fp8, sums of a step have registers of their own, of which the widest of these tiles has none left.
   if (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n))
     return;
-  const double step = tile.cost.step * model.factors(rates), own = model.of_tile(rates, tile.cost);
+  // A second factor across k has whole blocks of 64 n: 272 x 1104 x 10432 half takes 36 us by 64 x 144, and by
+  // 144 x 64, whose second factor lies along k, 22.
+  const std::size_t columns = problem.b_along_k || tile.loose ? tile.of.tile_n : round_up(tile.of.tile_n, 64);
+  const nvidia::Cost padded = tile.loose ? tile.cost : nvidia::aligned_cost(tile.of.consumers, columns);
+  const double step = padded.step * model.factors(rates), own = model.of_tile(rates, tile.cost);
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
+  const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
+  const bool narrow =
+      is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
+    if (!boxes && narrow) time *= model.policy.narrow_pieces;
     choices.push_back({"wgmma", split,
                        before + (boxes ? model.policy.maps : 0) +
                            model.with_memory(rates, time, tile.tile_m(), tile.of.tile_n)});
