@@ -55,7 +55,7 @@ struct Model {
     const auto time_of = [&](double bytes, bool along_k, std::size_t extent, bool is_shared) {
       if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
       if (extent * size_of(problem.in) <= 128 && rates.short_lines > 0) return bytes / rates.short_lines;
-      if (is_shared && bytes > policy.cached_bytes && rates.reread > 0) return bytes / rates.reread;
+      if (is_shared && bytes > policy.streamed_bytes && rates.reread > 0) return bytes / rates.reread;
       return bytes / rates.memory;
     };
     return time_of(a, problem.a_along_k, tile_m, problem.n > tile_n) +
@@ -180,10 +180,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of fp8, sums of a step have registers of their own, of which the widest of these tiles has none left.
   if (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n))
     return;
-  // A second factor across k has whole blocks of 64 n: 272 x 1104 x 10432 half takes 36 us by 64 x 144, and by
-  // 144 x 64, whose second factor lies along k, 22.
-  const std::size_t columns = problem.b_along_k || tile.loose ? tile.of.tile_n : round_up(tile.of.tile_n, 64);
-  const nvidia::Cost padded = tile.loose ? tile.cost : nvidia::aligned_cost(tile.of.consumers, columns);
+  // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x 1104 x
+  // 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
+  const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
+  const nvidia::Cost padded = waits ? nvidia::aligned_cost(1, round_up(tile.of.tile_n, 64)) : tile.cost;
   const double step = padded.step * model.factors(rates), own = model.of_tile(rates, tile.cost);
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
@@ -242,8 +242,8 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   const GemmProblem turned_round = nvidia::exchanged(problem), packed_round = nvidia::exchanged(packed);
   const Model exchanged{model.device, model.policy, turned_round},
       of_packed_exchanged{model.device, model.policy, packed_round};
-  const bool may_exchange = !problem.listed && !problem.epilogue && !problem.reads_c && !problem.mixed &&
-                            problem.c_alignment >= 16;
+  const bool may_exchange = problem.batch == 1 && !problem.listed && !problem.epilogue && !problem.reads_c &&
+                            !is_fp8(problem.in) && problem.c_alignment >= 16;
   const auto is_other_tile = [&](std::size_t m, std::size_t n) {
     return std::any_of(model.policy.wgmma.begin(), model.policy.wgmma.end(), [&](const nvidia::Wgmma& other) {
       return !other.loose && other.tile_m() == m && other.of.tile_n == n;

@@ -127,9 +127,9 @@ struct Wgmma {
 // time); their mean error is 6 %.
 inline constexpr double kStart = 240;
 constexpr Cost aligned_cost(std::size_t consumers, std::size_t tile_n) {
-  const auto results = static_cast<double>(consumers * tile_n);  // of 64 in a tile
-  const double step = 34 + 1.36 * results;
-  return {.step = step, .shared = step, .tile = 1010 + 5.2 * results, .short_tile = 1010 + results};
+  const auto results = static_cast<double>(consumers * tile_n), of_row = static_cast<double>(tile_n);
+  const double step = 26 + 1.39 * results;
+  return {.step = step, .shared = step, .tile = 620 + 5.9 * results, .short_tile = 620 + 5.5 * of_row};
 }
 /// A tile that takes all of a row of results by one instruction.
 constexpr Wgmma aligned_tile(std::size_t consumers, std::size_t tile_n, std::size_t stages, std::size_t lag) {
