@@ -180,8 +180,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of fp8, sums of a step have registers of their own, of which the widest of these tiles has none left.
   if (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n))
     return;
-  // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x 1104 x
-  // 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
+  // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
+  // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
   const nvidia::Cost padded = waits ? nvidia::aligned_cost(1, round_up(tile.of.tile_n, 64)) : tile.cost;
   const double step = padded.step * model.factors(rates), own = model.of_tile(rates, tile.cost);

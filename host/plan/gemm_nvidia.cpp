@@ -256,7 +256,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   const bool boxes = nvidia::copies_boxes(device, problem, tile, groups);
   const std::size_t width = size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : pair_width(problem);
   const std::size_t bytes =
-      tile.local_bytes(width != 2 || problem.epilogue || is_exchanged, problem.b_along_k) + (boxes ? nvidia::kMapsBytes : 0);
+      tile.local_bytes(width != 2 || problem.epilogue || is_exchanged, problem.b_along_k) +
+      (boxes ? nvidia::kMapsBytes : 0);
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
