@@ -253,8 +253,8 @@ struct Policy {
   Rates multistage_rates = {5770, 3360, 670, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 4760,
                        .memory = 4000,
-                       .join = 3200,
-                       .join_bytes = 81,
+                       .join = 2000,
+                       .join_bytes = 50,
                        .loose_c = 1.3,
                        .a = {1, 0.89, 1, 1.11},
                        .b = {1, 0.82, 1, 0.87},

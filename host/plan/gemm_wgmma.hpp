@@ -54,19 +54,25 @@ struct Wgmma {
   }
 };
 
-// 304 x 1968 x 1776 half, the second factor along k: 18.3 us by 64 x 128 in 132 parts, 12.6 by 64 x 96, whose
-// tiles are as many as multiprocessors nearly.
-//
-// In us, by 192 x 128, by the next tile, and cuBLAS, half on an H200: 2832 x 2896 x 128 11.9, 14.0, 10.8;
-// 4848 x 4112 x 64 18.6, 19.6, 15.7; 12192 x 560 x 576 27.0, 23.7, 16.7. Groups that share it take longer,
-// why was not examined: 272 x 1104 x 10432 in 123 parts 56, in whole tiles of 64 x 64 31.
-//
 // The loose tile of 128 x 256 has two producers: 250 TFLOP/s at 4097 x 4095 x 1023 and 333 at 8191; with one
 // it reaches 230 and 278.
+//
+// Widths between the powers of two, and exchanged factors, are for C of few rows or columns, and for the last
+// round of tiles. Half on an H200, in us, by the tiles of 64, 128, 192 and 256 that were there before (some
+// only with a second factor along k), by these, and cuBLAS, all with random numbers: 14992 x 272 x 6224, A
+// transposed, 142, 95 by 128 x 288, 82; 160 x 16176 x 1008, A transposed, 18, 14.2 by 160 x 128, 12.7; 272 x
+// 1104 x 10432 27, 21.1 by 144 x 64, 19.2; 768 x 6128 x 1664 34, 25 by 192 x 192, 24; 4144 x 176 x 5344 43,
+// 29 by 96 x 64, 30; 2944 x 800 x 3104 35, 26 by 128 x 160, 23. 256 x 128 and 192 x 192 have fewer bytes for
+// each product than 192 x 128: 15520 x 3168 x 240 60, 57.
+//
+// Slower there: bulk copies of rows of 128 bytes from local memory to C (15520 x 3168 x 240 by 192 x 128 74
+// beside 60 us); the same time: a warp for the map of each factor, and loads of two parts at once where sums
+// are joined.
+//
 // Of aligned rows a step takes the time of its products, and a tile that of its results, whichever way the
 // factors lie: on an H200 4096^3 takes 210 to 214 us by 128 x 256 in all four orders. The numbers are fitted
 // to 103 measurements of tiles of 19 shapes of half, with random numbers (which take more power than others,
-// and so time); their mean error is 6 %.
+// and so time); their mean error is 6 %. Those of narrow tiles, whose sums are joined, come from few shapes.
 inline constexpr double kStart = 240;
 constexpr Cost aligned_cost(std::size_t consumers, std::size_t tile_n) {
   const auto results = static_cast<double>(consumers * tile_n), of_row = static_cast<double>(tile_n);

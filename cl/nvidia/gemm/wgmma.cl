@@ -15,6 +15,8 @@
 // STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 256, and
 // THROUGH_LOCAL adds CONSUMERS * 16 * ROWS_OF_WARP. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
 //
+// EXCHANGED: nvidia/gemm_exchanged.clh.
+//
 // After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp
 // specialization".
 #ifndef ELEMENT_TYPE
