@@ -2,6 +2,7 @@
 // sides that are no powers of two, long sums, thin factors.
 #include <smem/smem.hpp>
 
+#include "support/gemm_plans.hpp"
 #include "support/gemms.hpp"
 
 #include <doctest/doctest.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -190,12 +192,16 @@ TEST_CASE("gemm on NVIDIA: skinny") {
   }
 }
 
-TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
-  const smem::Context context;
-  if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
-  test::GemmSweep sweep(context);
-  std::size_t boxes = 0;
-  const auto run = [&](Scalar in, Scalar out, std::size_t order, std::size_t rows, std::size_t cols) {
+namespace {
+
+/// Tiles of "wgmma", by boxes and by pieces, in all orders of the factors.
+struct TileSweep {
+  smem::Context context = smem::Context();
+  test::GemmSweep sweep{context};
+  std::size_t boxes = 0, pieces = 0;
+
+  /// `steps`: of k, so many that boxes are copied, or so few that pieces are.
+  void run(Scalar in, Scalar out, std::size_t order, std::size_t rows, std::size_t cols, std::size_t steps) {
     GemmCase c;
     c.variant = "wgmma";
     c.in = in;
@@ -205,35 +211,44 @@ TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
     // Tails of a piece of 16 bytes, of a box and of a tile; and sums in parts.
     c.m = rows + 40;
     c.n = 2 * cols + 24;
-    // Of narrow tiles, so many steps that their parts are worth boxes as well.
-    const std::size_t steps = order == 1 ? (cols <= 96 ? 560 : 90) : 26;
     c.k = 128 / smem::size_of(in) * steps + 8;
     c.transpose_a = order % 2 != 0;
     c.transpose_b = order / 2 != 0;
-    if (smem::size_of(in) != 2) c.transpose_a = false;
-    if (smem::size_of(in) != 2 || cols % 96 == 0) c.transpose_b = true;  // along k
+    if (smem::size_of(in) != 2) c.transpose_a = false, c.transpose_b = true;  // along k
     c.alpha = order == 2 ? -2 : 1;
-    c.beta = order == 3 ? 1 : 0;
-    c.bias = order == 2 ? 1 : 0;
+    const bool is_exchanged = rows % 64 != 0 || rows > 256;  // which takes neither
+    c.beta = order == 3 && !is_exchanged ? 1 : 0;
+    c.bias = order == 2 && !is_exchanged ? 1 : 0;
     c.overrides.tile_rows = rows;
     c.overrides.tile_cols = cols;
-    smem::GemmProblem problem = test::problem_of(c);
     smem::PlanOverrides fixed = c.overrides;
     fixed.variant = "wgmma";
-    const smem::Plan plan = smem::plan_gemm(context.device(), problem, fixed);
-    boxes += std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"TENSOR", 1}) !=
-             plan.defines.end();
+    const smem::Plan plan = smem::plan_gemm(context.device(), test::problem_of(c), fixed);
+    CHECK(std::count(plan.defines.begin(), plan.defines.end(),
+                     std::pair<std::string, long>{"EXCHANGED", 1}) == (is_exchanged ? 1 : 0));
+    (test::copies_boxes(plan) ? boxes : pieces) += 1;
     sweep.run(c);
-  };
-  for (const std::size_t rows : {64, 128}) {
-    for (const std::size_t cols : {64, 96, 128, 192, 256}) {
-      for (std::size_t order = 0; order < 4; ++order)
-        run(Scalar::half, order % 2 != 0 ? Scalar::half : Scalar::float32, order, rows, cols);
-      run(Scalar::int8, Scalar::int32, 0, rows, cols);
-      if (cols % 96 == 0) run(Scalar::float32, Scalar::float32, 0, rows, cols);
-      if (cols == 96) run(Scalar::e4m3, Scalar::half, 0, rows, cols);
-    }
   }
+  void run_all(std::size_t rows, std::size_t cols) {
+    // Of narrow tiles, so many steps that their parts are worth boxes as well.
+    const std::size_t many = rows * cols <= 128 * 96 ? 560 : 90;
+    for (std::size_t order = 0; order < 4; ++order)
+      run(Scalar::half, order % 2 != 0 ? Scalar::half : Scalar::float32, order, rows, cols,
+          order == 1 ? many : 26);
+    run(Scalar::half, Scalar::half, 1, rows, cols, 5);
+    run(Scalar::int8, Scalar::int32, 0, rows, cols, 26);
+    if (cols % 96 == 0) run(Scalar::float32, Scalar::float32, 0, rows, cols, 26);
+    if (cols == 96) run(Scalar::e4m3, Scalar::half, 0, rows, cols, 26);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 64 rows") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  for (const std::size_t cols : {64, 96, 128, 144, 192, 256})
+    tiles.run_all(64, cols);
   // A single line, whose pitch is no multiple of 16 bytes.
   GemmCase line;
   line.variant = "wgmma";
@@ -242,7 +257,61 @@ TEST_CASE("gemm on NVIDIA: boxes copied to tiles of every width") {
   line.m = 1;
   line.n = 136;
   line.k = 5003;
-  sweep.run(line);
-  CHECK(sweep.ran() == 10 * 5 + 4 + 2 + 1);
-  CHECK(boxes >= 40);
+  tiles.sweep.run(line);
+  CHECK(tiles.sweep.ran() == 6 * 6 + 2 + 1 + 1);
+  CHECK(tiles.boxes >= 24);
+  CHECK(tiles.pieces >= 6);
+}
+
+TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 128 rows") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  for (const std::size_t cols : {64, 96, 128, 192, 256})
+    tiles.run_all(128, cols);
+  CHECK(tiles.sweep.ran() == 5 * 6 + 2 + 1);
+  CHECK(tiles.boxes >= 20);
+  CHECK(tiles.pieces >= 5);
+}
+
+TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 144 to 320 columns") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  std::size_t all = 0;
+  for (const std::size_t cols : {144, 160, 176, 208, 224, 240, 288, 320}) {
+    tiles.run(Scalar::half, Scalar::half, 0, 128, cols, 26);
+    tiles.run(Scalar::bfloat16, Scalar::float32, 3, 128, cols, 26);
+    tiles.run(Scalar::half, Scalar::half, 1, 128, cols, 5);
+    all += 3;
+  }
+  for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{192, 128}, {256, 128}, {192, 192}}) {
+    tiles.run_all(rows, cols);
+    all += cols == 192 ? 7 : 6;
+  }
+  CHECK(tiles.sweep.ran() == all);
+  CHECK(tiles.boxes >= 24);
+  CHECK(tiles.pieces >= 8);
+}
+
+TEST_CASE("gemm on NVIDIA: tiles whose rows are columns of C") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{96, 64},
+                                   {144, 128},
+                                   {160, 64},
+                                   {176, 128},
+                                   {288, 128},
+                                   {320, 128}}) {
+    for (std::size_t order = 0; order < 4; ++order)
+      tiles.run(order == 3 ? Scalar::bfloat16 : Scalar::half,
+                order == 3   ? Scalar::bfloat16
+                : order == 0 ? Scalar::float32
+                             : Scalar::half,
+                order, rows, cols, order == 1 ? 5 : 26);
+    tiles.run(Scalar::int8, Scalar::int32, 0, rows, cols, 26);
+    tiles.run(Scalar::float32, Scalar::float32, 0, rows, cols, 5);
+  }
+  tiles.run(Scalar::half, Scalar::half, 0, 96, 64, 700);  // sums in parts
+  CHECK(tiles.sweep.ran() == 6 * 6 + 1);
+  CHECK(tiles.boxes >= 18);
+  CHECK(tiles.pieces >= 12);
 }

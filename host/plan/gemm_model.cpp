@@ -36,12 +36,15 @@ struct Model {
            (size_of(problem.in) == 4 ? rates.rounding : 1) * (is_fp8(problem.in) ? rates.promoted : 1);
   }
   /// `results`: of the tile.
-  double of_tile(const nvidia::Rates& rates, double nanoseconds, std::size_t results) const {
-    if (loose(problem.c_alignment))
-      return nanoseconds * rates.loose_c * (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
-    if (size_of(problem.out) == 2) return nanoseconds * rates.short_c;
+  double of_tile(const nvidia::Rates& rates, const nvidia::Cost& cost, std::size_t results) const {
+    const bool has_short = cost.short_tile > 0;
+    if (loose(problem.c_alignment)) {
+      return (has_short ? cost.short_tile : cost.tile) * rates.loose_c *
+             (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
+    }
+    if (size_of(problem.out) == 2) return has_short ? cost.short_tile : cost.tile * rates.short_c;
     const bool is_stored = problem.in == Scalar::float32 && rates.stored > 0;
-    return nanoseconds + (is_stored ? real(results, size_of(problem.out)) / rates.stored : 0);
+    return cost.tile + (is_stored ? real(results, size_of(problem.out)) / rates.stored : 0);
   }
   /// Until all is read and written once, by tiles of so many rows and columns.
   double of_memory(const nvidia::Rates& rates, std::size_t tile_m, std::size_t tile_n) const {
@@ -50,15 +53,16 @@ struct Model {
     const double a = m * k * element, b = k * n * element,
                  all = a + b + m * n * real(size_of(problem.out), problem.batch);
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
-    const auto has_short_lines = [&](bool along_k, std::size_t extent) {
-      return !along_k && extent * size_of(problem.in) <= rates.short_line;
+    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent.
+    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, bool is_shared) {
+      if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
+      if (extent * size_of(problem.in) <= rates.short_line && rates.short_lines > 0)
+        return bytes / rates.short_lines;
+      if (is_shared && bytes > policy.streamed_bytes && rates.reread > 0) return bytes / rates.reread;
+      return bytes / rates.memory;
     };
-    double short_lines = 0;
-    if (all > policy.streamed_bytes && rates.short_lines > 0) {
-      short_lines = (has_short_lines(problem.a_along_k, tile_m) ? a : 0) +
-                    (has_short_lines(problem.b_along_k, tile_n) ? b : 0);
-    }
-    return (all - short_lines) / rates.memory + (short_lines > 0 ? short_lines / rates.short_lines : 0);
+    return time_of(a, problem.a_along_k, tile_m, problem.n > tile_n) +
+           time_of(b, problem.b_along_k, tile_n, problem.m > tile_m) + (all - a - b) / rates.memory;
   }
   /// With the units' own time. The smaller of both is hidden for the most part.
   double with_memory(const nvidia::Rates& rates, double nanoseconds, std::size_t tile_m,
@@ -113,7 +117,7 @@ double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvid
   const bool is_loose = model.loose(model.problem.a_alignment) || model.loose(model.problem.b_alignment);
   const double factors = model.factors(rates), alone = is_loose ? cost.loose : 1;
   const double shared = is_loose && cost.loose_shared > 0 ? cost.loose_shared : alone;
-  const double own = model.of_tile(rates, cost.tile, results);
+  const double own = model.of_tile(rates, cost, results);
   const auto round = [&](std::size_t together) {
     const double step = together == 1 ? cost.step * alone
                                       : std::max(cost.step * alone, real(together) * cost.shared * shared);
@@ -180,15 +184,19 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of fp8, sums of a step have registers of their own, of which the widest of these tiles has none left.
   if (is_fp8(problem.in) && tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n))
     return;
-  if ((!problem.a_along_k && !tile.copies_across(tile.tile_m())) ||
-      (!problem.b_along_k && !tile.copies_across(tile.of.tile_n)))
-    return;
-  const double step = tile.cost.step * model.factors(rates),
-               own = model.of_tile(rates, tile.cost.tile, results);
+  // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
+  // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
+  const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
+  const nvidia::Cost padded = waits ? nvidia::aligned_cost(1, round_up(tile.of.tile_n, 64)) : tile.cost;
+  const double step = padded.step * model.factors(rates), own = model.of_tile(rates, tile.cost, results);
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
+  const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
+  const bool narrow =
+      is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
+    if (!boxes && narrow) time *= model.policy.narrow_pieces;
     choices.push_back({"wgmma", split,
                        before + (boxes ? model.policy.maps : 0) +
                            model.with_memory(rates, time, tile.tile_m(), tile.of.tile_n)});
@@ -235,13 +243,27 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   const GemmProblem packed = as_packed(problem, packing);
   const Model of_packed{model.device, model.policy, packed};
   const bool as_it_is = no_wgmma(model.device, problem).empty();
+  const GemmProblem turned_round = nvidia::exchanged(problem), packed_round = nvidia::exchanged(packed);
+  const Model exchanged{model.device, model.policy, turned_round},
+      of_packed_exchanged{model.device, model.policy, packed_round};
+  const bool may_exchange = problem.batch == 1 && !problem.listed && !problem.epilogue && !problem.reads_c &&
+                            !is_fp8(problem.in) && problem.c_alignment >= 16;
+  const auto is_other_tile = [&](std::size_t m, std::size_t n) {
+    return std::any_of(model.policy.wgmma.begin(), model.policy.wgmma.end(), [&](const nvidia::Wgmma& other) {
+      return !other.loose && other.tile_m() == m && other.of.tile_n == n;
+    });
+  };
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
-    if (tile.local_bytes(true) + nvidia::kMapsBytes > model.device.local_bytes ||
+    if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
         tile.group() > model.device.max_work_group)
       continue;
     if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
     if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
+    if (!may_exchange || tile.loose || is_other_tile(tile.of.tile_n, tile.tile_m())) continue;
+    const std::size_t number = i + model.policy.wgmma.size();
+    if (as_it_is && !is_loose) add_wgmma(exchanged, tile, number, {}, choices);
+    if (packing.bytes > 0) add_wgmma(of_packed_exchanged, tile, number, packing, choices);
   }
 }
 

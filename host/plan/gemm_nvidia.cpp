@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace smem::plan::gemm {
 
@@ -129,7 +130,9 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
     return down ? TileShape{nvidia::Skinny::kThin, nvidia::Skinny::kWide, 0, 1, 1}
                 : TileShape{nvidia::Skinny::kWide, nvidia::Skinny::kThin, 0, 1, 1};
   }
-  return {policy.wgmma[tile].tile_m(), policy.wgmma[tile].of.tile_n, 0, 1, 1};
+  const auto [of, is_exchanged] = nvidia::wgmma_of(policy, tile);
+  return is_exchanged ? TileShape{of.of.tile_n, of.tile_m(), 0, 1, 1}
+                      : TileShape{of.tile_m(), of.of.tile_n, 0, 1, 1};
 }
 
 std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& problem, std::string_view variant,
@@ -175,6 +178,13 @@ std::string no_wgmma(const Device& device, const GemmProblem& problem) {
   if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
     return "of int8, fp8 and TF32, both factors must lie along k, with rows at multiples of 16 bytes";
   return {};
+}
+
+GemmProblem nvidia::exchanged(GemmProblem problem) {
+  std::swap(problem.m, problem.n);
+  std::swap(problem.a_along_k, problem.b_along_k);
+  std::swap(problem.a_alignment, problem.b_alignment);
+  return problem;
 }
 
 bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, const Wgmma& tile,
@@ -235,23 +245,29 @@ Attempt multistage(const Device& device, const GemmProblem& given, const PlanOve
 Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
               const Split& split) {
   refuse_all_but_tile(fixed, "wgmma");
-  const GemmProblem problem = as_packed(given, split.packing);
-  if (std::string reason = no_wgmma(device, problem); !reason.empty()) return reason;
   const nvidia::Policy& policy = nvidia::policy_of(device);
-  const nvidia::Wgmma& tile = policy.wgmma[split.tile];
+  const auto& [tile, is_exchanged] = nvidia::wgmma_of(policy, split.tile);
+  const GemmProblem in_order = as_packed(given, split.packing);
+  const GemmProblem problem = is_exchanged ? nvidia::exchanged(in_order) : in_order;
+  if (std::string reason = no_wgmma(device, problem); !reason.empty()) return reason;
   const bool joins = split.parts > 1;
   const std::size_t tiles = joins ? split.whole + split.parts : count(problem, tile.tile_m(), tile.of.tile_n);
   const std::size_t groups = std::clamp<std::size_t>(tiles, 1, device.compute_units);
   const bool boxes = nvidia::copies_boxes(device, problem, tile, groups);
   const std::size_t width = size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : pair_width(problem);
   const std::size_t bytes =
-      tile.local_bytes(width != 2 || problem.epilogue) + (boxes ? nvidia::kMapsBytes : 0);
+      tile.local_bytes(width != 2 || problem.epilogue || is_exchanged, problem.b_along_k) +
+      (boxes ? nvidia::kMapsBytes : 0);
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, split, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
   set_sizes(plan, problem, tile.tile_m(), tile.of.tile_n, tile.group(), groups, bytes);
+  if (is_exchanged) {
+    define(plan, "EXCHANGED", 1);
+    std::swap(plan.tile_rows, plan.tile_cols);
+  }
   // Of fp8, the sums of a step are beside those of all.
   const bool needs_registers = joins || is_fp8(problem.in);
   const bool halved = is_fp8(problem.in) && tile.of.mma_n > nvidia::kMostOfFp8;
@@ -268,6 +284,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
           {"LOOSE", tile.loose ? 1 : 0},
           {"TENSOR", boxes ? 1 : 0},
           {"C_VECTOR", width}});
+  if (tile.of.tile_n % mma_n != 0) define(plan, "MMA_REST", tile.of.tile_n % mma_n);
   if (boxes) add_scratch(plan, groups * nvidia::kMapsBytes + split.bytes);
   const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
   define(plan, "BAND", small ? policy.small_band : policy.band);
@@ -276,7 +293,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                 (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")
                        : formatted("{} warp(s) in four fill the tiles that the others multiply",
                                    4 * tile.of.producers / (tile.of.producers + tile.of.consumers))) +
-                in_parts(split);
+                (is_exchanged ? "; the rows of tiles are columns of C" : "") + in_parts(split);
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");

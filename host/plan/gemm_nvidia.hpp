@@ -3,11 +3,13 @@
 /// among them (gemm_model.hpp).
 #pragma once
 
+#include "plan/gemm_wgmma.hpp"
 #include "plan/policy.hpp"
 #include "plan/sizes.hpp"
 
 #include <smem/gemm_plan.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -17,24 +19,6 @@ namespace smem::plan::gemm::nvidia {
 
 /// By which the groups that share a tile know the last of them, in local memory.
 inline constexpr std::size_t kFlagBytes = 4;
-/// Columns of an instruction of fp8: its sums have registers of their own.
-inline constexpr std::size_t kMostOfFp8 = 128;
-
-/// Of the maps of A and B that Hopper's copies of boxes read (cl/nvidia/gemm_producer_tensor.clh), for a
-/// group.
-inline constexpr std::size_t kMapsBytes = 256;
-/// Of k that a step of wgmma.cl takes of each row.
-inline constexpr std::size_t kStepBytes = 128;
-
-/// The time of a tile, in nanoseconds.
-struct Cost {
-  double step;              ///< of TILE_K k by a group that is alone on its multiprocessor
-  double shared;            ///< of the same by each of several, at least
-  double tile;              ///< before its first step and after its last one
-  double loose = 1;         ///< what factors with unaligned rows make of a step, beside Rates
-  double loose_shared = 0;  ///< the same of a step that several share; 0: as of one that is alone
-};
-
 /// multistage.cl: float. GROUP is 32 warps_m warps_n.
 struct Multistage {
   struct Shape {
@@ -80,59 +64,6 @@ inline constexpr std::array<Multistage, 17> kMultistage{{
     // A warp for a product, by arithmetic: 100,000 of 16^3 take 114 us on an H100, by 64 x 32 374, cuBLAS
     // 278.
     {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 40, 400}, false, true},
-}};
-
-/// wgmma.cl: half and bfloat16 any way; int8, fp8 and TF32 where both factors lie along k. Rows of A and B
-/// begin at multiples of 16 bytes, or LOOSE. The number of groups is the smaller of multiprocessors and
-/// tiles.
-struct Wgmma {
-  struct Shape {
-    std::size_t consumers, producers, tile_n, mma_n, stages, lag;
-  } of;
-  Cost cost;     ///< a group is alone
-  double start;  ///< nanoseconds until the first tile's first step
-  std::size_t producer_registers = 0, consumer_registers = 0;
-  /// The same where several groups share a tile.
-  std::size_t joining_producer_registers = 0, joining_consumer_registers = 0;
-  bool loose = false;
-  bool joins = true;  ///< whether several groups can share a tile
-
-  /// Whether producers copy a factor that lies across k, of a tile of `width` m or n: the pieces of 16 bytes
-  /// of a line divide them.
-  constexpr bool copies_across(std::size_t width) const { return 128 * of.producers % (width / 8) == 0; }
-  constexpr std::size_t tile_m() const { return 64 * of.consumers; }
-  constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
-  /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue.
-  constexpr std::size_t local_bytes(bool through_local) const {
-    const std::size_t lines = tile_m() + of.tile_n;
-    return of.stages * lines * 128 + (loose ? lines * 144 : 0) + (through_local ? of.consumers * 10240 : 0) +
-           16 * of.stages + 4 * of.consumers;
-  }
-};
-
-// 304 x 1968 x 1776 half, the second factor along k: 18.3 us by 64 x 128 in 132 parts, 12.6 by 64 x 96, whose
-// tiles are as many as multiprocessors nearly.
-//
-// In us, by 192 x 128, by the next tile, and cuBLAS, half on an H200: 2832 x 2896 x 128 11.9, 14.0, 10.8;
-// 4848 x 4112 x 64 18.6, 19.6, 15.7; 12192 x 560 x 576 27.0, 23.7, 16.7. Groups that share it take longer,
-// why was not examined: 272 x 1104 x 10432 in 123 parts 56, in whole tiles of 64 x 64 31.
-//
-// The loose tile of 128 x 256 has two producers: 250 TFLOP/s at 4097 x 4095 x 1023 and 333 at 8191; with one
-// it reaches 230 and 278.
-inline constexpr std::array<Wgmma, 13> kWgmma{{
-    {{2, 1, 256, 256, 4, 1}, {617, 617, 3190}, 320, 0, 0, 56, 224},
-    {{2, 1, 128, 128, 6, 3}, {372, 372, 904}, 1850},
-    {{1, 1, 256, 256, 4, 2}, {500, 500, 2190}, 410},
-    {{1, 1, 128, 128, 6, 4}, {234, 234, 718}, 1510},
-    {{2, 1, 64, 64, 8, 5}, {291, 291, 576}, 1560},
-    {{1, 1, 64, 64, 8, 6}, {152, 152, 448}, 2430},
-    {{2, 1, 192, 192, 5, 2}, {554, 554, 1900}, 930, 0, 0, 56, 224},
-    {{2, 1, 96, 96, 6, 4}, {333, 333, 781}, 1810},
-    {{1, 1, 192, 192, 6, 4}, {287, 287, 1210}, 1080},
-    {{1, 1, 96, 96, 8, 6}, {216, 216, 642}, 2090},
-    {{2, 2, 256, 128, 3, 1}, {2036, 2036, 2180}, 90, 96, 160, 0, 0, true, false},
-    {{2, 2, 128, 128, 4, 1}, {1232, 1232, 1370}, 350, 0, 0, 0, 0, true},
-    {{3, 1, 128, 128, 4, 2}, {640, 640, 700}, 1850, 0, 0, 0, 0, false, false},
 }};
 
 /// How a factor lies in a stage of mma.cl.
@@ -286,6 +217,7 @@ struct Rates {
   double cached = 0;  ///< as `memory`, of arrays that stay in the cache (Policy::cached_bytes); 0: the same
   double short_lines = 0;        ///< the same of a larger factor across k by short lines; 0: the same
   std::size_t short_line = 128;  ///< bytes of such a line, at most
+  double reread = 0;  ///< the same of a larger factor across k that several tiles read; 0: the same
   /// Bytes a nanosecond of aligned results of TF32 that a group stores beside a tile's own time; 0: in that.
   /// By "wgmma" on an H200, in us, and the model without: 15520 x 3168 x 240 by 192 x 128 128, 96, by 128 x
   /// 128 132, 98; 656 x 14720 x 48 29.7, 25.7, by "mma" 27.4, 29.3.
@@ -333,15 +265,16 @@ struct Policy {
   Rates multistage_rates = {5770, 3360, 670, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 4760,
                        .memory = 4000,
-                       .join = 4630,
-                       .join_bytes = 81,
+                       .join = 2000,
+                       .join_bytes = 50,
                        .loose_c = 1.3,
-                       .a = {0.875, 0.89, 1.06, 1.11},
-                       .b = {0.96, 0.82, 0.77, 0.87},
+                       .a = {1, 0.89, 1, 1.11},
+                       .b = {1, 0.82, 1, 0.87},
                        .short_c = 0.61,
                        .loose_words_c = 1.6,
                        .cached = 6400,
                        .short_lines = 1600,
+                       .reread = 1550,
                        .stored = 48};
   Rates mma_rates = {.launch = 5250,
                      .memory = 4220,
@@ -384,7 +317,11 @@ struct Policy {
   /// cuBLAS 10.2. 3360 x 160 x 7648, 55 MB, both factors transposed: 64 x 192 43, 64 x 96 37, 64 x 128 59,
   /// whose lines of A have 128 bytes, 128 x 192 32, 128 x 96 35, cuBLAS 24.
   double cached_bytes = 25e6, streamed_bytes = 50e6;
-  double maps = 440;     ///< nanoseconds until the maps are made
+  double maps = 440;  ///< nanoseconds until the maps are made
+  /// What pieces of less than 64 bytes side by side make of the time of units whose producers copy them: 160
+  /// x 16176 x 1008 half, both factors across k, takes 14 us by 160 x 128, 20 and 22 by 176 x 128 and 240 x
+  /// 128.
+  double narrow_pieces = 1.5;
   double gain = 1.04;    ///< that it must have by the model, which is that far off
   double overlap = 0.8;  ///< the part of the shorter of memory's and the units' time that is hidden
   /// Tiles down that groups of "wgmma" take before they go on to the right: of few rows and of packed
@@ -489,6 +426,14 @@ inline constexpr Policy kPolicies[] = {
 };
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
+
+inline WgmmaChoice wgmma_of(const Policy& policy, std::size_t number) {
+  const std::size_t all = policy.wgmma.size();
+  return {policy.wgmma[number % all], number >= all};
+}
+
+/// The problem whose C is the transposed one: A and B are exchanged.
+GemmProblem exchanged(GemmProblem problem);
 
 /// Whether a work-item of each of so many groups copies boxes to a tile of "wgmma", and not its producers
 /// pieces: of one product with aligned rows, in as many steps of k as are worth the maps of its factors.

@@ -36,14 +36,13 @@ TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
   smem::GemmProblem loose = plan_problem_of(300, 300, 11000, Scalar::half);
   CHECK(copies(loose));
   CHECK(!copies(loose, 2));  // too small to pack
-  // Tiles whose columns are no power of two take a second factor along k.
+  // Tiles of which a second factor across k has whole blocks of 64 columns.
   smem::GemmProblem odd = plan_problem_of(304, 1968, 1776, Scalar::half);
   odd.b_along_k = true;
-  CHECK(smem::plan_gemm(hopper, odd).tile_cols % 96 == 0);
+  const smem::PlanOverrides fixed{.variant = "wgmma", .tile_rows = 64, .tile_cols = 96};
+  const std::size_t along = smem::plan_gemm(hopper, odd, fixed).local_bytes;
   odd.b_along_k = false;
-  CHECK(test::failure_of([&] {
-          smem::plan_gemm(hopper, odd, {.variant = "wgmma", .tile_rows = 64, .tile_cols = 96});
-        }).argument == "tile_rows");
+  CHECK(smem::plan_gemm(hopper, odd, fixed).local_bytes == along + 8 * 32 * 128);
 }
 
 TEST_CASE("plan of gemm: groups are at the same k of factors that the cache does not hold") {
@@ -62,18 +61,48 @@ TEST_CASE("plan of gemm: groups are at the same k of factors that the cache does
 TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;
-  // 345 tiles of 192 x 128 are three rounds, 529 of 128 x 128 five.
-  smem::Plan plan = smem::plan_gemm(hopper, plan_problem_of(2832, 2896, 128, Scalar::half));
-  CHECK(plan.tile_rows == 192);
-  CHECK(plan.work_group[0] == 512);
+  const auto number = [](const smem::Plan& plan, const char* name) {
+    const auto at = std::find_if(plan.defines.begin(), plan.defines.end(),
+                                 [&](const auto& d) { return d.first == name; });
+    return at == plan.defines.end() ? 0 : at->second;
+  };
+  // 272 columns are one tile, of two instructions.
+  smem::GemmProblem tall = plan_problem_of(14992, 272, 6224, Scalar::half);
+  tall.out = Scalar::half;
+  tall.a_along_k = false;
+  smem::Plan plan = smem::plan_gemm(hopper, tall);
+  CHECK(plan.tile_rows == 128);
+  CHECK(plan.tile_cols == 288);
+  CHECK(number(plan, "MMA_N") == 192);
+  CHECK(number(plan, "MMA_REST") == 96);
   CHECK(plan.local_bytes <= std::size_t{227} << 10);
-  // Its pieces of lines across k do not divide the producers.
-  smem::GemmProblem across = plan_problem_of(2832, 2896, 128, Scalar::half);
-  across.a_along_k = false;
-  CHECK(smem::plan_gemm(hopper, across).tile_rows != 192);
-  CHECK(test::failure_of([&] {
-          smem::plan_gemm(hopper, across, {.variant = "wgmma", .tile_rows = 192, .tile_cols = 128});
-        }).argument == "tile_rows");
+  // 160 rows are one tile where they are columns of instructions.
+  smem::GemmProblem wide = plan_problem_of(160, 16176, 1008, Scalar::half);
+  wide.out = Scalar::half;
+  wide.a_along_k = false;
+  plan = smem::plan_gemm(hopper, wide);
+  CHECK(plan.tile_rows == 160);
+  CHECK(plan.tile_cols == 128);
+  CHECK(number(plan, "EXCHANGED") == 1);
+  CHECK(number(plan, "A_ALONG_K") == 0);
+  CHECK(number(plan, "TILE_N") == 160);
+  CHECK(plan.groups() == 127);
+  const auto is_exchanged = [&](const smem::GemmProblem& problem) {
+    return number(smem::plan_gemm(hopper, problem), "EXCHANGED") == 1;
+  };
+  wide.b_along_k = true;  // which is then the first factor's
+  CHECK(number(smem::plan_gemm(hopper, wide), "A_ALONG_K") == 1);
+  wide.b_along_k = false;
+  for (bool smem::GemmProblem::*const field : {&smem::GemmProblem::epilogue, &smem::GemmProblem::reads_c}) {
+    wide.*field = true;
+    CHECK(!is_exchanged(wide));
+    wide.*field = false;
+  }
+  wide.c_alignment = 8;
+  CHECK(!is_exchanged(wide));
+  wide.c_alignment = 64;
+  wide.batch = 2;
+  CHECK(!is_exchanged(wide));
   // Lines of 128 bytes of a factor that the cache does not hold take longer.
   smem::GemmProblem streamed = plan_problem_of(3360, 160, 7648, Scalar::half);
   streamed.out = Scalar::half;

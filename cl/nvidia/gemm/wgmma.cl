@@ -12,8 +12,10 @@
 // shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside of the matrices are zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or as tiles (with STREAM also units) if they are fewer. Local memory:
-// STAGES * (TILE_M + TILE_N) * 128 bytes and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 256, and
-// THROUGH_LOCAL adds CONSUMERS * 10240. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
+// STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 256, and
+// THROUGH_LOCAL adds CONSUMERS * 16 * ROWS_OF_WARP. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
+//
+// EXCHANGED: nvidia/gemm_exchanged.clh.
 //
 // After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp
 // specialization".
@@ -21,16 +23,18 @@
 #define ELEMENT_TYPE 2  // half; gemm/numbers.clh has the others
 #endif
 #ifndef CONSUMERS
-#define CONSUMERS 2  // warpgroups that multiply: 1, 2, 3
+#define CONSUMERS 2  // warpgroups that multiply: 1, 2, 3, 4
 #endif
 #ifndef PRODUCERS
 #define PRODUCERS 1  // warpgroups that fill stages: 1, 2
 #endif
 #ifndef TILE_N
-#define TILE_N 256  // 64, 128, 256; 96 and 192 if B lies along k
+#define TILE_N 256  // a multiple of 16 from 64 to 320, as nvidia/wgmma.clh has instructions
 #endif
 #ifndef MMA_N
-#define MMA_N TILE_N  // columns of an instruction: 64, 96, 128, 192 or 256; divides TILE_N. 256 needs a GROUP of at most 384
+// Columns of an instruction: those of nvidia/wgmma.clh. 256 needs a GROUP of at most 384. If several instructions make a row of the tile, a
+// multiple of 64; the last one has MMA_REST columns where MMA_N does not divide TILE_N.
+#define MMA_N TILE_N
 #endif
 #ifndef STAGES
 #define STAGES 4  // 2 to 8, as local memory allows
@@ -55,6 +59,11 @@
 // else 1.
 #define C_VECTOR 1
 #endif
+#ifndef EXCHANGED
+// 1: C's columns are the rows of tiles, of which an instruction takes 64 at least, and its rows the columns of tiles. A and B, their layouts, m
+// and n are exchanged everywhere but where results are stored. Without an epilogue, beta and a list; rows of C begin at multiples of 16 bytes.
+#define EXCHANGED 0
+#endif
 #ifndef BAND
 #define BAND 12  // tile rasterisation: nvidia/gemm_band.clh
 #endif
@@ -63,13 +72,16 @@
 #define GROUP (128 * (PRODUCERS + CONSUMERS))
 #define PRODUCER_ITEMS (128 * PRODUCERS)
 #define A_BYTES (TILE_M * 128)
-#define B_BYTES (TILE_N * 128)
+#define B_BYTES ((B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N) * 128)  // whole blocks of 64 n
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 // Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
-#define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE)
-#define OUT_ROW 72   // pitch of 64 results in local memory: the pairs of 4 rows access 32 banks
-#define ROWS_OF_WARP 640  // values that a warp has there
-#define COLUMNS_FROM(x) (TILE_N % 64 == 0 ? 64 : min(TILE_N - (x), 64u))  // of 64 that a tile has from column x on
+#define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE || EXCHANGED)
+// Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time, or of 16 bits HALF_ROWS rows of 64.
+#define OUT_COLUMNS (CONSUMERS < 4 ? 64 : 32)
+#define OUT_ROW (OUT_COLUMNS + 8)  // their pitch: the pairs of 4 rows access 32 banks
+#define ROWS_OF_WARP (CONSUMERS < 4 ? 640 : 320)  // values that a warp has there
+#define COLUMNS_FROM(x) (TILE_N % OUT_COLUMNS == 0 ? OUT_COLUMNS : min(TILE_N - (x), (uint)OUT_COLUMNS))  // that a tile has from column x on
+#define HALF_ROWS (CONSUMERS < 4 ? 16 : 8)
 #define HALF_ROW 36  // pitch of 64 results of 16 bits, in words: the words of 8 rows access 32 banks
 
 #include "common/work_group.clh"
@@ -91,11 +103,8 @@
 #if FP8 && MMA_N > 128
 #error an instruction of fp8 has at most 128 columns, so that its sums fit registers of their own
 #endif
-#if (TILE_N == 96 || TILE_N == 192) && B_MN_MAJOR
-#error a TILE_N of 96 or 192 needs a B along k
-#endif
-#if TILE_M == 192 && A_MN_MAJOR
-#error a TILE_M of 192 needs an A along k
+#if LOOSE && ((TILE_M & (TILE_M - 1)) || (TILE_N & (TILE_N - 1)))
+#error a tile of unaligned rows has powers of two of rows and columns
 #endif
 #include "nvidia/copy_async.clh"
 #include "nvidia/mbarrier.clh"
@@ -103,10 +112,15 @@
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/gemm_segments.clh"
+#include "nvidia/sync_items.clh"
 #if STREAM
 #include "nvidia/gemm_join.clh"
 #endif
+#if EXCHANGED
+#include "nvidia/gemm_exchanged.clh"
+#else
 #include "nvidia/gemm_rows.clh"
+#endif
 #include "nvidia/gemm_operands.clh"
 #include "nvidia/wgmma.clh"
 #include "nvidia/wgmma_tile.clh"
@@ -119,17 +133,17 @@
 #include "nvidia/gemm_producer.clh"
 #endif
 
-#if THROUGH_LOCAL
-// Stores a warp's accumulators through local memory, so that stores are coalesced: 8 rows of 64 columns at a time. Rows and columns
+#if THROUGH_LOCAL && !EXCHANGED
+// Stores a warp's accumulators through local memory, so that stores are coalesced: 8 rows of OUT_COLUMNS at a time. Rows and columns
 // before row_end and col_end lie in C.
 GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
                                         ulong col_end, uint lane, local value* mine) {
 #pragma unroll
   for (uint h = 0; h < 2; ++h)
 #pragma unroll
-    for (uint x = 0; x < TILE_N; x += 64) {
+    for (uint x = 0; x < TILE_N; x += OUT_COLUMNS) {
 #pragma unroll
-      for (uint j = x / 8; j < x / 8 + 8; ++j)
+      for (uint j = x / 8; j < (x + OUT_COLUMNS) / 8; ++j)
         if (j < TILE_N / 8)
           *(local value2*)(mine + lane / 4 * OUT_ROW + (j * 8 - x) + lane % 4 * 2) = (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
 #if EPILOGUE || C_VECTOR == 8
@@ -141,40 +155,42 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 }
 #endif
 
-#if C_VECTOR == 8 && !EPILOGUE
+#if C_VECTOR == 8 && !EPILOGUE && !EXCHANGED
 // Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side. C is
 // not read.
 GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end,
                                  uint lane, local uint* mine) {
 #pragma unroll
-  for (uint x = 0; x < TILE_N; x += 64) {
+  for (uint x = 0; x < TILE_N; x += 64)
 #pragma unroll
-    for (uint j = x / 8; j < x / 8 + 8; ++j)
+    for (uint first = 0; first < 2; first += HALF_ROWS / 8) {  // of the two sets of 8 rows
 #pragma unroll
-      for (uint h = 0; h < 2; ++h)
-        if (j < TILE_N / 8)
-          mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] =
-              pair_word(d.alpha * sum[j * 4 + h * 2], d.alpha * sum[j * 4 + h * 2 + 1]);
-    sync_warp();
+      for (uint j = x / 8; j < x / 8 + 8; ++j)
 #pragma unroll
-    for (uint i = 0; i < 4; ++i) {
-      const uint r = lane / 8 + i * 4, piece = lane % 8;
-      const uint4 words = *(local const uint4*)(mine + r * HALF_ROW + piece * 4);
-      const ulong c = col + x + piece * 8;
-      global result* to = d.c + (row + r) * d.pitch + c;
-      if (row + r < row_end && piece < (TILE_N - x) / 8) {
-        if (c + 8 <= col_end) {
-          *(global uint4*)to = words;
-        } else {
-          const uint parts[4] = {words.x, words.y, words.z, words.w};
+        for (uint h = 0; h < HALF_ROWS / 8; ++h)
+          if (j < TILE_N / 8)
+            mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] =
+                pair_word(d.alpha * sum[j * 4 + (first + h) * 2], d.alpha * sum[j * 4 + (first + h) * 2 + 1]);
+      sync_warp();
 #pragma unroll
-          for (uint e = 0; e < 8; ++e)
-            if (c + e < col_end) to[e] = (result)(parts[e / 2] >> e % 2 * 16);
+      for (uint i = 0; i < HALF_ROWS / 4; ++i) {
+        const uint r = lane / 8 + i * 4, piece = lane % 8;
+        const uint4 words = *(local const uint4*)(mine + r * HALF_ROW + piece * 4);
+        const ulong line = row + first * 8 + r, c = col + x + piece * 8;
+        global result* to = d.c + line * d.pitch + c;
+        if (line < row_end && piece < (TILE_N - x) / 8) {
+          if (c + 8 <= col_end) {
+            *(global uint4*)to = words;
+          } else {
+            const uint parts[4] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+            for (uint e = 0; e < 8; ++e)
+              if (c + e < col_end) to[e] = (result)(parts[e / 2] >> e % 2 * 16);
+          }
         }
       }
+      sync_warp();  // before the words are overwritten
     }
-    sync_warp();  // before the words are overwritten
-  }
 }
 #endif
 
@@ -225,7 +241,9 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 
     const destination d = destination_of(g, place.number);
     const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
-#if THROUGH_LOCAL
+#if EXCHANGED
+    store_exchanged(d, sum, col, q.n, row - warp * 16, q.m, item % 128, consumer + 1, (local staged*)(rows + consumer * 4 * ROWS_OF_WARP));
+#elif THROUGH_LOCAL
     local value* const mine = rows + (consumer * 4 + warp) * ROWS_OF_WARP;
 #if C_VECTOR == 8 && !EPILOGUE
     if (d.beta == 0)
@@ -265,12 +283,17 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
   if (item == 0) init_pipeline(&p, TENSOR ? 1 : PRODUCER_ITEMS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
-#if TENSOR
+#if TENSOR || EXCHANGED
   gemm_arguments g = GEMM_ALL_ARGUMENTS;
-  global uchar* const all_maps = (global uchar*)g.partials;
-  g.partials += get_num_groups(0) * MAPS_VALUES;
 #else
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
+#endif
+#if EXCHANGED
+  exchange_factors(&g);
+#endif
+#if TENSOR
+  global uchar* const all_maps = (global uchar*)g.partials;
+  g.partials += get_num_groups(0) * MAPS_VALUES;
 #endif
   const tile_grid grid = tiles_of(g.m, g.n, (uint)g.batch);
   if (item < PRODUCER_ITEMS) {

@@ -1,0 +1,139 @@
+/// The tiles of "wgmma" (cl/nvidia/gemm/wgmma.cl), and what they cost.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace smem::plan::gemm::nvidia {
+
+/// Columns of an instruction of fp8: its sums have registers of their own.
+inline constexpr std::size_t kMostOfFp8 = 128;
+
+/// Of the maps of A and B that Hopper's copies of boxes read (cl/nvidia/gemm_producer_tensor.clh), for a
+/// group.
+inline constexpr std::size_t kMapsBytes = 256;
+/// Of k that a step of wgmma.cl takes of each row.
+inline constexpr std::size_t kStepBytes = 128;
+
+/// The time of a tile, in nanoseconds.
+struct Cost {
+  double step;              ///< of TILE_K k by a group that is alone on its multiprocessor
+  double shared;            ///< of the same by each of several, at least
+  double tile;              ///< before its first step and after its last one
+  double loose = 1;         ///< what factors with unaligned rows make of a step, beside Rates
+  double loose_shared = 0;  ///< the same of a step that several share; 0: as of one that is alone
+  double short_tile = 0;    ///< `tile`, of aligned results of 16 bits; 0: Rates::short_c says it
+};
+
+/// wgmma.cl: half and bfloat16 any way; int8, fp8 and TF32 where both factors lie along k. Rows of A and B
+/// begin at multiples of 16 bytes, or LOOSE. The number of groups is the smaller of multiprocessors and
+/// tiles.
+struct Wgmma {
+  struct Shape {
+    std::size_t consumers, producers, tile_n, mma_n, stages, lag;
+  } of;
+  Cost cost;     ///< a group is alone
+  double start;  ///< nanoseconds until the first tile's first step
+  std::size_t producer_registers = 0, consumer_registers = 0;
+  /// The same where several groups share a tile.
+  std::size_t joining_producer_registers = 0, joining_consumer_registers = 0;
+  bool loose = false;
+  bool joins = true;  ///< whether several groups can share a tile
+
+  constexpr std::size_t tile_m() const { return 64 * of.consumers; }
+  constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
+  /// Of a warpgroup's results, on their way to C.
+  constexpr std::size_t out_bytes() const { return of.consumers < 4 ? 10240 : 5120; }
+  /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue. A second
+  /// factor across k has whole blocks of 64 n.
+  constexpr std::size_t local_bytes(bool through_local, bool b_along_k) const {
+    const std::size_t lines = tile_m() + (b_along_k ? of.tile_n : (of.tile_n + 63) / 64 * 64);
+    return of.stages * lines * 128 + (loose ? lines * 144 : 0) +
+           (through_local ? of.consumers * out_bytes() : 0) + 16 * of.stages + 4 * of.consumers;
+  }
+};
+
+// The loose tile of 128 x 256 has two producers: 250 TFLOP/s at 4097 x 4095 x 1023 and 333 at 8191; with one
+// it reaches 230 and 278.
+//
+// Widths between the powers of two, and exchanged factors, are for C of few rows or columns, and for the last
+// round of tiles. Half on an H200, in us, by the tiles of 64, 128, 192 and 256 that were there before (some
+// only with a second factor along k), by these, and cuBLAS, all with random numbers: 14992 x 272 x 6224, A
+// transposed, 142, 95 by 128 x 288, 82; 160 x 16176 x 1008, A transposed, 18, 14.2 by 160 x 128, 12.7; 272 x
+// 1104 x 10432 27, 21.1 by 144 x 64, 19.2; 768 x 6128 x 1664 34, 25 by 192 x 192, 24; 4144 x 176 x 5344 43,
+// 29 by 96 x 64, 30; 2944 x 800 x 3104 35, 26 by 128 x 160, 23. 256 x 128 and 192 x 192 have fewer bytes for
+// each product than 192 x 128: 15520 x 3168 x 240 60, 57.
+//
+// Slower there: bulk copies of rows of 128 bytes from local memory to C (15520 x 3168 x 240 by 192 x 128 74
+// beside 60 us); the same time: a warp for the map of each factor, and loads of two parts at once where sums
+// are joined.
+//
+// Of aligned rows a step takes the time of its products, and a tile that of its results, whichever way the
+// factors lie: on an H200 4096^3 takes 210 to 214 us by 128 x 256 in all four orders. The numbers are fitted
+// to 103 measurements of tiles of 19 shapes of half, with random numbers (which take more power than others,
+// and so time); their mean error is 6 %. Those of narrow tiles, whose sums are joined, come from few shapes.
+inline constexpr double kStart = 240;
+constexpr Cost aligned_cost(std::size_t consumers, std::size_t tile_n) {
+  const auto results = static_cast<double>(consumers * tile_n), of_row = static_cast<double>(tile_n);
+  const double step = 26 + 1.39 * results;
+  return {.step = step, .shared = step, .tile = 620 + 5.9 * results, .short_tile = 620 + 5.5 * of_row};
+}
+/// A tile that takes all of a row of results by one instruction.
+constexpr Wgmma aligned_tile(std::size_t consumers, std::size_t tile_n, std::size_t stages, std::size_t lag) {
+  return {{consumers, 1, tile_n, tile_n, stages, lag}, aligned_cost(consumers, tile_n), kStart};
+}
+/// The same with so many registers of producers and consumers, where several groups share a tile or always.
+constexpr Wgmma with_registers(Wgmma tile, std::size_t producer, std::size_t consumer, bool joins) {
+  tile.joins = joins;
+  (joins ? tile.joining_producer_registers : tile.producer_registers) = producer;
+  (joins ? tile.joining_consumer_registers : tile.consumer_registers) = consumer;
+  return tile;
+}
+constexpr Wgmma alone(Wgmma tile) {
+  tile.joins = false;
+  return tile;
+}
+/// A tile of which an instruction takes `mma_n` columns, and another one the rest.
+constexpr Wgmma in_two(Wgmma tile, std::size_t mma_n) {
+  tile.of.mma_n = mma_n;
+  return tile;
+}
+
+inline constexpr std::array<Wgmma, 26> kWgmma{{
+    with_registers(aligned_tile(2, 256, 4, 1), 56, 224, true),
+    aligned_tile(2, 128, 6, 3),
+    aligned_tile(1, 256, 4, 2),
+    aligned_tile(1, 128, 6, 4),
+    aligned_tile(2, 64, 8, 5),
+    aligned_tile(1, 64, 8, 6),
+    with_registers(aligned_tile(2, 192, 5, 2), 56, 224, true),
+    aligned_tile(2, 96, 6, 4),
+    aligned_tile(1, 192, 6, 4),
+    aligned_tile(1, 96, 8, 6),
+    {{2, 2, 256, 128, 3, 1}, {2036, 2036, 2180}, 90, 96, 160, 0, 0, true, false},
+    {{2, 2, 128, 128, 4, 1}, {1232, 1232, 1370}, 350, 0, 0, 0, 0, true},
+    alone(aligned_tile(3, 128, 4, 2)),
+    alone(aligned_tile(4, 128, 4, 1)),
+    with_registers(aligned_tile(3, 192, 4, 1), 40, 152, false),
+    aligned_tile(2, 144, 5, 2),
+    aligned_tile(2, 160, 5, 2),
+    with_registers(aligned_tile(2, 176, 5, 2), 56, 224, true),
+    alone(aligned_tile(2, 208, 4, 1)),
+    alone(aligned_tile(2, 224, 4, 1)),
+    alone(aligned_tile(2, 240, 4, 1)),
+    in_two(with_registers(aligned_tile(2, 288, 3, 1), 56, 224, false), 192),
+    in_two(with_registers(aligned_tile(2, 320, 3, 1), 40, 232, false), 192),
+    aligned_tile(1, 144, 6, 4),
+    aligned_tile(1, 160, 6, 4),
+    aligned_tile(1, 224, 5, 3),
+}};
+
+/// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with
+/// exchanged factors, whose rows are columns of C.
+struct WgmmaChoice {
+  const Wgmma& tile;
+  bool exchanged;
+};
+
+}  // namespace smem::plan::gemm::nvidia
