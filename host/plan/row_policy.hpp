@@ -46,6 +46,10 @@ struct RowPolicy {
   /// Bytes from whose multiples on the packs of unaligned rows are counted, which are waited for one by one;
   /// 0: those of a pack.
   std::size_t ahead_line = 0;
+  // Of "persistent":
+  std::size_t persistent_row_bytes = 0;  ///< chosen for rows of at least so many bytes; 0: never
+  std::size_t persistent_items = 1024;   ///< work-items of a group
+  std::size_t persistent_words = 28;     ///< of a row that a work-item keeps, at most
   // Of "cooperative":
   bool shares_long_rows = false;                ///< chosen for rows that are longer than local memory
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once

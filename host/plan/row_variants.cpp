@@ -323,6 +323,7 @@ Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& 
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
   if (variant == "ahead") return ahead(device, w, wanted);
+  if (variant == "persistent") return persistent_rows(device, w, wanted);
   if (variant == "cooperative") return cooperative_rows(device, w, fixed);
   if (variant == "cpu") return cpu(device, w);
   return registers(device, w, variant, wanted);
@@ -331,8 +332,8 @@ Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& 
 }  // namespace
 
 std::vector<std::string_view> plan::row_variants() {
-  return {"naive",     "online",  "split", "tiled",       "short_rows",
-          "registers", "shuffle", "ahead", "cooperative", "cpu"};
+  return {"naive",   "online", "split",      "tiled",       "short_rows", "registers",
+          "shuffle", "ahead",  "persistent", "cooperative", "cpu"};
 }
 
 plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
