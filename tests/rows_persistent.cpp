@@ -5,7 +5,6 @@
 #include "support/case_sweep.hpp"
 #include "support/environment.hpp"
 #include "support/norms.hpp"
-#include "support/softmaxes.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -25,6 +24,12 @@ namespace {
 constexpr std::size_t kRows = 150;
 constexpr std::array<std::size_t, 4> kCols{129, 191, 257, 1003};
 constexpr std::size_t kItems = 32;
+
+std::size_t defined(const smem::Plan& plan, std::string_view name) {
+  for (const auto& [define, value] : plan.defines)
+    if (define == name) return static_cast<std::size_t>(value);
+  return 0;
+}
 
 }  // namespace
 
@@ -58,28 +63,56 @@ TEST_CASE("rows persistent: norms") {
   CHECK(sweep.ran() == turn);
 }
 
-TEST_CASE("rows persistent: softmax") {
+TEST_CASE("rows persistent: weights that local memory does not hold are read again for each row") {
+  const test::Variable clamp("SMEM_CLAMP", "local=4100");
   const smem::Context context;
   if (context.device().max_work_group < kItems) return;
-  test::CaseSweep<test::SoftmaxCase> sweep(context);
-  std::size_t turn = 0;
-  for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::float32}) {
-    for (const std::size_t cols : kCols) {
-      test::SoftmaxCase c;
-      c.variant = "persistent";
-      c.in = c.out = type;
-      c.op = turn % 5 == 4 ? smem::SoftmaxOp::logsumexp : static_cast<smem::SoftmaxOp>(turn % 2);
-      c.rows = kRows;
-      c.cols = cols;
-      c.work_items = type == Scalar::float32 && cols > 512 ? 2 * kItems : kItems;
-      c.gaps = turn % 3 == 1;
-      c.offsets = turn % 3 == 2;
-      c.batch = turn % 6 == 1 ? 2 : 1;
-      c.masked = turn % 2 == 0 ? smem::MaskedRows::nan : smem::MaskedRows::zero;
-      c.in_place = turn % 4 == 2 && c.op != smem::SoftmaxOp::logsumexp;
-      sweep.run(c);
-      ++turn;
-    }
+  const smem::NormProblem p{.in = Scalar::half,
+                            .out = Scalar::half,
+                            .weights = Scalar::half,
+                            .weight = true,
+                            .bias = true,
+                            .rows = kRows,
+                            .cols = 1003};
+  const smem::Plan plan =
+      smem::plan_norm(context.device(), p, {.variant = "persistent", .work_items = kItems});
+  CHECK(defined(plan, "KEPT_WORDS") > 0);
+  CHECK(defined(plan, "KEPT_WORDS") < defined(plan, "WORDS"));
+  test::CaseSweep<test::NormCase> sweep(context);
+  test::NormCase c;
+  c.variant = "persistent";
+  c.in = c.out = c.weights = Scalar::half;
+  c.rows = kRows;
+  c.cols = 1003;
+  c.work_items = kItems;
+  c.weight = c.bias = true;
+  for (const bool gaps : {false, true}) {
+    c.gaps = gaps;
+    sweep.run(c);
   }
-  CHECK(sweep.ran() == turn);
+  CHECK(sweep.ran() == 2);
+}
+
+TEST_CASE("rows persistent: chosen for long rows with weights on Hopper, which leave room for its cache") {
+  const smem::Device device = test::target("sm_90");
+  const auto plan_of = [&](Scalar type, std::size_t cols, bool weighs, std::size_t rows) {
+    const smem::NormProblem p{.in = type,
+                              .out = type,
+                              .weights = weighs ? type : Scalar::float32,
+                              .weight = weighs,
+                              .bias = weighs,
+                              .rows = rows,
+                              .cols = cols,
+                              .row_alignment = size_of(type)};
+    return smem::plan_norm(device, p);
+  };
+  const smem::Plan plan = plan_of(Scalar::half, 50257, true, 4096);
+  CHECK(plan.variant == "persistent");
+  CHECK(plan.groups() == device.compute_units);
+  CHECK(plan.local_bytes <= 195 * 1024);
+  CHECK(plan_of(Scalar::float32, 24577, true, 8192).variant == "persistent");
+  CHECK(plan_of(Scalar::half, 50257, false, 4096).variant == "ahead");
+  CHECK(plan_of(Scalar::half, 20000, true, 4096).variant == "shuffle");
+  CHECK(plan_of(Scalar::half, 50257, true, 100).variant != "persistent");   // a row for each group, at most
+  CHECK(plan_of(Scalar::half, 70001, true, 4096).variant != "persistent");  // more than registers hold
 }

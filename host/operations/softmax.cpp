@@ -83,7 +83,6 @@ Operation softmax_operation() {
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
                 {"ahead", "a row is copied to local memory asynchronously, and counted as it arrives"},
-                {"persistent", "groups stay, and load a row as they store the one before"},
                 {"cooperative", "groups share a row, and each copies its part of the next row meanwhile"},
                 {"cpu", "one thread a row, in its cache"}},
       .words = {shape_rule("Rows, and elements of each"), scalar_rule(),

@@ -52,6 +52,7 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .tiled_row_bytes = 512,
      .ahead_packs = {2049, 4097, 4096},
      .ahead_loose_packs = 3073,
+     .persistent_row_bytes = {60000, 98305},
      .shares_long_rows = true,
      .cooperative_items = 256},
     {.when = {.family = "nvidia"},

@@ -39,8 +39,12 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, std:
   if (row.words > policy.persistent_words)
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, group);
   const std::size_t scratch = (shuffle ? group / 32 * 2 * w.part_values : group + 1) * bytes;
-  const std::size_t kept = row.each * (row.words * group + 1) * w.weights_bytes;
-  if (scratch + kept > local_room(device))
+  const std::size_t of_word = row.each * group * w.weights_bytes;
+  const std::size_t most = std::min(local_room(device), policy.persistent_local_bytes);
+  const std::size_t kept_words =
+      of_word == 0 ? row.words : std::min(row.words, (most - std::min(most, scratch)) / of_word);
+  const std::size_t kept = kept_words * of_word;
+  if (kept_words + policy.persistent_read_words < row.words)
     return formatted("local memory does not hold the weights of {} elements", w.cols);
   constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
   const std::size_t room = (device.local_bytes + kReserved) / (scratch + kept + kReserved);
@@ -54,9 +58,9 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, std:
                         .local_bytes = scratch + kept});
   plan.prediction.local_bytes = real(w.rows, w.batch, w.cols) * real(w.weights_bytes);
   define(plan, {{"GROUP", group}, {"PACK", row.each}, {"WORDS", row.words}, {"FULL", row.full}});
+  if (kept_words < row.words) define(plan, "KEPT_WORDS", kept_words);
   if (w.batch == 1) define(plan, "ONE_MATRIX", 1);
   if (shuffle) define(plan, "SHUFFLES", 1);
-  if (shuffle && compute_capability(device) >= 80 && row.each == 2) define(plan, "MAX_OF_PAIRS", 1);
   plan.reason = formatted("{} a unit stay, and load words of their next rows as they store those of the last",
                           a_unit == 1 ? "a group" : formatted("{} groups", a_unit));
   if (w.weights_bytes != 0) plan.reason += "; local memory holds the weights for all of them";

@@ -30,7 +30,7 @@ inline bool holds_columns(const smem::Device& device, std::string_view variant) 
   return variant != "tiled" || device.local_bytes >= 128 << 10;
 }
 
-/// Of softmax and norm, for rows of fewer elements than "persistent" has work-items (rows_persistent.cpp).
+/// Of softmax and norm; "persistent" has longer rows than most tests (rows_persistent.cpp).
 inline bool runs_on_rows(const smem::Device& device, std::string_view variant) {
   if (variant == "persistent") return false;
   if (variant == "cooperative")
