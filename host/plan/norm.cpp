@@ -44,6 +44,7 @@ RowWork work_of(const Device& device, const NormProblem& p) {
       .part_values = 4,
       .published_values = 3,
       .weights_bytes = vectors * size_of(weights),
+      .weights_are_elements = weights == p.in,
       .has_second_input = p.residual,
       .cpu_keeps_values = p.residual,
       .naive_readings = rms ? 2U : 3U,

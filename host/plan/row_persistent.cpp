@@ -40,7 +40,8 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, std:
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, group);
   const std::size_t scratch = (shuffle ? group / 32 * 2 * w.part_values : group + 1) * bytes;
   const std::size_t of_word = row.each * group * w.weights_bytes;
-  const std::size_t most = std::min(local_room(device), policy.persistent_local_bytes);
+  const std::size_t limit = policy.persistent_local_bytes.at(size_of(w.in) / 4);
+  const std::size_t most = limit == 0 ? local_room(device) : std::min(local_room(device), limit);
   const std::size_t kept_words =
       of_word == 0 ? row.words : std::min(row.words, (most - std::min(most, scratch)) / of_word);
   const std::size_t kept = kept_words * of_word;

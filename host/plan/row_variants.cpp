@@ -316,7 +316,8 @@ Attempt cpu(const Device& device, const RowWork& w) {
 
 /// Whether other variants read weights again for each row, and there are more rows than groups that stay.
 bool prefers_persistent(const Device& device, const RowWork& w) {
-  if (w.weights_bytes == 0 || size_of(w.in) > sizeof(std::uint32_t)) return false;
+  const bool measured = w.in == Scalar::half || (w.in == Scalar::float32 && w.weights_bytes == 8);
+  if (w.weights_bytes == 0 || !w.weights_are_elements || !measured) return false;
   const std::size_t least = w.policy.persistent_row_bytes.at(size_of(w.in) / 4);
   return least != 0 && w.cols * size_of(w.in) >= least && results_of(w) > device.compute_units;
 }
