@@ -73,6 +73,8 @@ Operation norm_operation() {
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
                 {"ahead", "a row is copied to local memory asynchronously, and counted as it arrives"},
+                {"persistent",
+                 "groups stay, with weights in local memory, and load a row as they store the one before"},
                 {"cooperative", "groups share a row, and each copies its part of the next row meanwhile"},
                 {"cpu", "one thread a row, in its cache"}},
       .words = norm_words(),

@@ -6,6 +6,7 @@
 #include "plan/row_variants.hpp"
 #include "plan/rows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -43,6 +44,7 @@ RowWork work_of(const Device& device, const NormProblem& p) {
       .part_values = 4,
       .published_values = 3,
       .weights_bytes = vectors * size_of(weights),
+      .weights_are_elements = weights == p.in,
       .has_second_input = p.residual,
       .cpu_keeps_values = p.residual,
       .naive_readings = rms ? 2U : 3U,
@@ -82,7 +84,11 @@ std::string_view name_of(NormOp op) {
   return plan::name_among(kNames, op);
 }
 
-std::vector<std::string_view> norm_variants() { return plan::row_variants(); }
+std::vector<std::string_view> norm_variants() {
+  std::vector<std::string_view> all = plan::row_variants();
+  all.insert(std::find(all.begin(), all.end(), "cooperative"), "persistent");
+  return all;
+}
 
 Plan plan_norm(const Device& device, const NormProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kNorm, "norm", problem.in, device, problem, overrides);

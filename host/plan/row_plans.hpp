@@ -49,6 +49,9 @@ inline bool copies_async(const Device& device, const RowWork& w, std::size_t pac
 /// Whole rows in a tile.
 Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted);
 
+/// Rows in registers of groups that go from row to row.
+Attempt persistent_rows(const Device& device, const RowWork& w, std::size_t wanted);
+
 /// Rows that groups share, which publish statistics to each other.
 Attempt cooperative_rows(const Device& device, const RowWork& w, const PlanOverrides& fixed);
 

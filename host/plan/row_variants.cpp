@@ -314,6 +314,14 @@ Attempt cpu(const Device& device, const RowWork& w) {
   return plan;
 }
 
+/// Whether other variants read weights again for each row, and there are more rows than groups that stay.
+bool prefers_persistent(const Device& device, const RowWork& w) {
+  const bool measured = w.in == Scalar::half || (w.in == Scalar::float32 && w.weights_bytes == 8);
+  if (w.weights_bytes == 0 || !w.weights_are_elements || !measured) return false;
+  const std::size_t least = w.policy.persistent_row_bytes.at(size_of(w.in) / 4);
+  return least != 0 && w.cols * size_of(w.in) >= least && results_of(w) > device.compute_units;
+}
+
 Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& fixed,
                    std::string_view variant) {
   const std::size_t wanted = fixed.work_items;
@@ -323,6 +331,7 @@ Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& 
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
   if (variant == "ahead") return ahead(device, w, wanted);
+  if (variant == "persistent") return persistent_rows(device, w, wanted);
   if (variant == "cooperative") return cooperative_rows(device, w, fixed);
   if (variant == "cpu") return cpu(device, w);
   return registers(device, w, variant, wanted);
@@ -346,6 +355,10 @@ plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, con
 std::vector<std::string_view> plan::row_preference(const Device& device, const RowWork& w,
                                                    const PlanOverrides& fixed) {
   if (runs_cpu_variant(device)) return {"cpu", "online", "naive"};
+  if (prefers_persistent(device, w)) {
+    // Behind it those for rows that it does not hold.
+    return {"persistent", "ahead", "cooperative", "shuffle", "registers", "tiled", "online", "naive"};
+  }
   const auto [pack, packs] = packs_of(w);
   const RowPolicy& policy = w.policy;
   const std::size_t group = group_of_row(device, w, 1, w.part_values, fixed.work_items);
@@ -377,6 +390,8 @@ std::string plan::why_not_row_variant(const RowWork& w, std::string_view variant
   if (variant == "short_rows") return "rows are aligned, or long enough for their own work-items";
   if (variant == "naive") return formatted("neighbouring work-items read distant elements, {}", times_of(w));
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
+  if (chosen.variant == "persistent") return "it reads weights again for each row";
+  if (variant == "persistent") return "for long rows with weights; measured slower, or not at all";
   if (variant == "cooperative") return "groups wait for each other; measured slower, or not at all";
   if (variant == "online" || variant == "split") return "it reads each row twice";
   if (chosen.variant == "ahead" && variant == "tiled") return "it copies rows through registers";
