@@ -65,6 +65,7 @@
 #define OWN_COLUMNS (16 * BLOCKS)  // of a warp
 #define STRIP (GROUP / 32 * OWN_COLUMNS)
 #define COPIERS GROUP
+#define KEEPS_MOVES (ELEMENT_BYTES > 1)
 #define ROWS 16                    // of a step
 #define K (32 / ELEMENT_BYTES)     // elements of a row in a product
 #define REACH ((K * ALONG - 16) / 2)  // elements that are read before a block, and after it
@@ -233,6 +234,8 @@ void separable_units(SEPARABLE_ARGUMENTS) {
     copied_vectors copied;
     find_vectors(&copied, &read, item);
     const bool edges = has_edges(&read);
+    edge_moves moves;
+    find_moves(&moves, &read, item);
     const int steps = DOWN - 1 + (height + ROWS - 1) / ROWS;
 #pragma unroll 1
     for (int s = 0; s < STAGES - 1; ++s) {
@@ -246,7 +249,7 @@ void separable_units(SEPARABLE_ARGUMENTS) {
     if (edges) {
       WAIT_COPIES(STAGES - 2);
       barrier(CLK_LOCAL_MEM_FENCE);
-      make_edges(stages, &read, first_read, item);
+      make_edges(stages, &read, &moves, first_read, item);
     }
     uint kept[DOWN][BLOCKS][KEPT_WORDS], stage = 0;
     // Steps, DOWN of them at a time, so that the place of each among those that are kept is known to the compiler.
@@ -261,7 +264,7 @@ UNROLL_UNITS
             copy_rows(stages + (stage == 0 ? STAGES - 1 : stage - 1) * STAGE_ELEMENTS, &read, &copied, first_read + (s + STAGES - 1) * ROWS, item);
           end_copies();
           if (edges && s + 1 < steps)
-            make_edges(stages + (stage == STAGES - 1 ? 0 : stage + 1) * STAGE_ELEMENTS, &read, first_read + (s + 1) * ROWS, item);
+            make_edges(stages + (stage == STAGES - 1 ? 0 : stage + 1) * STAGE_ELEMENTS, &read, &moves, first_read + (s + 1) * ROWS, item);
           uint2 elements[2][LOADS];
           read_stage(elements, from + stage * STAGE_ELEMENTS);
           stage = stage == STAGES - 1 ? 0 : stage + 1;

@@ -122,6 +122,8 @@ void stencil_units(STENCIL_ARGUMENTS) {
     copied_vectors copied;
     find_vectors(&copied, &read, lane);
     const bool edges = has_edges(&read);
+    edge_moves moves;
+    find_moves(&moves, &read, lane);
     const int steps = (write.end_row + WINDOW_Y - 1 + ROWS - 1) / ROWS;
 #pragma unroll 1
     for (int s = 0; s < STAGES - 1; ++s) {
@@ -147,7 +149,7 @@ void stencil_units(STENCIL_ARGUMENTS) {
       end_copies();
       local uint* from = own + stage * STAGE_WORDS;
       if (edges) {
-        make_edges((local stored*)from, &read, first_read + s * ROWS, item);
+        make_edges((local stored*)from, &read, &moves, first_read + s * ROWS, item);
         sync_warp();
       }
       stage = stage == STAGES - 1 ? 0 : stage + 1;
