@@ -1,5 +1,5 @@
-// Stencil by matrix units. Of bytes, where all weights are whole multiples of one power of two that int8 holds: exact sums. Of halves: any weights, as
-// two halves each, and sums of floats.
+// Stencil by matrix units. Of bytes, where all weights are whole multiples of one power of two that int8 holds: exact sums. Of halves: any
+// weights, as two halves each, and sums of floats.
 //
 // A warp has a strip of 256 neighbouring bytes, interleaved channels too, and goes down a band of rows. A row's 16 blocks of 16 bytes, each with
 // 8 bytes before it and 8 after it, are the 16 rows of a matrix; times a band of the weights of row j of the window they make the block's
@@ -144,7 +144,8 @@ void stencil_units(STENCIL_ARGUMENTS) {
       sync_warp();
       if (s + STAGES - 1 < steps) {
         find_vectors(&copied, &read, item);
-        copy_rows((local stored*)(own + (stage == 0 ? STAGES - 1 : stage - 1) * STAGE_WORDS), &read, &copied, first_read + (s + STAGES - 1) * ROWS, item);
+        copy_rows((local stored*)(own + (stage == 0 ? STAGES - 1 : stage - 1) * STAGE_WORDS), &read, &copied,
+                  first_read + (s + STAGES - 1) * ROWS, item);
       }
       end_copies();
       local uint* from = own + stage * STAGE_WORDS;
