@@ -64,6 +64,8 @@
 #endif
 #define OWN_COLUMNS (16 * BLOCKS)  // of a warp
 #define STRIP (GROUP / 32 * OWN_COLUMNS)
+#define COPIERS GROUP
+#define KEEPS_MOVES (ELEMENT_BYTES > 1)
 #define ROWS 16                    // of a step
 #define K (32 / ELEMENT_BYTES)     // elements of a row in a product
 #define REACH ((K * ALONG - 16) / 2)  // elements that are read before a block, and after it
@@ -72,7 +74,6 @@
 // Rows in local memory: whole vectors, so that the places of 8 rows of 32 bytes are in different banks.
 #define VECTOR (16 / ELEMENT_BYTES)
 #define SIDE ((REACH + VECTOR - 1) / VECTOR * VECTOR)  // elements before those of the strip, and after them
-#define CHUNKS ((STRIP + 2 * SIDE) / VECTOR)
 #define PITCH ((16 * CHUNKS + (96 - 16 * CHUNKS % 64) % 64) / ELEMENT_BYTES)
 #define STAGE_ELEMENTS (ROWS * PITCH)
 #define OUT_PITCH (OWN_COLUMNS + 16)  // the same of 8 rows of 16 bytes of results
@@ -105,7 +106,16 @@ typedef ELEMENT stored;
 // The column of a block that is row m of the first product: work-item q then has columns 4 q to 4 q + 3 of the second one.
 static inline uint column_of(uint m) { return m % 8 / 2 * 4 + m / 8 * 2 + m % 2; }
 
-#include "separable/unit_rows.clh"
+#include "common/unit_rows.clh"
+
+// Reads the elements that a work-item has of 8 rows, and of 8 rows below. `from`: the first ones.
+INLINED void read_stage(uint2 elements[2][LOADS], local const stored* from) {
+#pragma unroll
+  for (uint h = 0; h < 2; ++h)
+#pragma unroll
+    for (uint n = 0; n < LOADS; ++n) elements[h][n] = *(local const uint2*)(from + 8 * h * PITCH + 16 * n);
+}
+
 #if ELEMENT_BYTES == 1
 #include "separable/unit_bytes.clh"
 #else
@@ -224,6 +234,8 @@ void separable_units(SEPARABLE_ARGUMENTS) {
     copied_vectors copied;
     find_vectors(&copied, &read, item);
     const bool edges = has_edges(&read);
+    edge_moves moves;
+    find_moves(&moves, &read, item);
     const int steps = DOWN - 1 + (height + ROWS - 1) / ROWS;
 #pragma unroll 1
     for (int s = 0; s < STAGES - 1; ++s) {
@@ -237,7 +249,7 @@ void separable_units(SEPARABLE_ARGUMENTS) {
     if (edges) {
       WAIT_COPIES(STAGES - 2);
       barrier(CLK_LOCAL_MEM_FENCE);
-      make_edges(stages, &read, first_read, item);
+      make_edges(stages, &read, &moves, first_read, item);
     }
     uint kept[DOWN][BLOCKS][KEPT_WORDS], stage = 0;
     // Steps, DOWN of them at a time, so that the place of each among those that are kept is known to the compiler.
@@ -252,7 +264,7 @@ UNROLL_UNITS
             copy_rows(stages + (stage == 0 ? STAGES - 1 : stage - 1) * STAGE_ELEMENTS, &read, &copied, first_read + (s + STAGES - 1) * ROWS, item);
           end_copies();
           if (edges && s + 1 < steps)
-            make_edges(stages + (stage == STAGES - 1 ? 0 : stage + 1) * STAGE_ELEMENTS, &read, first_read + (s + 1) * ROWS, item);
+            make_edges(stages + (stage == STAGES - 1 ? 0 : stage + 1) * STAGE_ELEMENTS, &read, &moves, first_read + (s + 1) * ROWS, item);
           uint2 elements[2][LOADS];
           read_stage(elements, from + stage * STAGE_ELEMENTS);
           stage = stage == STAGES - 1 ? 0 : stage + 1;

@@ -117,6 +117,8 @@ std::vector<Programs> stencil_programs() {
                  {"units"},
                  formatted("boundary={}", static_cast<int>(Boundary::constant))});
   all.push_back({image + " uint8 --radius 4x4 --shape star --boundary mirror", {"units"}});
+  all.push_back({image + " half --radius 3x3 --boundary zero", {"units"}});
+  all.push_back({image + " half --radius 4x4 --shape star --boundary mirror", {"units"}});
   all.push_back({image + " --radius 3x3 --boundary zero", {"rows"}});
   for (const char* type : {"uint8 --channels 4", "half", "float32", "double"})
     all.push_back({formatted("{} {} --radius 7x7", image, type), {"blocks"}});
@@ -135,7 +137,7 @@ Operation stencil_operation() {
                 {"tiled", "a tile with its halo in local memory"},
                 {"blocks", "blocks of results in registers, of a tile in local memory"},
                 {"rows", "vectors of several rows in registers, each row read once"},
-                {"units", "bytes: products with bands of weights of int8, by matrix units"},
+                {"units", "bytes and halves: products with bands of weights by matrix units"},
                 {"march", "plane streaming (2.5D blocking) in local memory"},
                 {"planes", "vectors of several planes in registers"},
                 {"cpu", "one thread a band of rows, vector registers"}},
@@ -161,15 +163,15 @@ Operation stencil_operation() {
            .usual = {"2048x2048 float --radius 2x2", "4096x4096 float", "4096x4096 float --radius 2x2",
                      "4096x4096 uchar --channels 4", "4096x4096 uchar --radius 2x2 --channels 4",
                      "4096x4096 uchar", "4096x4096 ushort", "4096x4096 half", "4096x4096 half --radius 2x2",
-                     "4096x2048 double", "4096x4096 float --shape star", "4095x4095 float",
-                     "4096x4096 float --radius 7x7", "16777216 float --radius 1",
+                     "4096x4096 half --radius 3x3", "4096x2048 double", "4096x4096 float --shape star",
+                     "4095x4095 float", "4096x4096 float --radius 7x7", "16777216 float --radius 1",
                      "256x256x256 float --radius 1x1x1 --shape star", "256x256x256 float --radius 1x1x1",
                      "256x256x256 float --radius 4x4x4 --shape star"},
            .large = {goal("8192x8192 float --radius 2x2", 0.85), goal("8192x8192 float", 0.90),
                      goal("8192x8192 uchar --channels 4", 0.80), "8192x8192 uchar --radius 2x2 --channels 4",
                      "8192x8192 uchar", "8192x8192 ushort", "8192x8192 half", "8192x8192 half --radius 2x2",
-                     "8192x4096 double", "8192x8192 float --shape star", "8191x8191 float",
-                     "8192x8192 float --radius 7x7", "67108864 float --radius 1",
+                     "8192x8192 half --radius 3x3", "8192x4096 double", "8192x8192 float --shape star",
+                     "8191x8191 float", "8192x8192 float --radius 7x7", "67108864 float --radius 1",
                      "512x512x512 float --radius 1x1x1 --shape star", "512x512x512 float --radius 1x1x1",
                      "512x512x512 float --radius 4x4x4 --shape star"},
            .weak_usual = {"4096x4096 uchar --radius 2x2 --channels 4"},

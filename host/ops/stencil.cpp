@@ -52,9 +52,11 @@ cl::Event ops::run_stencil(const Context& context, StencilProblem problem, const
   const Memories memories = check_grids(context, operation, in, out);
   problem.in_alignment = row_alignment(in, memories.in);
   problem.out_alignment = row_alignment(out, memories.out);
-  const bool bytes = problem.type == Scalar::uint8 && problem.shape != StencilShape::expression;
-  const float unit = bytes ? plan::unit_of_weights(weights) : 0;
-  problem.int8_weights = unit != 0;
+  const bool weighted = problem.shape != StencilShape::expression;
+  const bool bytes = problem.type == Scalar::uint8 && weighted,
+             halves = problem.type == Scalar::half && weighted;
+  const float unit = bytes ? plan::unit_of_weights(weights) : halves ? plan::unit_of_halves(weights) : 0;
+  problem.int8_weights = bytes && unit != 0;
   return run(context, operation, plan_stencil, problem, options, [&](const Launching& launch) {
     const cl::Buffer table = context.runtime().constants().get(table_of(problem, weights, value, unit));
     const auto place = [](std::ptrdiff_t n) { return static_cast<cl_long>(n); };

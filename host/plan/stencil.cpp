@@ -32,7 +32,9 @@ Attempt plan_variant(const Device& device, const StencilProblem& problem, const 
 std::vector<std::string_view> preference(const Device& device, const StencilProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   if (problem.window[2] > 1) return {"cpu", "planes", "march", "tiled", "naive"};
-  const std::size_t least = stencil_policy(device).units.least_weights;
+  const StencilUnits& units = stencil_policy(device).units;
+  const std::size_t least =
+      problem.type == Scalar::half ? units.least_weights_of_halves : units.least_weights;
   if (least != 0 && problem.weights() >= least) return {"cpu", "units", "rows", "blocks", "tiled", "naive"};
   if (stencil_policy(device).tiles.blocks) return {"cpu", "rows", "blocks", "tiled", "naive"};
   return {"cpu", "rows", "tiled", "naive"};

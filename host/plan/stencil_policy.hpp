@@ -56,10 +56,15 @@ struct StencilTiles {
 
 /// Of "units": warps that go down bands of strips of 256 bytes.
 struct StencilUnits {
-  std::size_t least_weights = 0;  ///< from which on plans choose it; 0: they do not
-  std::size_t group = 32;         ///< work-items, where units are not emulated
-  std::size_t stages = 4;         ///< of 8 rows in local memory, of which one is at work
-  std::size_t band = 128;         ///< rows, where all units have work
+  std::size_t least_weights = 0;            ///< from which on plans choose it; 0: they do not
+  std::size_t least_weights_of_halves = 0;  ///< the same of halves
+  std::size_t group = 32;                   ///< work-items, where units are not emulated
+  std::size_t stages = 4;                   ///< of 8 rows in local memory, of which one is at work
+  /// Of a work-item at most, beside those of each row of the window: two products of bytes have sums of
+  /// their own.
+  std::size_t own_registers = 46;
+  std::size_t row_registers = 13, row_registers_of_halves = 8;
+  std::size_t band = 64;          ///< rows, where all units have work
   std::size_t least_band = 32;    ///< rows: the windows' other ones are read twice
   std::size_t warps_a_unit = 16;  ///< that shall have work
 };
@@ -129,10 +134,12 @@ struct StencilPolicy {
 // tile, 1.15 and 0.60; copied asynchronously 0.948 and 0.333, where rows took 0.264 of 7 x 7. 4 columns: 1.9
 // of 15 x 15.
 //
-// units: there, 8192 x 8192 bytes, ms. Four channels, 5 x 5: bands of 128 rows, one warp a group 0.2305, of
-// 256 rows 0.2355, two warps a group 0.258; rows took 0.381. Rows that were loaded ahead to registers, where
-// 8 warps found room on a unit, 0.30 and more. 3 x 3: 0.189, by rows 0.160; one channel 0.063 and 0.054, 9 x
-// 9 0.0998, by rows 0.357. least_weights lies between 9 and 25, and was not measured itself.
+// units: there, 8192 x 8192, ms. Bytes of four channels, 5 x 5: bands of 64 rows 0.187, of 128 0.189; by rows
+// 0.381. 3 x 3: bands of 32 rows 0.170, 64 0.173, 128 0.176; 1 and 4 rows in an iteration 0.176 and 0.180; by
+// rows 0.160. One channel, 9 x 9: 0.068, by rows 0.357. Halves: 7 x 7 bands of 64 rows 0.110, 32 0.116, 215
+// (a round of all warps that fit) 0.126, by rows 0.172; 5 x 5 0.104, by rows 0.103; 9 x 9 0.1115. Without
+// products halves of 7 x 7 take 0.086 in such bands, and their profile has L2 at 64 %, a third of its reads
+// for what lies beside strips, and 3.8 warps a scheduler, where 5 fit.
 inline constexpr StencilPolicy kStencilPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -146,13 +153,13 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                    .share = "0.137 and 0.39 of copy"},
      .of_units = {.device = "H200",
                   .driver = "580.159",
-                  .what = "8192 x 8192 uint8, 5 x 5 of four channels and 9 x 9 of one",
-                  .share = "0.56 and 0.37 of copy"},
+                  .what = "8192 x 8192, 5 x 5 of uint8 of four channels, 9 x 9 of uint8, 7 x 7 of half",
+                  .share = "0.70, 0.56 and 0.63 of copy"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
      .columns = {.rows = 2, .registers = 255},
      .boxes = {.deep = 6, .registers = 255},
      .tiles = {.blocks = true},
-     .units = {.least_weights = 25}},
+     .units = {.least_weights = 25, .least_weights_of_halves = 49}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 256, .byte_steps = 8},

@@ -21,6 +21,10 @@ inline Scalar stencil_value_type(Scalar type) {
 /// there is none.
 float unit_of_weights(std::span<const double> weights);
 
+/// The power of two of which weights of halves are multiples less than 2^14 for the same units, as two halves
+/// each.
+float unit_of_halves(std::span<const double> weights);
+
 /// \throws Error naming what is wrong, unless the problem can be solved on the device.
 void check_stencil(const Device& device, const StencilProblem& problem);
 

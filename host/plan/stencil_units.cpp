@@ -19,10 +19,11 @@ namespace plan {
 namespace {
 
 // Of cl/stencil/units.cl.
-constexpr std::size_t kUnitLanes = 32, kUnitStrip = 256, kUnitLoad = 16, kUnitStore = 4;
+constexpr std::size_t kUnitLanes = 32, kUnitBytes = 256, kUnitLoad = 16, kUnitStore = 4;
 constexpr std::size_t kStageRows = 8;
-constexpr std::ptrdiff_t kUnitReach = 8;  // bytes beside a block
-constexpr std::size_t kMostUnitRows = 9;  // of a window: registers hold two sums of four for each
+constexpr std::size_t kUnitReach = 8;     // bytes beside a block
+constexpr std::size_t kWeightPlaces = 3;  // for each element of a block: of a row of weights in local memory
+constexpr std::size_t kMostUnitRows = 9;  // of a window: registers hold its sums for each
 constexpr std::size_t kMostUnitSide = std::size_t{1} << 30;
 constexpr std::size_t kScratchWords = 6;  // of a work-item, where units are emulated
 
@@ -32,14 +33,16 @@ std::string units_refused(const Device& device, const StencilProblem& p) {
   const bool units = is_nvidia_gpu(device) && compute_capability(device) >= kSm80;
   if (!units && device.type != DeviceType::cpu)  // where they are emulated, for tests
     return "needs the matrix units of NVIDIA's sm_80 and later";
-  if (p.type != Scalar::uint8 || p.shape == StencilShape::expression || !p.int8_weights)
-    return "for bytes with weights that are whole multiples, from -128 to 127, of one power of two";
+  if (p.shape == StencilShape::expression ||
+      (p.type != Scalar::half && !(p.type == Scalar::uint8 && p.int8_weights)))
+    return "for halves, and bytes with weights that are whole multiples, from -128 to 127, of one power of "
+           "two";
   if (!stencil::is_plain(p)) return "needs strides and dilations of 1";
   if (p.window[2] > 1 || p.first[2] != 0)
     return "a volume's planes would each be read as often as the window is deep";
-  const auto channels = static_cast<std::ptrdiff_t>(p.channels);
+  const auto reach = static_cast<std::ptrdiff_t>(kUnitReach / size_of(p.type) / p.channels);
   const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(p.window[0]) - 1 + p.first[0];
-  if (-p.first[0] > kUnitReach / channels || last > kUnitReach / channels || p.window[1] > kMostUnitRows) {
+  if (-p.first[0] > reach || last > reach || p.window[1] > kMostUnitRows) {
     return formatted("a window reaches farther than {} bytes along a row, or has more than {} rows",
                      kUnitReach, kMostUnitRows);
   }
@@ -81,22 +84,39 @@ float unit_of_weights(std::span<const double> weights) {
   return unit;
 }
 
+float unit_of_halves(std::span<const double> weights) {
+  constexpr int kMostExponent = 100, kDigits = 14;
+  float most = 0;
+  for (const double weight : weights)
+    most = std::max(most, std::abs(static_cast<float>(weight)));
+  int exponent = 0;
+  if (most > 0 && std::isfinite(most)) std::frexp(most, &exponent);
+  return std::ldexp(1.0F, std::clamp(exponent, -kMostExponent, kMostExponent) - kDigits);
+}
+
 Attempt stencil::units(const Device& device, const StencilProblem& problem, const PlanOverrides& fixed) {
   if (std::string why = units_refused(device, problem); !why.empty()) return why;
   const StencilUnits& policy = stencil_policy(device).units;
   const bool emulated = !is_nvidia_gpu(device);
-  if (fixed.tile_cols != 0 && fixed.tile_cols != kUnitStrip)
-    return formatted("a warp has {} bytes of a row", kUnitStrip);
+  const std::size_t element = size_of(problem.type), strip = kUnitBytes / element;
+  if (fixed.tile_cols != 0 && fixed.tile_cols != strip)
+    return formatted("a warp has {} bytes of a row", kUnitBytes);
   const std::size_t group = fixed.work_items != 0 ? fixed.work_items : emulated ? kUnitLanes : policy.group;
   if (group % kUnitLanes != 0 || (emulated && group != kUnitLanes) || group > device.max_work_group)
     return formatted("groups have {}warps of {} work-items", emulated ? "single " : "whole ", kUnitLanes);
   const std::size_t stages = emulated ? 2 : policy.stages;
-  const std::size_t local = group / kUnitLanes * stages * kStageRows * (kUnitStrip + 2 * kUnitLoad) +
-                            round_up(problem.weights(), kUnitLoad) +
-                            (emulated ? group * kScratchWords * sizeof(std::uint32_t) : 0);
+  const std::size_t weight = problem.type == Scalar::half ? sizeof(std::uint32_t) : 1;
+  const std::size_t local =
+      group / kUnitLanes * stages * kStageRows * (kUnitBytes + 2 * kUnitLoad) +
+      round_up(problem.window[1] * kWeightPlaces * kUnitLoad / element * weight, kUnitLoad) +
+      (emulated ? group * kScratchWords * sizeof(std::uint32_t) : 0);
   if (local > local_room(device)) return no_tile_fits(device);
+  const std::size_t registers =
+      round_up(policy.own_registers +
+                   problem.window[1] * (element == 1 ? policy.row_registers : policy.row_registers_of_halves),
+               8);
   const std::size_t strips =
-      divide_up(problem.out_size[0] * problem.channels, kUnitStrip) * problem.out_size[2] * problem.batch;
+      divide_up(problem.out_size[0] * problem.channels, strip) * problem.out_size[2] * problem.batch;
   const std::size_t height = at_least_1(problem.out_size[1]);
   std::size_t band = policy.band;
   while (band > policy.least_band &&
@@ -105,16 +125,22 @@ Attempt stencil::units(const Device& device, const StencilProblem& problem, cons
   if (fixed.tile_rows != 0) band = fixed.tile_rows;
   if (band > kMostUnitSide) return formatted("a band of more than {} rows", kMostUnitSide);
   Plan plan = base_plan(device, problem, "units");
-  set_groups(plan, group, divide_up(size_product(strips, divide_up(height, band), kUnitLanes), group));
+  const std::size_t groups = divide_up(size_product(strips, divide_up(height, band), kUnitLanes), group);
+  set_groups(plan, group, groups, groups);
   set_group_tile(plan, {.rows = band,
-                        .cols = kUnitStrip,
+                        .cols = strip,
                         .vector_width = kUnitLoad,
-                        .items = band * kUnitStrip / kUnitLanes,
+                        .items = band * strip / kUnitLanes,
                         .local_bytes = local});
   define_window(plan, device, problem);
   for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}})
     plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
   define(plan, {{"GROUP", group}, {"STAGES", stages}, {"EMULATED", emulated ? 1 : 0}});
+  if (element != 1) define(plan, "ELEMENT_BYTES", element);
+  if (!emulated) {
+    plan.most_registers = registers;
+    define(plan, "LIMITS_REGISTERS", 1);
+  }
   plan.numbers = {{"band", band}};
   plan.reason =
       "matrix units multiply each row that is read by bands of the weights of all rows of the window";

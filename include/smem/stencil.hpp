@@ -57,8 +57,10 @@ struct Stencil {
 /// `in` and `out` have one type (uint8, uint16, half, float32 or float64), and the same size, channels and
 /// batch; offsets and pitches may be any. Sums are computed in float32, for float64 in float64, with weights
 /// rounded to that type, in the order of the weights and with a fused multiply-add for each, so every variant
-/// gives the same bits (the CPU variant where the CPU fuses). Integers are rounded to nearest, ties to even,
-/// and saturated. They are exact if the weights are whole numbers (or multiples of one power of two), and the
+/// gives the same bits (the CPU variant where the CPU fuses). Halves by "units" are the exception: their
+/// weights have 22 bits, or errors of 2^-38 of the largest one, and matrix units sum in an order of their
+/// own, so that results may be the neighbouring half. Integers are rounded to nearest, ties to even, and
+/// saturated. They are exact if the weights are whole numbers (or multiples of one power of two), and the
 /// sum of their magnitudes times the largest element is at most 2^24 units. Half is rounded once. With
 /// Boundary::leave, cells whose neighbours are not all inside the grid are not written.
 ///

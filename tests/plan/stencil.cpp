@@ -91,6 +91,14 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
   CHECK(smem::plan_stencil(target("gfx942"), bytes).variant != "units");
   bytes.window = {3, 3, 1}, bytes.first = {-1, -1, 0};
   CHECK(smem::plan_stencil(h200, bytes).variant == "rows");
+  // Halves with any weights, from 7 x 7 on.
+  smem::StencilProblem halves = smem::stencil_problem(Scalar::half, {8192, 8192, 1}, {3, 3, 0});
+  CHECK(smem::plan_stencil(h200, halves).variant == "units");
+  CHECK(defined(smem::plan_stencil(h200, halves), "ELEMENT_BYTES") == 2);
+  CHECK(smem::plan_stencil(h200, halves).most_registers == 104);
+  CHECK(smem::plan_stencil(h200, halves).number("band") == 64);
+  halves.window = {5, 5, 1}, halves.first = {-2, -2, 0};
+  CHECK(smem::plan_stencil(h200, halves).variant == "rows");
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};
