@@ -65,7 +65,7 @@
 #define OWN_COLUMNS (16 * BLOCKS)  // of a warp
 #define STRIP (GROUP / 32 * OWN_COLUMNS)
 #define COPIERS GROUP
-#define KEEPS_MOVES (ELEMENT_BYTES > 1)
+#define KEEPS_MOVES (ELEMENT_BYTES > 1 && DOWN <= 2)  // else they have no registers
 #define ROWS 16                    // of a step
 #define K (32 / ELEMENT_BYTES)     // elements of a row in a product
 #define REACH ((K * ALONG - 16) / 2)  // elements that are read before a block, and after it

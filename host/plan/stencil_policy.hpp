@@ -62,7 +62,7 @@ struct StencilUnits {
   std::size_t stages = 4;                   ///< of 8 rows in local memory, of which one is at work
   /// Of a work-item at most, beside those of each row of the window: two products of bytes have sums of
   /// their own.
-  std::size_t own_registers = 46;
+  std::size_t own_registers = 52;
   std::size_t row_registers = 13, row_registers_of_halves = 8;
   std::size_t band = 64;          ///< rows, where all units have work
   std::size_t least_band = 32;    ///< rows: the windows' other ones are read twice
