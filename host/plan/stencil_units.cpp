@@ -33,10 +33,11 @@ std::string units_refused(const Device& device, const StencilProblem& p) {
   const bool units = is_nvidia_gpu(device) && compute_capability(device) >= kSm80;
   if (!units && device.type != DeviceType::cpu)  // where they are emulated, for tests
     return "needs the matrix units of NVIDIA's sm_80 and later";
-  if (p.shape == StencilShape::expression ||
-      (p.type != Scalar::half && !(p.type == Scalar::uint8 && p.int8_weights)))
+  const bool has_units = p.type == Scalar::half || (p.type == Scalar::uint8 && p.int8_weights);
+  if (p.shape == StencilShape::expression || !has_units) {
     return "for halves, and bytes with weights that are whole multiples, from -128 to 127, of one power of "
            "two";
+  }
   if (!stencil::is_plain(p)) return "needs strides and dilations of 1";
   if (p.window[2] > 1 || p.first[2] != 0)
     return "a volume's planes would each be read as often as the window is deep";
