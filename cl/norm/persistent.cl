@@ -1,5 +1,5 @@
 // layer_norm and rms_norm of long rows by persistent groups, one or a few a multiprocessor, which go from row to row. Weights and biases are in
-// local memory, read from global memory once a group (kept_pairs.clh); a row is in registers (common/row_words.clh). Where a word of results is
+// local memory, read from global memory once a group (kept_pairs.clh); a row is in registers (norm/row_words.clh). Where a word of results is
 // stored, the word of the group's next row is loaded into its register, so that a row is on its way while the one before is written.
 //
 // Launch: one dimension, GROUP work-items a group, at most one for each row. Local memory: PACK * KEPT_PLACES numbers of a weight and a bias, and
@@ -16,7 +16,7 @@
 #define SHUFFLES 0  // 1: a group combines by NVIDIA's shuffles; 0: in local memory
 #endif
 #define FEW_ROWS 8  // of a group, below which no time is left to begin later
-#include "common/row_words.clh"
+#include "norm/row_words.clh"
 #include "norm/kept_pairs.clh"
 #if SHUFFLES
 #include "nvidia/clock.clh"

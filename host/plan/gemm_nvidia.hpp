@@ -152,8 +152,8 @@ struct Dmma {
 // by 32 x 64 18.8, 48 x 128 21.6, 64 x 64 26, 15.4; 192 x 16 x 12656 by 32 x 32 14.6, 64 x 32 15.5, 17.1. 128
 // x 128 by 8 warps was the fastest of no shape (2048^3 323). Steps of 32 k halve the barriers of small tiles.
 //
-// What the model leaves out: a group that is alone waits for factors that the cache does not hold. 48 x 1904 x
-// 11056, B transposed, takes 98 us by 32 x 64 in 2 parts, for which it says 57, and cuBLAS 61; 1568 x 48 x
+// What the model leaves out: a group that is alone waits for factors that the cache does not hold. 48 x 1904
+// x 11056, B transposed, takes 98 us by 32 x 64 in 2 parts, for which it says 57, and cuBLAS 61; 1568 x 48 x
 // 9792, A transposed, 74 by 64 x 64 in 5 parts, 50, and 48.
 inline constexpr std::array<Dmma, 14> kDmma{{
     {{2, 2, 32, 32, 16, 4}, 3, {294, 339, 1950}},
