@@ -243,8 +243,8 @@ struct Pack {
   std::size_t turned_bytes = 128;  ///< of a line in a block
   double launch = 4370;            ///< nanoseconds
   double memory = 3500;            ///< bytes a nanosecond, read and written
-  double turned_memory = 2580;     ///< the same of int8 and fp8
-  /// Of TF32 and float. On an H200 14992 x 272 x 6224 TF32, A across k, took 509 us where few loads of a
+  double turned_memory = 2580;     ///< the same of int8, fp8 and float
+  /// Of TF32. On an H200 14992 x 272 x 6224 TF32, A across k, took 509 us where few loads of a
   /// block were in flight, and takes 435.
   double turned_words = 3150;
 };

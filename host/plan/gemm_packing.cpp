@@ -133,9 +133,9 @@ GemmProblem as_packed(GemmProblem problem, const Packing& packing) {
 double time_of_packing(const Device& device, const GemmProblem& problem, const Packing& packing) {
   if (packing.bytes == 0) return 0;
   const nvidia::Pack& policy = nvidia::policy_of(device).pack;
-  const double rate = !is_turned(problem)        ? policy.memory
-                      : size_of(problem.in) == 4 ? policy.turned_words
-                                                 : policy.turned_memory;
+  const double rate = !is_turned(problem) ? policy.memory
+                      : problem.tf32      ? policy.turned_words
+                                          : policy.turned_memory;
   return policy.launch + 2 * real(packing.bytes) / rate;
 }
 

@@ -50,7 +50,9 @@ inline Outcome run(const smem::Context& context, const SeparableCase& c, Random&
   const std::vector<double> row = weights_of(c.row_taps, random), column = weights_of(c.column_taps, random);
   const std::size_t row_origin = c.row_origin.value_or(c.row_taps / 2);
   const std::size_t column_origin = c.column_origin.value_or(c.column_taps / 2);
-  const bool wide = c.grids.in == smem::Scalar::float64;
+  // By matrix units, weights and sums of elements of 16 bits have 22 bits (cl/separable/unit_halves.clh).
+  const bool has_22_bits = c.variant == "units" && smem::size_of(c.grids.in) == 2;
+  const double unit = c.grids.in == smem::Scalar::float64 ? 0x1p-52 : has_22_bits ? 0x1p-22 : 0x1p-24;
   const auto inside = [&](std::ptrdiff_t at, std::size_t origin, std::size_t taps, std::size_t extent) {
     const std::ptrdiff_t first = at - static_cast<std::ptrdiff_t>(origin);
     return first >= 0 && first + static_cast<std::ptrdiff_t>(taps) <= static_cast<std::ptrdiff_t>(extent);
@@ -79,7 +81,7 @@ inline Outcome run(const smem::Context& context, const SeparableCase& c, Random&
         }
         // Weights are rounded, and each product and sum.
         const auto roundings = static_cast<double>(c.row_taps + c.column_taps + 4);
-        return Wanted{sum, magnitude * roundings * (wide ? 0x1p-52 : 0x1p-24)};
+        return Wanted{sum, magnitude * roundings * unit};
       });
 }
 
