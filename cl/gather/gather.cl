@@ -29,13 +29,17 @@
 #define CPU 0
 #endif
 
+#ifndef PREFETCH_AHEAD
+#define PREFETCH_AHEAD 1  // 0: no prefetch, for a compiler whose builtin does not run
+#endif
+
 #if CPU
 #define AHEAD 64  // rows that are asked for before they are read
 #define STEP 16   // that are asked for at once
 // Asks for the first lines of the rows that `count` places name, but not where they are neighbours, which the hardware prefetches itself.
 static inline void ask_for(global const PART* rows, ulong pitch, ulong width, global const PLACE* places, uint count, ulong limit) {
 #ifdef __has_builtin
-#if __has_builtin(__builtin_prefetch)
+#if __has_builtin(__builtin_prefetch) && PREFETCH_AHEAD
   const ulong first = places[0], last = places[count - 1];
   if (max(first, last) - min(first, last) < 4 * AHEAD) return;
   for (uint k = 0; k < count; ++k) {

@@ -64,6 +64,7 @@ Attempt cpu(const Device& device, const GatherProblem& p) {
       std::clamp<std::size_t>(size_product(p.rows, p.row_bytes) / policy.cpu_bytes, 1, most);
   const std::size_t piece = divide_up(at_least_1(p.rows), wanted);
   Plan plan = base_plan(p, "cpu");
+  if (!device.prefetch_builtin) define(plan, "PREFETCH_AHEAD", 0);
   set_groups(plan, 1, divide_up(at_least_1(p.rows), piece));
   define(plan, {{"GROUP", 1}, {"CPU", 1}});
   plan.items_per_work_item = plan.tile_rows = piece;
