@@ -38,7 +38,9 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, std:
   if (row.full < 2) return formatted("a row of {} elements leaves work-items without words", w.cols);
   if (row.words > policy.persistent_words)
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, group);
-  const std::size_t scratch = (shuffle ? group / 32 * 2 * w.part_values : group + 1) * bytes;
+  constexpr std::size_t kAlignment = 64;  // bytes, to which compilers align arrays at most
+  const std::size_t scratch =
+      round_up((shuffle ? group / 32 * 2 * w.part_values : group + 1) * bytes, kAlignment);
   const std::size_t of_word = row.each * group * w.weights_bytes;
   const std::size_t limit = policy.persistent_local_bytes.at(size_of(w.in) / 4);
   const std::size_t most = limit == 0 ? local_room(device) : std::min(local_room(device), limit);
