@@ -18,96 +18,10 @@
 #define FEW_ROWS 8  // of a group, below which no time is left to begin later
 #include "norm/row_words.clh"
 #include "norm/kept_pairs.clh"
+#include "norm/word_statistics.clh"
 #if SHUFFLES
 #include "nvidia/clock.clh"
 #endif
-
-// The statistics of a part of a row: the number of its elements, the mean of their differences from w, and the sum of the squares of their
-// differences from that mean. T. F. Chan, G. H. Golub and R. J. LeVeque, 1983: see norm/operation.clh.
-typedef JOIN(VALUE, 4) statistics;
-
-static inline VALUE sum_of(VALUE a, VALUE b) { return a + b; }
-#if SHUFFLES
-#include "nvidia/shuffle.clh"
-#define TEAM WARP
-#define SCRATCH (8 * (GROUP / WARP))
-DEFINE_TEAM_SHUFFLE_ALL(team_sum, VALUE, sum_of)
-#else
-#define TEAM GROUP
-#define SCRATCH (GROUP + 1)
-DEFINE_TEAM_REDUCE(team_sum, VALUE, sum_of)
-#endif
-
-// Merges the statistics of a team of work-items, all of which receive the result.
-GROUP_FUNCTION void merge_team(statistics* all, local VALUE* scratch, uint item, uint team) {
-  VALUE squares = all->z;
-#if OPERATION == OP_LAYER
-#if SHUFFLES
-  const VALUE origin = team_sum_value_of(all->w, 0);
-#else
-  if (item == 0) scratch[GROUP] = all->w;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const VALUE origin = scratch[GROUP];
-#endif
-  VALUE number = all->x, sum = all->x * (all->y + (all->w - origin));
-  const VALUE mean = all->y + (all->w - origin);
-  team_sum(&number, scratch, item, team);
-  team_sum(&sum, scratch, item, team);
-  sum /= number;
-  const VALUE apart = mean - sum;
-  squares += all->x * (apart * apart);
-  all->x = number;
-  all->y = sum;
-  all->w = origin;
-#endif
-  team_sum(&squares, scratch, item, team);
-  all->z = squares;
-}
-
-// The same of the group. Each turn has a scratch of its own beside that of the one before, so that one barrier a row is enough.
-GROUP_FUNCTION void merge_group(statistics* all, local VALUE* scratch, uint item, uint turn) {
-  (void)turn;
-  merge_team(all, scratch, item, TEAM);
-#if SHUFFLES
-  if (GROUP == WARP) return;
-  local VALUE* const of_warps = scratch + turn % 2 * (4 * GROUP / WARP);
-  if (item % WARP == 0) vstore4(*all, item / WARP, of_warps);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  *all = vload4(item % (GROUP / WARP), of_warps);
-  merge_team(all, scratch, item, GROUP / WARP);
-#endif
-}
-
-// The statistics of a work-item's words. `none`: 0, which compilers do not know, so that they keep no numbers of words for later, in twice the
-// registers: without it NVIDIA's driver spills 332 bytes, and halves of 4096 x 50257 on an H200 take 0.50 ms instead of 0.29.
-INLINED statistics count_words(uint* x, int item, int shift, int cols, uint none) {
-  statistics mine = 0;
-#if OPERATION == OP_LAYER
-  mine.x = (VALUE)count_elements(item, shift, cols);
-  pack first;
-  first.all = word_values(x[1]);
-  mine.w = first.each[0];  // one of the elements, so that at most as many digits are lost as they have in their number
-#endif
-  VALUE sum = 0, squares = 0;
-  FOR_WORDS(k) {
-    in_order(&x[k], &sum, &squares);
-    pack v;
-    v.all = word_values(x[k]);
-#if OPERATION == OP_LAYER
-    v.all -= mine.w;
-    if (!IS_INNER(k)) v.all = values_in_row(v.all, WORD_PLACE(k, item, shift), cols, 0);
-    sum += pack_sum(v.all);
-#endif
-    for (int e = 0; e < PACK; ++e) squares = fma(v.each[e], v.each[e], squares);
-    if (PACK == 2) x[k] += none;
-  }
-  mine.z = squares;
-#if OPERATION == OP_LAYER
-  mine.y = sum / mine.x;
-  mine.z -= sum * mine.y;
-#endif
-  return mine;
-}
 
 // Writes the results of a row, and loads the words of the next one, if any, in their places.
 INLINED void write_row(uint* x, const int aligned, global RESULT* results, int shift, int cols, VALUE mean, VALUE less, VALUE factor,
