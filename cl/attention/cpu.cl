@@ -40,20 +40,7 @@ GROUP_FUNCTION void load_query(local float* to, global const ELEMENT* from, floa
   for (; d < HEAD_SIZE; ++d) to[d] = load_value(from, d) * scale;
 }
 
-// Transposes a square in registers, as in cl/gemm/cpu.cl.
-GROUP_FUNCTION void transpose(vector square[LANES]) {
-  UNROLLED
-  for (uint turn = 1; turn < LANES; turn *= 2) {
-    vector next[LANES];
-    UNROLLED
-    for (uint i = 0; i < LANES / 2; ++i) {
-      next[i] = (vector)(square[2 * i].even, square[2 * i + 1].even);
-      next[i + LANES / 2] = (vector)(square[2 * i].odd, square[2 * i + 1].odd);
-    }
-    UNROLLED
-    for (uint i = 0; i < LANES; ++i) square[i] = next[i];
-  }
-}
+#include "common/transpose_square.clh"
 
 // Packs whole squares of a strip of keys; returns the first element that is left. Keys that a strip lacks are 0.
 GROUP_FUNCTION uint pack_squares(local float* strip, global const ELEMENT* k, const ulong* places, uint wide) {

@@ -166,20 +166,7 @@ GROUP_FUNCTION void pack_a(local value* tile, global const element* a, ulong pit
 }
 
 #if B_ALONG_K
-// Transposes a square in registers: each turn puts the even elements of two neighbouring rows into one row, the odd ones into another.
-GROUP_FUNCTION void transpose(vector square[LANES]) {
-  UNROLLED
-  for (uint turn = 1; turn < LANES; turn *= 2) {
-    vector next[LANES];
-    UNROLLED
-    for (uint i = 0; i < LANES / 2; ++i) {
-      next[i] = (vector)(square[2 * i].even, square[2 * i + 1].even);
-      next[i + LANES / 2] = (vector)(square[2 * i].odd, square[2 * i + 1].odd);
-    }
-    UNROLLED
-    for (uint i = 0; i < LANES; ++i) square[i] = next[i];
-  }
-}
+#include "common/transpose_square.clh"
 #endif
 
 // Packs `k` rows of B's tile. `b`: their first element, from which on B has `reach` elements.
