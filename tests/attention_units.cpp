@@ -39,14 +39,7 @@ bool has_room(const smem::Device& device) {
 
 AttentionCase case_of(Scalar type, std::size_t queries, std::size_t keys, std::size_t head_size,
                       std::size_t value_size) {
-  AttentionCase c;
-  c.in = c.out = type;
-  c.queries = queries;
-  c.keys = keys;
-  c.head_size = head_size;
-  c.value_size = value_size;
-  c.variant = "matrix_units";
-  return c;
+  return test::case_of_variant("matrix_units", type, queries, keys, head_size, value_size);
 }
 
 /// Options, each in a case of its own, since each is a program.

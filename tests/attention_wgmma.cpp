@@ -22,14 +22,8 @@ using WgmmaSweep = test::CaseSweep<AttentionCase>;
 
 AttentionCase wgmma_case(Scalar type, std::size_t queries, std::size_t keys, std::size_t head_size,
                          std::size_t value_size) {
-  AttentionCase c;
-  c.in = c.out = type;
-  c.queries = queries;
-  c.keys = keys;
-  c.head_size = head_size;
-  c.value_size = value_size;
+  AttentionCase c = test::case_of_variant("wgmma", type, queries, keys, head_size, value_size);
   c.lse = true;
-  c.variant = "wgmma";
   return c;
 }
 

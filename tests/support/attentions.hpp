@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace test {
@@ -68,6 +69,19 @@ struct AttentionCase {
         soft_cap, page, lengths.size(), query_offsets.size(), variant, chunk);
   }
 };
+
+/// A case of a variant, of one type, with the sizes alone.
+inline AttentionCase case_of_variant(std::string_view variant, smem::Scalar type, std::size_t queries,
+                                     std::size_t keys, std::size_t head_size, std::size_t value_size) {
+  AttentionCase c;
+  c.in = c.out = type;
+  c.queries = queries;
+  c.keys = keys;
+  c.head_size = head_size;
+  c.value_size = value_size;
+  c.variant = variant;
+  return c;
+}
 
 /// The arrays of a case, with their views.
 struct AttentionArrays {
