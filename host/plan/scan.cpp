@@ -241,15 +241,14 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   }
   sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, sizes.items);
   sizes.out_pack = run_pack(policy.pack_bytes, problem.out, of_results, sizes.items);
+  define_tile(sizes, plan);
+  define_sub_group(device, plan);
+  if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);
   if (has_rows && has_own_runs(device, problem, sizes)) {
     plan.local_bytes = sizes.group * state + kWords;
-    define_tile(sizes, plan);
     define(plan, "OWN_RUNS", 1);
-    define_sub_group(device, plan);
-    if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);
     return true;
   }
-
   const Tile tile{
       sizes.group,
       sizes.items,
@@ -259,11 +258,8 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
        own_items("own results", true), across_items("results", false, sizes.items, sizes.out_pack)}};
   lay_tile(device, tile, sizes.group * (heads + state) + kWords, plan);
   plan.prediction.local_bytes = 4 * real(number, problem.rows, problem.cols, problem.batch);
-  define_tile(sizes, plan);
   if (problem.shape == ScanShape::keys && !scan_policy(device).keys_ahead) define(plan, "KEYS_AHEAD", 0);
-  define_sub_group(device, plan);
   define_layout(plan, plan.layout);
-  if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);
   return true;
 }
 
