@@ -97,7 +97,7 @@ bool run(const smem::Context& context, const Case& c, std::string_view variant) 
   try {
     c.call(context, buffers.arrays(), {.variant = variant}).wait();
   } catch (const smem::Error& error) {
-    INFO(error.what());
+    INFO(std::string(error.what()));
     CHECK((!variant.empty() && error.details().argument == "variant"));
     CHECK_THROWS_AS(c.plan(context.device(), {.variant = std::string(variant)}), smem::Error);
     return false;

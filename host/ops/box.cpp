@@ -76,15 +76,15 @@ cl::Event box_blur(const Context& context, const ConstGrid& in, const Grid& out,
   ops::check_filter(context, kBox, filter, problem.grids);
   if (filter.writes_nothing()) return ops::run_empty(context, kBox, plan_box, problem, options);
   return ops::run(context, kBox, plan_box, problem, options, [&](const ops::Launching& launch) {
-    const bool units = launch.plan().variant == "units";
-    if (launch.plan().variant != "separable" && !units) {
+    const std::string& variant = launch.plan().variant;
+    if (variant != "separable" && variant != "units") {
       ops::bind_filter(launch, filter, ops::filter_weights(context, filter, edges.value).all());
     } else {  // one of separable()'s kernels
-      const bool mean = units || plan::box_as_separable(problem.grids).mean;
+      const bool mean = variant == "units" || plan::box_as_separable(problem.grids).mean;
       const double weight = mean ? 1 : 1 / static_cast<double>(across * down);
       const ops::FilterWeights weights = ops::filter_weights(
           context, filter, edges.value, std::vector<double>(across, 1.0), std::vector<double>(down, weight));
-      if (units) {
+      if (launch.plan().kernel_file == plan::kUnitsFile) {
         ops::bind_filter(launch, filter, weights.all());
       } else {
         ops::bind_filter(launch, filter, weights.all(), weights.few);

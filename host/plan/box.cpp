@@ -322,9 +322,10 @@ Plan box_separable(const Device& device, const SeparableProblem& g, const PlanOv
   return plan;
 }
 
-/// By separable()'s matrix units, of weights 1.
+/// By separable()'s matrix units, of weights 1. Of halves a mean has a weight, as "separable" gives it.
 Attempt box_units(const Device& device, SeparableProblem g, const PlanOverrides& fixed) {
-  g.mean = !is_float(g.in);
+  if (is_float(g.in)) return "for bytes";
+  g.mean = true;
   Attempt made = separable_units(device, g, fixed);
   if (made.plan) made.plan->operation = kBoxName;
   return made;
@@ -348,6 +349,7 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
 std::size_t most_taps_summed_anew(const Device& device, Scalar in) {
   const BoxPolicy& policy = box_policy(device);
   if (in == Scalar::uint16) return policy.small_words;
+  if (in == Scalar::half && policy.small_halves != 0) return policy.small_halves;
   return in == Scalar::uint8 ? policy.small_bytes : policy.small;
 }
 

@@ -53,6 +53,7 @@ struct BoxPolicy {
   std::size_t small = 15;        ///< cells of a side of a box that is cheaper summed anew for each result
   std::size_t small_bytes = 15;  ///< the same of bytes
   std::size_t small_words = 0;   ///< the same of 16-bit integers, whose sums must fit 24 bits
+  std::size_t small_halves = 0;  ///< the same of halves; 0: small
   /// Cells of a side of a box of bytes up to which plans choose "units"; 0: they do not.
   std::size_t units_most_taps = 0;
   BoxMarch march;
@@ -96,6 +97,11 @@ struct BoxPolicy {
 // units_most_taps, units_taps and units_elements: there, bytes, "units" and "shuffle": 8192 x 8192, 11 x 11
 // 0.0725 and 0.0599, 15 x 15 0.0715 and 0.0608, 25 x 25 0.0989 and 0.0650, 31 x 31 0.0984 and 0.0676, 41 x 41
 // 0.0982 and 0.0727, 49 x 49 0.0985 and 0.0748; 2048 x 2048, 49 x 49 0.0159 and 0.0285.
+//
+// small_halves and small_words: there, 8192 x 8192, ms by "separable", which takes its matrix units for large
+// boxes of halves, and by "march": halves 5 x 5 0.082 and 0.204, 15 x 15 0.095 and 0.216, 31 x 31 0.13 and
+// about 0.18; uint16 5 x 5 0.096 and 0.211, 15 x 15 0.159 and 0.256. Sums of larger boxes of uint16 do not
+// fit.
 inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -106,6 +112,8 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
                     .driver = "580.159",
                     .what = "8192 x 8192 uint8, boxes of 101 x 101",
                     .share = "0.39 of copy"},
+     .small_words = 15,
+     .small_halves = 31,
      .units_most_taps = 49,
      .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
      .shuffle = {.most_taps = 151}},

@@ -45,7 +45,10 @@ struct Bands {
 /// as long as a band has rows, with the `again` that its neighbours read too.
 std::size_t best_band(std::size_t height, std::size_t again, const Bands& bands);
 
-/// The plan by matrix units (cl/separable/units.cl).
+/// The kernel of separable()'s matrix units, whose weights are elements: it takes no few_weights.
+inline constexpr const char* kUnitsFile = "separable/units.cl";
+
+/// The plan by matrix units.
 Attempt separable_units(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed);
 
 /// \throws Error naming the argument unless the device can compute it.

@@ -119,7 +119,7 @@ Attempt separable_units(const Device& device, const SeparableProblem& problem, c
                       {strips,
                        at_least_1(policy.registers_a_unit / groups.registers / group * device.compute_units),
                        kRows, least_band, policy.most_rounds});
-  Plan plan = separable_plan(kSeparableName, problem, "units", "separable/units.cl", "separable_units");
+  Plan plan = separable_plan(kSeparableName, problem, "units", kUnitsFile, "separable_units");
   const std::size_t all = strips * divide_up(problem.height, band);
   set_groups(plan, group, all, all);
   set_group_tile(plan, {.rows = band,

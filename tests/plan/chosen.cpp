@@ -109,6 +109,16 @@ TEST_CASE("plans of the H200: boxes of bytes slide in large grids, and go by mat
   CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 24)).variant == "units");
 }
 
+TEST_CASE(
+    "plans of the H200: boxes of halves are weighted by separable()'s matrix units, and large ones slide") {
+  smem::SeparableProblem image{.in = Scalar::half, .out = Scalar::half};
+  image.width = image.height = 8192;
+  const smem::Plan small = smem::plan_box(h200, smem::BoxProblem::of(image, 7));
+  CHECK(small.variant == "separable");
+  CHECK(small.kernel_file == "separable/units.cl");
+  CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 20)).variant == "march");
+}
+
 TEST_CASE("plans of the H200: whole planes have as many work-items as they keep busy") {
   smem::GlobalPoolProblem problem;
   problem.op = smem::PoolOp::average;
