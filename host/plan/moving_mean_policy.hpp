@@ -73,6 +73,9 @@ struct MovingMeanPolicy {
 // These were measured before elements were copied to local memory. With that an H200 takes, in groups of 64
 // registers, 16 x 256 0.897, 16 x 128 0.919, 16 x 512 0.941.
 //
+// Groups that stay, and copy their next chunk's elements to a third tile while they wait: windows of 100001
+// and 5001 0.923 and 0.891, with 16 x 128 0.914, 16 x 512 0.952; groups of one chunk 0.811 and 0.744.
+//
 // one_pass_registers: H200, windows of 100001 and 5001, ms: 48 0.834 and 0.763, 40 0.808 and 0.769, for which
 // ptxas spills, the compiler's choice 0.823 and 0.779.
 inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
