@@ -242,44 +242,50 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
   return plan;
 }
 
-/// A thread has a row in each lane of vectors, which a network sorts; nothing where rows are too long for it.
-std::optional<Plan> cpu_lanes(const Device& device, const SortRowsProblem& p) {
+}  // namespace
+
+std::optional<Launch> plan::sort_rows_in_lanes(const Device& device, const SortRowsProblem& p) {
   const SortRowsPolicy& policy = sort_rows_policy(device);
   const std::size_t bytes = size_of(p.keys), power = std::bit_ceil(at_least_1(p.cols));
-  const std::size_t most = round_up(at_least_1(p.cols), std::max<std::size_t>(power / 4, 8));  // few programs
+  const std::size_t most = round_up(at_least_1(p.cols), std::max<std::size_t>(power / 4, 16));  // few programs
+  const std::size_t image = has_values(p) ? 8 : bytes;  // with a place of 32 bits
   const std::size_t lanes =
-      std::clamp<std::size_t>(device.vector_bytes / std::max<std::size_t>(bytes, 4), 4, 16);
+      std::clamp<std::size_t>(device.vector_bytes / std::max<std::size_t>(image, 4), 4, 16);
+  const std::size_t room = size_product(most, lanes * image) + kSortWords;
   const bool all_bits = p.begin_bit == 0 && p.end_bit == 8 * bytes;
-  if (has_values(p) || !all_bits || p.cols > policy.cpu_lane_keys) return std::nullopt;
+  if (!all_bits || p.cols > policy.cpu_lane_keys || room > device.local_bytes) return std::nullopt;
+  // Keys and values are read again by their places.
+  if (has_values(p) && (bytes == 8 || (p.in_place && p.payload == SortPayload::values))) return std::nullopt;
   if (sorted_rows(p) < lanes / 4) return std::nullopt;  // most lanes would be idle
-  if (most * lanes * bytes + kSortWords > device.local_bytes) return std::nullopt;
-  Plan plan;
-  static_cast<Launch&>(plan) =
-      base_launch(p, "cpu", "sort_rows/cpu_lanes.cl", "sort_rows_cpu_lanes", true);
-  set_groups(plan, 1,
-             std::clamp<std::size_t>(
-                 divide_up(sorted_rows(p), lanes), 1,
-                 at_least_1(policy.cpu_groups_a_unit * device.compute_units)));
-  plan.tile_rows = lanes;
-  plan.tile_cols = plan.items_per_work_item = at_least_1(p.cols);
-  plan.vector_width = lanes;
-  plan.local_bytes = most * lanes * bytes + kSortWords;
-  define(plan, {{"LANES", lanes}, {"MOST_KEYS", most}});
-  predict_once(p, plan);
-  plan.reason = formatted("a thread sorts {} rows at once, each in a lane of vectors, by a network", lanes);
-  return plan;
+  Launch launch = base_launch(p, "cpu", "sort_rows/cpu_lanes.cl", "sort_rows_cpu_lanes", true);
+  set_groups(launch, 1,
+             std::clamp<std::size_t>(divide_up(sorted_rows(p), lanes), 1,
+                                     at_least_1(policy.cpu_groups_a_unit * device.compute_units)));
+  launch.tile_rows = lanes;
+  launch.tile_cols = launch.items_per_work_item = at_least_1(p.cols);
+  launch.vector_width = lanes;
+  launch.local_bytes = room;
+  define(launch, {{"LANES", lanes}, {"MOST_KEYS", most}});
+  launch.reason = formatted("a thread sorts {} rows at once, each in a lane of vectors, by a network", lanes);
+  return launch;
 }
+
+namespace {
 
 Attempt cpu(const Device& device, const SortRowsProblem& p) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   if (p.cols > 0xffffffff) return "rows of more than 2^32 keys";
-  if (std::optional<Plan> plan = cpu_lanes(device, p)) return *std::move(plan);
+  Plan plan;
+  if (std::optional<Launch> lanes = sort_rows_in_lanes(device, p)) {
+    static_cast<Launch&>(plan) = *std::move(lanes);
+    predict_once(p, plan);
+    return plan;
+  }
   const SortPolicy& policy = sort_policy(device);
   const std::size_t radix = std::size_t{1} << policy.radix_bits, key_bytes = size_of(p.keys);
   const std::size_t groups = std::clamp<std::size_t>(
       sorted_rows(p), 1, at_least_1(sort_rows_policy(device).cpu_groups_a_unit * device.compute_units));
   const SortPasses passes = passes_of(one_row(p), policy.radix_bits);
-  Plan plan;
   static_cast<Launch&>(plan) = base_launch(p, "cpu", "sort_rows/cpu.cl", "sort_rows_cpu", true);
   set_groups(plan, 1, groups);
   plan.tile_cols = plan.items_per_work_item = at_least_1(p.cols);
