@@ -247,8 +247,9 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
 std::optional<Launch> plan::sort_rows_in_lanes(const Device& device, const SortRowsProblem& p) {
   const SortRowsPolicy& policy = sort_rows_policy(device);
   const std::size_t bytes = size_of(p.keys), power = std::bit_ceil(at_least_1(p.cols));
-  const std::size_t most = round_up(at_least_1(p.cols), std::max<std::size_t>(power / 4, 16));  // few programs
-  const std::size_t image = has_values(p) ? 8 : bytes;  // with a place of 32 bits
+  const std::size_t most =
+      round_up(at_least_1(p.cols), std::max<std::size_t>(power / 4, 16));  // few programs
+  const std::size_t image = has_values(p) ? 8 : bytes;                     // with a place of 32 bits
   const std::size_t lanes =
       std::clamp<std::size_t>(device.vector_bytes / std::max<std::size_t>(image, 4), 4, 16);
   const std::size_t room = size_product(most, lanes * image) + kSortWords;

@@ -23,7 +23,8 @@ void check_sort_rows(const Device& device, const SortRowsProblem& problem);
 Attempt sort_rows_attempt(const Device& device, const SortRowsProblem& problem, const PlanOverrides& fixed,
                           std::string_view variant);
 
-/// The launch of a CPU's threads that sort a row in each lane of vectors; nothing where these rows need another.
+/// The launch of a CPU's threads that sort a row in each lane of vectors; nothing where these rows need
+/// another.
 std::optional<Launch> sort_rows_in_lanes(const Device& device, const SortRowsProblem& problem);
 
 }  // namespace smem::plan

@@ -29,7 +29,8 @@ constexpr std::size_t kSmall = 512;    // the same of a team
 constexpr std::size_t kMiddle = 8192;  // the same of a group in local memory
 constexpr std::size_t kSegmentsHeader = 16;  // words of cl/sort_rows/rows.clh
 constexpr std::size_t kGroupsAUnit = 16;
-constexpr std::size_t kMostInLanes = 8192, kLeastInLanes = 64;  // keys of the longest segment in lanes of vectors
+constexpr std::size_t kMostInLanes = 8192,
+                      kLeastInLanes = 64;  // keys of the longest segment in lanes of vectors
 
 /// The sort of `rows` segments of at most `cols` keys.
 SortRowsProblem rows_of(const SortSegmentsProblem& p, std::size_t rows, std::size_t cols) {
@@ -185,7 +186,8 @@ Attempt cpu(const Device& device, const SortSegmentsProblem& p) {
     define(plan, "LONGER_THAN", lanes.longest);
     Launch of_lanes = of_segments(p, *std::move(lanes.launch), "lanes", 1);
     set_groups(of_lanes, 1, groups);
-    of_lanes.reason = formatted("segments of at most {} keys, each in a lane of vectors, by a network", lanes.longest);
+    of_lanes.reason =
+        formatted("segments of at most {} keys, each in a lane of vectors, by a network", lanes.longest);
     plan.before.push_back(std::move(of_lanes));
   }
   plan.local_bytes += 64 * (8 + 1 + size_of(p.keys) + p.value_bytes) + 3 * kSortWords;

@@ -245,8 +245,8 @@ std::size_t cpu_span_bits(const TopKPolicy& policy, const TopKProblem& p) {
   return (p.k << bits) <= p.cols / 2 ? bits : 0;
 }
 
-/// The n-th element of a vector by threads that count digits of its parts; nothing where it is short, or where
-/// local memory has no room for the counts.
+/// The n-th element of a vector by threads that count digits of its parts; nothing where it is short, or
+/// where local memory has no room for the counts.
 std::optional<Plan> cpu_nth(const Device& device, const TopKProblem& p) {
   constexpr std::size_t kDigitBits = 11, kDigits = std::size_t{1} << kDigitBits, kTables = 4;
   constexpr std::size_t kLocal = kTables * kDigits * 4 + kWords;
@@ -265,16 +265,17 @@ std::optional<Plan> cpu_nth(const Device& device, const TopKProblem& p) {
   Launch count = plan;
   const auto set = [&](Launch& launch, std::size_t groups) {
     set_groups(launch, 1, groups);
-    launch.numbers = {{"size", p.cols},         {"parts", parts}, {"piece", piece}, {"span_bits", room},
-                      {"list_at", counts_at}, {"to", states_at}};
+    launch.numbers = {{"size", p.cols},    {"parts", parts},       {"piece", piece},
+                      {"span_bits", room}, {"list_at", counts_at}, {"to", states_at}};
   };
   set(count, parts);
   count.tile_cols = count.items_per_work_item = piece;
   count.local_bytes = kLocal;
   count.prediction.bytes_read = 2 * real(p.cols, size_of(p.type));
-  count.reason = formatted("counts digits of {} bits, highest first; few elements that have the digits found "
-                           "so far are listed",
-                           kDigitBits);
+  count.reason = formatted(
+      "counts digits of {} bits, highest first; few elements that have the digits found "
+      "so far are listed",
+      kDigitBits);
   set_repeats(count, turns);
   set(plan, 1);
   define(plan, "PHASE", 1);
