@@ -14,6 +14,7 @@
 #define MOST_KEYS 64  // of a row: a multiple of 16
 #endif
 #include "sort_rows/lane_rows.clh"
+#include "sort_rows/lane_results.clh"
 #define CLASSES 33  // of segments, by the bits of their lengths
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -74,6 +75,7 @@ void sort_rows_cpu_lanes(SORT_ROWS_ARGUMENTS) {
       r.to_values[l] = OUT_VALUES_OF(row);
 #endif
     }
+    r.ahead = (r.from[1] - r.from[0]) * LANES;
     const uint special = load_rows(v, &r);
     sort_lanes(v, (r.longest + 7) / 8 * 8);
     store_rows(v, &r, special);

@@ -267,6 +267,7 @@ std::optional<Launch> plan::sort_rows_in_lanes(const Device& device, const SortR
   launch.vector_width = lanes;
   launch.local_bytes = room;
   define(launch, {{"LANES", lanes}, {"MOST_KEYS", most}});
+  if (!device.prefetch_builtin) define(launch, "PREFETCH_AHEAD", 0);
   launch.reason = formatted("a thread sorts {} rows at once, each in a lane of vectors, by a network", lanes);
   return launch;
 }
