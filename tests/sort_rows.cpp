@@ -126,7 +126,7 @@ TEST_CASE("sort_rows on CPUs: rows in lanes of vectors") {
     check_rows<K>(context, kind, call);
   };
   for (const std::size_t cols :
-       {3, 7, 8, 9, 15, 16, 17, 24, 40, 100, 129, 255, 272, 520, 1023, 1300, 2600, 9000}) {
+       {3, 7, 8, 9, 15, 16, 17, 24, 40, 100, 129, 255, 272, 520, 1023, 1300, 2600, 9000, 17001}) {
     check(float{}, Keys::special, cols, cols % 2 == 0,
           {.descending = cols % 4 > 1, .nan_least = cols % 8 > 3});
     check(std::uint32_t{}, cols % 2 == 0 ? Keys::uniform : Keys::equal, cols, cols % 2 == 1, {});
@@ -137,7 +137,7 @@ TEST_CASE("sort_rows on CPUs: rows in lanes of vectors") {
     check(std::int8_t{}, Keys::uniform, cols, false, {});
     check(std::int64_t{}, Keys::uniform, cols, true, {.descending = true});
   }
-  for (const std::size_t cols : {5, 33, 1100}) {
+  for (const std::size_t cols : {5, 33, 1100, 17001}) {
     for (const bool places : {true, false}) {
       RowsCall call{.variant = "cpu", .rows = 37, .cols = cols, .gap = 1};
       call.payload = places ? SortPayload::places : SortPayload::values;

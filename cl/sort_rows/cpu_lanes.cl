@@ -2,7 +2,7 @@
 //
 // Of segments it takes those of at most MOST_KEYS keys, and sorts such together whose lengths have as many bits.
 //
-// Launch: one dimension, local size 1, any number of groups.
+// Launch: one dimension, local size 1, any number of groups. spare: with IN_SCRATCH, images at a multiple of 64 bytes.
 #define MANY_ROWS 1  // a thread has more than one
 #include "sort/keys.clh"
 #include "sort_rows/rows.clh"
@@ -13,6 +13,14 @@
 #ifndef MOST_KEYS
 #define MOST_KEYS 64  // of a row: a multiple of 16
 #endif
+#ifndef IN_SCRATCH
+#define IN_SCRATCH 0  // 1: images are in temporary memory, MOST_KEYS vectors for each group; 0: in local memory
+#endif
+#if IN_SCRATCH
+#define KEPT global
+#else
+#define KEPT local
+#endif
 #include "sort_rows/lane_rows.clh"
 #include "sort_rows/lane_results.clh"
 #define CLASSES 33  // of segments, by the bits of their lengths
@@ -20,8 +28,12 @@
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void sort_rows_cpu_lanes(SORT_ROWS_ARGUMENTS) {
   USE_SORT_ROWS_ARGUMENTS;
-  local images v[MOST_KEYS];
   const ulong group = get_group_id(0), groups = get_num_groups(0);
+#if IN_SCRATCH
+  global images* v = (global images*)spare + group * MOST_KEYS;
+#else
+  local images v[MOST_KEYS];
+#endif
   lane_rows r;
   // Neighbouring rows, which caches fetch ahead.
   const ulong share = ((all_rows + LANES - 1) / LANES + groups - 1) / groups * LANES;

@@ -24,7 +24,9 @@ Attempt sort_rows_attempt(const Device& device, const SortRowsProblem& problem, 
                           std::string_view variant);
 
 /// The launch of a CPU's threads that sort a row in each lane of vectors; nothing where these rows need
-/// another.
-std::optional<Launch> sort_rows_in_lanes(const Device& device, const SortRowsProblem& problem);
+/// another. `in_scratch`: vectors are in temporary memory, not in local memory, which need not have room for
+/// them.
+std::optional<Launch> sort_rows_in_lanes(const Device& device, const SortRowsProblem& problem,
+                                         bool in_scratch);
 
 }  // namespace smem::plan

@@ -165,7 +165,8 @@ Attempt by_length(const Device& device, const SortSegmentsProblem& p) {
 Class lanes_of(const Device& device, const SortSegmentsProblem& p) {
   for (std::size_t longest = kMostInLanes; longest >= kLeastInLanes; longest /= 2) {
     // Classes of lengths leave few lanes idle, whatever the number of segments.
-    std::optional<Launch> launch = sort_rows_in_lanes(device, rows_of(p, at_least_1(p.segments), longest));
+    std::optional<Launch> launch =
+        sort_rows_in_lanes(device, rows_of(p, at_least_1(p.segments), longest), false);
     if (launch) return {longest, std::move(launch)};
   }
   return {};
