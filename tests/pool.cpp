@@ -113,6 +113,28 @@ TEST_CASE("pool: whole planes") {
   CHECK(sweep.ran() == 24);
 }
 
+TEST_CASE("pool: bytes in pairs") {
+  const smem::Context context;
+  test::PoolSweep sweep(context);
+  for (const PoolOp op : {PoolOp::max, PoolOp::average}) {
+    PoolCase c;
+    c.op = op;
+    c.grids.in = c.grids.out = Scalar::uint8;
+    c.grids.gaps = op == PoolOp::max;
+    for (const std::size_t width : {63, 64, 131, 1001}) {
+      c.grids.size = {width, 19};
+      // Windows beyond the right edge and the lower one; counts that are powers of two, and others.
+      for (const Pooling& windows : {Pooling{{2, 2}, {2, 2}}, Pooling{{2, 3}, {2, 3}, {0, 1, 1, 2}},
+                                     Pooling{{2, 8}, {2, 1}, {0, 7, 0, 0}},
+                                     Pooling{{2, 2}, {2, 2}, {0, 1, 1, 1}, false}, Pooling{{4, 4}, {4, 4}}}) {
+        c.windows = windows;
+        sweep.run(c);
+      }
+    }
+  }
+  CHECK(sweep.ran() == 40);
+}
+
 TEST_CASE("pool: windows and strides that are longer than what a thread of a CPU reads at once") {
   const smem::Context context;
   test::PoolSweep sweep(context);

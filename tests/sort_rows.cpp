@@ -114,6 +114,40 @@ TEST_CASE("sort_rows: every variant, keys of every kind") {
   }
 }
 
+// Lengths around those of registers, of whole vectors, of the blocks that the first cache holds and of two
+// steps at a time; rows that fill all lanes and some.
+TEST_CASE("sort_rows on CPUs: rows in lanes of vectors") {
+  const smem::Context context;
+  const auto check = [&](auto key, Keys kind, std::size_t cols, bool in_place, const smem::SortOrder& order) {
+    using K = decltype(key);
+    RowsCall call{.variant = "cpu", .rows = 37, .cols = cols, .order = order};
+    call.keys_in_place = in_place;
+    call.gap = cols % 3;
+    check_rows<K>(context, kind, call);
+  };
+  for (const std::size_t cols :
+       {3, 7, 8, 9, 15, 16, 17, 24, 40, 100, 129, 255, 272, 520, 1023, 1300, 2600, 9000, 17001}) {
+    check(float{}, Keys::special, cols, cols % 2 == 0,
+          {.descending = cols % 4 > 1, .nan_least = cols % 8 > 3});
+    check(std::uint32_t{}, cols % 2 == 0 ? Keys::uniform : Keys::equal, cols, cols % 2 == 1, {});
+  }
+  for (const std::size_t cols : {7, 31, 700, 1100}) {
+    check(double{}, Keys::special, cols, false, {.descending = cols > 100});
+    check(smem::half{}, Keys::special, cols, true, {.total_order = cols > 100});
+    check(std::int8_t{}, Keys::uniform, cols, false, {});
+    check(std::int64_t{}, Keys::uniform, cols, true, {.descending = true});
+  }
+  for (const std::size_t cols : {5, 33, 1100, 17001}) {
+    for (const bool places : {true, false}) {
+      RowsCall call{.variant = "cpu", .rows = 37, .cols = cols, .gap = 1};
+      call.payload = places ? SortPayload::places : SortPayload::values;
+      call.value_bytes = places ? 8 : 12;
+      check_rows<float>(context, Keys::special, call);
+      check_rows<std::uint8_t>(context, Keys::two, call);
+    }
+  }
+}
+
 TEST_CASE("sort_rows: ranges of bits") {
   const smem::Context context;
   using Range = std::pair<std::size_t, std::size_t>;

@@ -250,6 +250,33 @@ TEST_CASE("nth_element: every variant, ties, and the ends") {
   }
 }
 
+// Parts that list what has the digits found so far, parts that have too much of it, and images of zeros and
+// NaNs.
+TEST_CASE("nth_element on CPUs: digits counted by all threads") {
+  const smem::Context context;
+  const auto check = [&](auto key, Keys kind, std::size_t size, std::size_t n, smem::NthElement which) {
+    using K = decltype(key);
+    CAPTURE(smem::name_of(smem::scalar_of<K>));
+    CAPTURE(static_cast<int>(kind));
+    CAPTURE(n);
+    which.n = n;
+    const bool ran = test::finds_nth(context, test::make_keys<K>(kind, size, n), which, "cpu");
+    CHECK((ran || !must_run(context.device(), "cpu", size, n + 1, sizeof(K))));
+  };
+  for (const std::size_t n : {3000, 50000, 100000, 150000, 197000}) {
+    for (const Keys kind : test::kKeys) {
+      check(float{}, kind, 200003, n, {.descending = n == 50000, .nan_least = n < 60000});
+      check(std::uint32_t{}, kind, 200003, n, {.descending = n == 100000});
+    }
+    check(double{}, Keys::special, 200003, n, {.descending = n == 50000});
+    check(double{}, Keys::uniform, 200003, n, {.total_order = true});
+    check(std::int64_t{}, Keys::uniform, 200003, n, {});
+    check(std::int8_t{}, Keys::uniform, 200003, n, {.descending = n == 50000});
+    check(smem::half{}, Keys::special, 200003, n, {});
+    check(std::int16_t{}, Keys::zipf, 200003, n, {});
+  }
+}
+
 TEST_CASE("random: the greatest and the least of rows") {
   const smem::Context context;
   test::run_random("top_k", 305, [&](test::Random& random) -> test::RandomCase {

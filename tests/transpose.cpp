@@ -239,6 +239,36 @@ TEST_CASE("transpose: short sides on a CPU") {
   CHECK(smem::plan_transpose(cpu, problem).entry_point == "transpose_cpu_narrow");
 }
 
+TEST_CASE("transpose: many small matrices on a CPU") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  const bool runs = context.device().type == smem::DeviceType::cpu && context.device().packed_vectors;
+  std::size_t asked = 0;
+  for (const std::size_t element_bytes : {1, 2, 4, 8, 16}) {
+    for (const auto& [rows, cols] : {test::Shape{2, 2}, {3, 3}, {5, 7}, {8, 8}, {2, 32}, {13, 5}}) {
+      for (const std::size_t batch : {64, 5003}) {
+        test::Case c{Operation::transpose, "cpu", element_bytes, rows, cols, test::packed(batch),
+                     test::packed(batch)};
+        c.in.extent.offset = 5, c.out.extent.offset = 3, c.out.tail = 7;
+        sweep.run(c);
+        ++asked;
+        if (rows != cols) continue;
+        sweep.run({Operation::in_place, "cpu", element_bytes, rows, cols, c.in, c.in});
+        ++asked;
+      }
+    }
+  }
+  CHECK(sweep.ran() == (runs ? asked : 0));
+  smem::TransposeProblem problem;
+  problem.rows = problem.cols = 3;
+  problem.batch = 1000;
+  problem.in_packed = true;
+  const smem::Device cpu = test::target("cpu");
+  CHECK(smem::plan_transpose(cpu, problem).entry_point == "transpose_cpu");
+  problem.out_packed = true;
+  CHECK(smem::plan_transpose(cpu, problem).entry_point == "transpose_cpu_small");
+}
+
 TEST_CASE("transpose: the plan's own choice for every element size") {
   const smem::Context context;
   test::Sweep sweep(context);

@@ -25,6 +25,9 @@
 #ifndef NARROW_LANES
 #define NARROW_LANES 0  // not 0: so many lanes of the narrowest integer that a window's sum or greatest element fits, RESULT being ELEMENT
 #endif
+#ifndef PAIRS
+#define PAIRS 0  // not 0: so many windows of two bytes across at once
+#endif
 #if NARROW_LANES
 #define LANES NARROW_LANES
 #elif USE_DOUBLE
@@ -146,6 +149,7 @@ static inline void store_one(global RESULT* to, NUMBER v, ulong count) {
 #if NARROW_LANES && AVERAGE
 // v / n rounded to the nearest, ties to even, of sums of at most 256 bytes. The product by the inverse is at most one too small.
 static inline numbers narrow_means(numbers v, uint n, ushort inverse_of_n) {
+  if ((n & (n - 1)) == 0) return n == 1 ? v : (v + (ushort)(n / 2 - 1) + (v >> (ushort)(31 - clz(n)) & (ushort)1)) >> (ushort)(31 - clz(n));
   typedef JOIN(uint, LANES) wide_numbers;
   const numbers count = (ushort)n, sum = v + (ushort)(n / 2), inverse = inverse_of_n;
   const numbers even = (ushort)(n % 2 == 0);
@@ -204,6 +208,10 @@ __attribute__((noinline)) void store_row(global RESULT* to, const NUMBER* line, 
   }
 }
 
+#if PAIRS
+#include "pool/pairs.clh"
+#endif
+
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void pool_cpu_lines(POOL_ARGUMENTS) {
   (void)scratch, (void)stride_w, (void)indices, (void)index_offset, (void)index_pitch, (void)index_plane, (void)index_stride;
@@ -216,7 +224,13 @@ void pool_cpu_lines(POOL_ARGUMENTS) {
         const long above = (long)(y * stride_h) - (long)pad_top;
         const long y0 = max(above, 0L), y1 = min(above + (long)window_h, (long)in_h);
         global RESULT* to = out + plane_place(p, depth, out_offset, out_stride, out_plane) + y * out_pitch;
-        for (ulong x = 0; x < out_w; x += MOST_CELLS) {
+        ulong whole = 0;
+#if PAIRS
+        whole = min(out_w, in_w / 2) >= PAIRS ? min(out_w, in_w / 2) : 0;
+        const uint height = (uint)(y1 - y0);
+        if (whole > 0) store_pairs(to, from + (ulong)y0 * in_pitch, in_pitch, whole, height, 2 * (COUNT_PADDING ? window_h : height));
+#endif
+        for (ulong x = whole; x < out_w; x += MOST_CELLS) {
           const long cells = (long)min((ulong)MOST_CELLS, out_w - x), left = (long)(x * STRIDE_W) - (long)pad_left;
           const long read = ((cells - 1) * STRIDE_W + window_w) * CHANNELS;
           for (long row = y0; row < y1; ++row)

@@ -15,7 +15,10 @@
 #ifndef PASSES
 #define PASSES 4  // at most
 #endif
-#define HAS_SHORT (SEGMENTS || SHORT)
+#ifndef LONGER_THAN
+#define LONGER_THAN 0  // not 0: keys of the longest segments that sort_rows/cpu_lanes.cl has sorted
+#endif
+#define HAS_SHORT ((SEGMENTS && LONGER_THAN == 0) || SHORT)
 #define HAS_LONG (SEGMENTS || !SHORT)
 #include "sort/lines.clh"
 #include "sort/routes.clh"
@@ -71,6 +74,7 @@ void sort_rows_cpu(SORT_ROWS_ARGUMENTS) {
   const ulong share = (all_rows + groups - 1) / groups, last = ARE_BAD ? 0 : min((group + 1) * share, all_rows);
   for (ulong row = group * share; row < last; ++row) {
     const ulong here = BEGIN_OF(row), count = LENGTH_OF(row);
+    if (count <= LONGER_THAN) continue;
     global KEY *other = spare + here, *spare_result = out + out_offset + here;
 #else
   for (ulong row = group; row < all_rows; row += groups) {

@@ -8,6 +8,7 @@
 // Launch: one dimension, local size 1; group g moves the chunks g, g + groups, ... Local memory: (CHUNK + LINE) * SIDE elements.
 #include "common/element.clh"
 #include "transpose/cache_lines.clh"
+#include "transpose/write_run.clh"
 
 #ifndef SIDE
 #define SIDE 3
@@ -35,15 +36,6 @@ __attribute__((noinline)) void separate(local element* restrict to, global const
     for (int k = 0; k < SIDE; ++k) to[k * PITCH + i] = from[i * SIDE + k];
 }
 #endif
-
-// Writes contiguous elements.
-__attribute__((noinline)) void write_run(global element* to, local const element* from, int count) {
-  const int head = min(count, (int)((64 - (size_t)to % 64) % 64 / ELEMENT_BYTES));
-  int i = 0;
-  PLAIN_LOOP for (; i < head; ++i) to[i] = from[i];
-  PLAIN_LOOP for (; i + LINE <= count; i += LINE) STREAM(((local const packed_line*)(from + i))->v, (global cache_line*)(to + i));
-  PLAIN_LOOP for (; i < count; ++i) to[i] = from[i];
-}
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void transpose_cpu_narrow(global const element* in, ulong in_offset, long in_pitch, ulong in_stride,

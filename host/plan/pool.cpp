@@ -127,8 +127,12 @@ Plan cpu_plan(const Device& device, const PoolProblem& problem, std::size_t want
                            lines ? "pool_cpu_lines" : "pool_cpu");
   set_launch(device, problem, 1, true, wanted, plan);
   define(plan, {{"STRIDE_W", problem.pooling.stride.x}});
-  if (lines && narrow_lanes(device, problem) != 0)
-    define(plan, "NARROW_LANES", narrow_lanes(device, problem));
+  const std::size_t narrow = lines ? narrow_lanes(device, problem) : 0;
+  if (narrow != 0) define(plan, "NARROW_LANES", narrow);
+  const Pooling& w = problem.pooling;
+  const bool are_pairs = w.window.width == 2 && w.stride.x == 2 && w.padding.left == 0;
+  if (narrow != 0 && are_pairs && problem.in == Scalar::uint8 && problem.channels == 1)
+    define(plan, "PAIRS", problem.op == PoolOp::average ? narrow : narrow / 2);
   plan.reason = lines
                     ? "a thread joins the rows of windows into a line, in vectors, and then the line's cells"
                     : "a thread has whole rows, whose windows it joins cell by cell in vectors";

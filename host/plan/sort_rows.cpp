@@ -242,15 +242,65 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
   return plan;
 }
 
+/// Vectors of the images of rows in lanes: few programs.
+std::size_t vectors_of_lanes(const SortRowsProblem& p) {
+  const std::size_t power = std::bit_ceil(at_least_1(p.cols));
+  return round_up(at_least_1(p.cols), std::max<std::size_t>(power / 4, 16));
+}
+/// Bytes of an image, with a place of 32 bits if keys have values.
+std::size_t lane_bytes(const SortRowsProblem& p) { return has_values(p) ? 8 : size_of(p.keys); }
+
+}  // namespace
+
+std::optional<Launch> plan::sort_rows_in_lanes(const Device& device, const SortRowsProblem& p,
+                                               bool in_scratch) {
+  const SortRowsPolicy& policy = sort_rows_policy(device);
+  const std::size_t bytes = size_of(p.keys), image = lane_bytes(p), most = vectors_of_lanes(p);
+  const std::size_t lanes =
+      std::clamp<std::size_t>(device.vector_bytes / std::max<std::size_t>(image, 4), 4, 16);
+  const std::size_t room = size_product(most, lanes * image) + kSortWords;
+  const bool all_bits = p.begin_bit == 0 && p.end_bit == 8 * bytes;
+  if (!all_bits || p.cols > policy.cpu_lane_keys) return std::nullopt;
+  if (!in_scratch && room > device.local_bytes) return std::nullopt;
+  // Keys and values are read again by their places.
+  if (has_values(p) && (bytes == 8 || (p.in_place && p.payload == SortPayload::values))) return std::nullopt;
+  if (sorted_rows(p) < lanes / 4) return std::nullopt;  // most lanes would be idle
+  Launch launch = base_launch(p, "cpu", "sort_rows/cpu_lanes.cl", "sort_rows_cpu_lanes", true);
+  const std::size_t groups_a_unit = in_scratch ? 1 : policy.cpu_groups_a_unit;
+  set_groups(launch, 1,
+             std::clamp<std::size_t>(divide_up(sorted_rows(p), lanes), 1,
+                                     at_least_1(groups_a_unit * device.compute_units)));
+  launch.tile_rows = lanes;
+  launch.tile_cols = launch.items_per_work_item = at_least_1(p.cols);
+  launch.vector_width = lanes;
+  launch.local_bytes = in_scratch ? 0 : room;
+  if (in_scratch) define(launch, "IN_SCRATCH", 1);
+  define(launch, {{"LANES", lanes}, {"MOST_KEYS", most}});
+  if (!device.prefetch_builtin) define(launch, "PREFETCH_AHEAD", 0);
+  launch.reason = formatted("a thread sorts {} rows at once, each in a lane of vectors, by a network", lanes);
+  return launch;
+}
+
+namespace {
+
 Attempt cpu(const Device& device, const SortRowsProblem& p) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   if (p.cols > 0xffffffff) return "rows of more than 2^32 keys";
+  Plan plan;
+  for (const bool in_scratch : {false, true}) {
+    std::optional<Launch> lanes = sort_rows_in_lanes(device, p, in_scratch);
+    if (!lanes) continue;
+    static_cast<Launch&>(plan) = *std::move(lanes);
+    const std::size_t vectors = size_product(plan.groups(), vectors_of_lanes(p));
+    if (in_scratch) add_scratch(plan, size_product(vectors, plan.vector_width * lane_bytes(p)));
+    predict_once(p, plan);
+    return plan;
+  }
   const SortPolicy& policy = sort_policy(device);
   const std::size_t radix = std::size_t{1} << policy.radix_bits, key_bytes = size_of(p.keys);
   const std::size_t groups = std::clamp<std::size_t>(
       sorted_rows(p), 1, at_least_1(sort_rows_policy(device).cpu_groups_a_unit * device.compute_units));
   const SortPasses passes = passes_of(one_row(p), policy.radix_bits);
-  Plan plan;
   static_cast<Launch&>(plan) = base_launch(p, "cpu", "sort_rows/cpu.cl", "sort_rows_cpu", true);
   set_groups(plan, 1, groups);
   plan.tile_cols = plan.items_per_work_item = at_least_1(p.cols);

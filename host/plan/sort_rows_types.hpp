@@ -5,6 +5,7 @@
 
 #include <smem/sort_rows_plan.hpp>
 
+#include <optional>
 #include <string_view>
 
 namespace smem::plan {
@@ -21,5 +22,11 @@ void check_sort_rows(const Device& device, const SortRowsProblem& problem);
 /// A variant's plan.
 Attempt sort_rows_attempt(const Device& device, const SortRowsProblem& problem, const PlanOverrides& fixed,
                           std::string_view variant);
+
+/// The launch of a CPU's threads that sort a row in each lane of vectors; nothing where these rows need
+/// another. `in_scratch`: vectors are in temporary memory, not in local memory, which need not have room for
+/// them.
+std::optional<Launch> sort_rows_in_lanes(const Device& device, const SortRowsProblem& problem,
+                                         bool in_scratch);
 
 }  // namespace smem::plan

@@ -29,6 +29,8 @@ constexpr std::size_t kSmall = 512;    // the same of a team
 constexpr std::size_t kMiddle = 8192;  // the same of a group in local memory
 constexpr std::size_t kSegmentsHeader = 16;  // words of cl/sort_rows/rows.clh
 constexpr std::size_t kGroupsAUnit = 16;
+constexpr std::size_t kMostInLanes = 8192,
+                      kLeastInLanes = 64;  // keys of the longest segment in lanes of vectors
 
 /// The sort of `rows` segments of at most `cols` keys.
 SortRowsProblem rows_of(const SortSegmentsProblem& p, std::size_t rows, std::size_t cols) {
@@ -159,6 +161,17 @@ Attempt by_length(const Device& device, const SortSegmentsProblem& p) {
   return plan;
 }
 
+/// The launch that sorts segments in lanes of vectors, and how many keys these have at most.
+Class lanes_of(const Device& device, const SortSegmentsProblem& p) {
+  for (std::size_t longest = kMostInLanes; longest >= kLeastInLanes; longest /= 2) {
+    // Classes of lengths leave few lanes idle, whatever the number of segments.
+    std::optional<Launch> launch =
+        sort_rows_in_lanes(device, rows_of(p, at_least_1(p.segments), longest), false);
+    if (launch) return {longest, std::move(launch)};
+  }
+  return {};
+}
+
 Attempt cpu(const Device& device, const SortSegmentsProblem& p) {
   constexpr std::size_t kFewKeys = 4096;  // of a group, at least
   Attempt tried = sort_rows_attempt(device, rows_of(p, 1, std::max<std::size_t>(p.size, 65)), {}, "cpu");
@@ -166,13 +179,24 @@ Attempt cpu(const Device& device, const SortSegmentsProblem& p) {
   Plan plan;
   static_cast<Launch&>(plan) = of_segments(p, std::move(static_cast<Launch&>(*tried.plan)), "cpu", 1);
   const std::size_t most = sort_rows_policy(device).cpu_groups_a_unit * device.compute_units;
-  set_groups(plan, 1, std::clamp<std::size_t>(p.size / kFewKeys, 1, at_least_1(std::min(most, p.segments))));
+  const std::size_t groups =
+      std::clamp<std::size_t>(p.size / kFewKeys, 1, at_least_1(std::min(most, p.segments)));
+  set_groups(plan, 1, groups);
+  Class lanes = lanes_of(device, p);
+  if (lanes.launch) {
+    define(plan, "LONGER_THAN", lanes.longest);
+    Launch of_lanes = of_segments(p, *std::move(lanes.launch), "lanes", 1);
+    set_groups(of_lanes, 1, groups);
+    of_lanes.reason =
+        formatted("segments of at most {} keys, each in a lane of vectors, by a network", lanes.longest);
+    plan.before.push_back(std::move(of_lanes));
+  }
   plan.local_bytes += 64 * (8 + 1 + size_of(p.keys) + p.value_bytes) + 3 * kSortWords;
   if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
   plan.reason = "a thread sorts neighbouring segments: short ones by insertion, others by radix passes";
   plan.prediction.bytes_read = traffic(p);
   plan.prediction.bytes_written = traffic(p);
-  plan.before.push_back(check_launch(device, p));
+  plan.before.insert(plan.before.begin(), check_launch(device, p));
   add_scratch(plan, size_product(p.size * (p.payload == SortPayload::places ? 2 : 1), size_of(p.keys)));
   add_scratch(plan, size_product(p.size, p.value_bytes));
   add_scratch(plan, 4 * kSegmentsHeader, 4 * kSegmentsHeader);

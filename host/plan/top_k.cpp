@@ -245,12 +245,58 @@ std::size_t cpu_span_bits(const TopKPolicy& policy, const TopKProblem& p) {
   return (p.k << bits) <= p.cols / 2 ? bits : 0;
 }
 
+/// The n-th element of a vector by threads that count digits of its parts; nothing where it is short, or
+/// where local memory has no room for the counts.
+std::optional<Plan> cpu_nth(const Device& device, const TopKProblem& p) {
+  constexpr std::size_t kDigitBits = 11, kDigits = std::size_t{1} << kDigitBits, kTables = 4;
+  constexpr std::size_t kLocal = kTables * kDigits * 4 + kWords;
+  constexpr std::size_t kListed = 4;  // a part lists at most such a part of its elements
+  const TopKPolicy& policy = top_k_policy(device);
+  if (p.op != TopKOp::nth_element || p.cols < 2 * policy.cpu_nth_elements || kLocal > device.local_bytes)
+    return std::nullopt;
+  const std::size_t turns = divide_up(8 * size_of(p.type), kDigitBits);
+  const std::size_t most = at_least_1(policy.cpu_groups_a_unit * device.compute_units);
+  const std::size_t piece =
+      divide_up(p.cols, std::clamp<std::size_t>(p.cols / policy.cpu_nth_elements, 1, most));
+  const std::size_t parts = divide_up(p.cols, piece), room = piece / kListed;
+  const std::size_t counts_at = turns * kDigits, states_at = counts_at + padded(parts);
+  Plan plan;
+  define_launch(p, plan, "cpu", "top_k/cpu_nth.cl", "top_k_cpu_nth");
+  Launch count = plan;
+  const auto set = [&](Launch& launch, std::size_t groups) {
+    set_groups(launch, 1, groups);
+    launch.numbers = {{"size", p.cols},    {"parts", parts},       {"piece", piece},
+                      {"span_bits", room}, {"list_at", counts_at}, {"to", states_at}};
+  };
+  set(count, parts);
+  count.tile_cols = count.items_per_work_item = piece;
+  count.local_bytes = kLocal;
+  count.prediction.bytes_read = 2 * real(p.cols, size_of(p.type));
+  count.reason = formatted(
+      "counts digits of {} bits, highest first; few elements that have the digits found "
+      "so far are listed",
+      kDigitBits);
+  set_repeats(count, turns);
+  set(plan, 1);
+  define(plan, "PHASE", 1);
+  plan.numbers.emplace_back("turn", turns);
+  plan.tile_cols = plan.items_per_work_item = p.cols;
+  predict_results(p, plan);
+  plan.reason = "the element of the digits that were found";
+  add_scratch(plan, size_product(parts * room, image_bytes(p)));
+  add_scratch(plan, 4 * states_at + 16 * (turns + 1), 4 * counts_at);
+  plan.before.push_back(std::move(count));
+  return plan;
+}
+
 Attempt cpu(const Device& device, const TopKProblem& p) {
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
   constexpr std::size_t kDigits = 2048;
   const TopKPolicy& policy = top_k_policy(device);
   const std::size_t bits = cpu_span_bits(policy, p), rows = all_rows(p),
                     most = policy.cpu_groups_a_unit * device.compute_units;
+  if (bits == 0)
+    if (std::optional<Plan> plan = cpu_nth(device, p)) return *std::move(plan);
   const std::size_t spans = at_least_1(divide_up(p.cols, std::size_t{1} << bits));
   const std::size_t stretches = std::clamp<std::size_t>(p.cols / policy.cpu_elements, 1, at_least_1(most));
   const bool apart = rows < 2 * device.compute_units && stretches > 1;

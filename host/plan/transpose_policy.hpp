@@ -43,6 +43,9 @@ struct TransposeThreads {
   /// other has at least so many: a thread's chunk has so many bytes, which the first cache holds.
   std::size_t most_interleaved = 15, most_separated = 8, most_wide_separated = 4, least_long = 256;
   std::size_t chunk_bytes = 16384;
+  /// Of at least so many matrices without gaps, each of at most so many elements, each goes through
+  /// registers.
+  std::size_t least_small = 64, most_small = 64;
   std::size_t most_groups = 4096;  ///< PoCL compiles a kernel once more for launches of 65536 groups or more
 };
 
@@ -145,6 +148,8 @@ struct TransposePolicy {
   Evidence of_threads = {.what = "no measurement: tiles that a core's cache holds"};  ///< of "cpu"
   Evidence of_narrow = {.what =
                             "no measurement: chunks that a core's first cache holds"};  ///< of a short side
+  Evidence of_small = {.what =
+                           "no measurement: chunks that a core's first cache holds"};  ///< of many matrices
   /// Wanted, for elements of 1, 2, 4, 8 and 16 bytes.
   std::array<std::size_t, 5> vector_bytes = {16, 16, 8, 8, 16};
   std::size_t tile_bytes = 256;                  ///< of a tile's row, and of its column
@@ -228,6 +233,10 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                    .driver = "PoCL",
                    .what = "4 bytes on two Zen 5 cores, ms, and in tiles",
                    .share = "3 x 4000000 2.1 and 11.5, 4000000 x 3 2.2 and 5.2"},
+     .of_small = {.device = "EPYC",
+                  .driver = "PoCL",
+                  .what = "a million matrices of 4 bytes on two Zen 5 cores, ms, and in tiles",
+                  .share = "3 x 3 1.3 and 12.4, 4 x 4 2.5 and 19.4, half a million of 8 x 8 9.6 and 27"},
      .register_bytes = 128},
     {.evidence =
          {.what =

@@ -211,6 +211,35 @@ Attempt cpu_narrow(const Device& device, const TransposeProblem& problem) {
   return plan;
 }
 
+/// Whether there are many matrices that registers hold.
+bool is_small(const TransposeThreads& threads, const TransposeProblem& problem) {
+  const bool packed = problem.in_packed && problem.out_packed;
+  return packed && problem.batch >= threads.least_small && problem.rows > 1 && problem.cols > 1 &&
+         problem.rows <= threads.most_small && problem.cols <= threads.most_small / problem.rows;
+}
+
+Attempt cpu_small(const Device& device, const TransposeProblem& problem) {
+  const TransposePolicy& policy = transpose_policy(device);
+  const TransposeThreads& threads = policy.threads;
+  const std::size_t size = problem.rows * problem.cols, element = problem.element_bytes;
+  const std::size_t line = threads.line_bytes / element;
+  // Whole lines, so that groups share none.
+  const std::size_t chunk = at_least_1(threads.chunk_bytes / element / size / line) * line;
+  if (chunk * size * element > device.local_bytes) return no_tile_fits(device);
+  Plan plan = base_plan(problem, "cpu", "transpose/cpu_small.cl", "transpose_cpu_small");
+  plan.local_bytes = chunk * size * element;
+  plan.prediction.local_bytes = plan.prediction.bytes();
+  plan.tile_rows = problem.rows;
+  plan.tile_cols = problem.cols;
+  plan.items_per_work_item = chunk * size;
+  plan.global = {std::min(divide_up(problem.batch, chunk), threads.most_groups), 1, 1};
+  define(plan, {{"ROWS", problem.rows}, {"COLS", problem.cols}, {"CHUNK", chunk}});
+  plan.evidence = policy.of_small.text(device);
+  plan.reason =
+      formatted("one thread turns {} matrices at a time, each in registers, in its first cache", chunk);
+  return plan;
+}
+
 }  // namespace
 
 Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const PlanOverrides& fixed) {
@@ -218,6 +247,7 @@ Attempt cpu_tile(const Device& device, const TransposeProblem& problem, const Pl
   if (device.type != DeviceType::cpu)
     return "it is for CPUs: only one work-item of a GPU's sub-group would work";
   if (!device.packed_vectors) return "it reads vectors at any alignment, which this driver gets wrong";
+  if (is_small(transpose_policy(device).threads, problem)) return cpu_small(device, problem);
   if (is_narrow(transpose_policy(device).threads, problem)) return cpu_narrow(device, problem);
   const std::size_t element = problem.element_bytes;
   const std::size_t block = element == 1 ? 16 : element <= 4 ? 8 : 4;  // edge of the kernel's register block

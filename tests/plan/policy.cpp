@@ -90,8 +90,8 @@ void check_table(const char* name, const Row (&table)[kRows], Members... evidenc
 TEST_CASE("policies: every row has evidence of its family, and a device that gets it") {
   using namespace smem::plan;
   check_table("transpose", kTransposePolicies, &TransposePolicy::evidence, &TransposePolicy::of_threads,
-              &TransposePolicy::of_narrow, &TransposePolicy::of_planes, &TransposePolicy::of_runs,
-              &TransposePolicy::of_windows);
+              &TransposePolicy::of_narrow, &TransposePolicy::of_small, &TransposePolicy::of_planes,
+              &TransposePolicy::of_runs, &TransposePolicy::of_windows);
   check_table("flip", kFlipPolicies, &FlipPolicy::evidence, &FlipPolicy::of_packs);
   check_table("reduce", kReducePolicies, &ReducePolicy::vectors, &ReducePolicy::matrices,
               &ReducePolicy::short_vectors, &ReducePolicy::short_rows, &ReducePolicy::segments,
