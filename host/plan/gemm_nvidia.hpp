@@ -48,8 +48,8 @@ struct Multistage {
 // (48.2 by copies, 47.6 through registers).
 //
 // along_b: on an H200, in us, B transposed, by 64 x 128 or 48 x 128 and by tiles of few rows, for which the
-// rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, cuBLAS 287; 48 x 1904 x 11056 85, by 16 x
-// 128 137, by 64 x 64 88, cuBLAS 98.
+// rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, with B packed 330, cuBLAS 287; 48 x 1904 x
+// 11056 85, by 16 x 128 137, by 64 x 64 88, cuBLAS 98.
 inline constexpr std::array<Multistage, 18> kMultistage{{
     {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false, false, true},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
