@@ -179,14 +179,23 @@ struct WinogradPolicy {
   Evidence evidence = {.what = "no measurement: operations saved against bytes moved, by rates of its kind"};
   double operations_a_byte = 32;         ///< of the tiles' matrices that is written or read
   double operations_a_filter_byte = 32;  ///< the same of the filters' matrices
+  double operations_of_launches = 0;     ///< of all its launches, which wait for each other
+  /// Of the other variants: what an operation of "direct" takes beside one of "implicit", and the least
+  /// operations of "implicit" for each weight of a filter, through which its groups go one after the other.
+  double of_direct = 1, operations_a_weight = 0;
   /// Of the filters' matrices, to which slices are as large at least: each reads all of them.
   std::size_t most_filters = 64 << 20;
+  /// Of all matrices of a slice, which then need not stay in the cache. 0: they are to.
+  std::size_t slice_bytes = 0;
 };
 
 // operations_a_byte: GPUs do 10 to 45 operations of float for a byte of their memory: H100 20, gfx90a 15, dg2
-// 30, RTX 3080 39. On the H200 tiles took as long as 18 to 43 operations of "implicit" for each byte, and
-// filters fewer. By 30 and 3 all of the ten layers get what was fastest, but that 64 x 56^2, 64 of 4 images
-// gets "implicit" (0.056; 0.046). cuDNN, which may take any algorithm, 0.37, 0.20, 0.23, 0.49, 0.30.
+// 30, RTX 3080 39. On the H200 tiles took as long as 7 to 9 operations of "implicit" for each byte, and of a
+// few images 26 to 30 us in any case. "implicit" took 47 us for one image of 64 x 56^2, 69 for 128 x 28^2 and
+// 131 for 256 x 14^2.
+//
+// slice_bytes: 64 x 56^2, 64 in 1, 3 and 9 slices 0.209, 0.236, 0.305; 128 x 28^2 in 1, 2 and 5 0.152, 0.176,
+// 0.197; 256 x 14^2 in 1 and 3 0.163, 0.219: a slice that stays in the cache takes longer, for its launches.
 //
 // Of CPUs, with the choices that follow for 4x4: the filters' matrices are packed by gemm, for few tiles each
 // time. 1 of 512 x 7^2, 512 took 7.5 ms of CPU time by "gemm", 20 and 58 by tiles; 3 x 112^2,
@@ -195,13 +204,18 @@ inline constexpr WinogradPolicy kWinogradPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
                   .driver = "580.159",
-                  .what = "64 images, ms of the choice without tiles, tiles of 2 x 2 and 4 x 4",
-                  .share =
-                      "64 x 56^2, 64 0.41, 1.20, 0.63; 128 x 28^2, 128 0.38, 0.46, 0.27; 256 x 14^2, 256 "
-                      "0.38, 0.33, 0.29; 512 x 7^2, 512 0.45, 0.30, 0.19; 16 x 112^2, 16 0.27, 1.17, "
-                      "0.75; 256 x 14^2, 256 of 1 image 0.132, 0.051, 0.052"},
-     .operations_a_byte = 30,
-     .operations_a_filter_byte = 3},
+                  .what = "ms of the choice without tiles, tiles of 2 x 2 and 4 x 4, and cuDNN",
+                  .share = "64 images, 64 x 56^2, 64 0.41, 0.324, 0.209, 0.366; 128 x 28^2, 128 0.38, 0.258, "
+                           "0.152, 0.199; 256 x 14^2, 256 0.38, 0.196, 0.163, 0.231; 512 x 7^2, 512 0.45, "
+                           "0.230, 0.171, 0.493; 16 x 112^2, 16 0.27, 0.290, 0.184, 0.298; 1 image, 64 x "
+                           "56^2 0.047, 0.039, 0.039, 0.020; 128 x 28^2 0.069, 0.035, 0.034, 0.032; 256 x "
+                           "14^2 0.131, 0.039, 0.038, 0.058"},
+     .operations_a_byte = 9,
+     .operations_a_filter_byte = 3,
+     .operations_of_launches = 1e9,
+     .of_direct = 2.6,
+     .operations_a_weight = 3e6,
+     .slice_bytes = 512 << 20},
     {.when = {.family = "cpu"},
      .evidence = {.device = "EPYC",
                   .driver = "PoCL",

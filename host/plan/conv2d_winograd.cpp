@@ -57,8 +57,14 @@ WinogradCost winograd_cost(const Conv2dProblem& p, std::size_t tile) {
 double plain_operations(const Conv2dProblem& p) {
   return 2 * real(p.images, p.plane_results()) * real(p.out_channels, p.depth());
 }
-double winograd_operations(const WinogradPolicy& policy, const WinogradCost& cost) {
-  return cost.operations + policy.operations_a_byte * cost.tile_bytes +
+/// The same in operations of "implicit".
+double plain_time(const Device& device, const WinogradPolicy& policy, const Conv2dProblem& p) {
+  if (!policy_of(device).implicit.holds(p.group_filters(), p.depth()))
+    return policy.of_direct * plain_operations(p);
+  return std::max(plain_operations(p), policy.operations_a_weight * real(p.depth()));
+}
+double winograd_time(const WinogradPolicy& policy, const WinogradCost& cost) {
+  return cost.operations + policy.operations_of_launches + policy.operations_a_byte * cost.tile_bytes +
          policy.operations_a_filter_byte * cost.filter_bytes;
 }
 
@@ -79,11 +85,13 @@ GemmProblem winograd_products(const Conv2dProblem& p, const WinogradSlice& slice
 /// which each slice reads: equal slices.
 std::size_t winograd_lines(const Device& device, const Conv2dProblem& p, const WinogradTiles& tiles) {
   const conv2d::Policy& policy = policy_of(device);
+  const WinogradPolicy& of_tiles = winograd_policy_of(device);
   const std::size_t filters =
       size_product(tiles.matrices(), p.out_channels, p.group_channels(), sizeof(float));
-  const std::size_t room =
+  const std::size_t cached =
       std::max(std::clamp(device.cache_bytes / policy.cache_share, policy.least_columns, policy.most_columns),
-               std::min(filters, winograd_policy_of(device).most_filters));
+               std::min(filters, of_tiles.most_filters));
+  const std::size_t room = of_tiles.slice_bytes > 0 ? std::max(of_tiles.slice_bytes, cached) : cached;
   const std::size_t all = at_least_1(tiles.lines(p));
   const std::size_t line =
       size_product(tiles.matrices(), tiles.across, p.in_channels + p.out_channels, sizeof(float));
@@ -195,12 +203,13 @@ bool plan::conv2d::is_winograd(std::string_view variant) { return variant.starts
 
 std::string_view plan::conv2d::winograd_choice(const Device& device, const Conv2dProblem& p) {
   const WinogradPolicy& policy = winograd_policy_of(device);
-  double least = plain_operations(p);
+  double least = plain_time(device, policy, p);
   std::string_view best;
   for (const std::string_view variant : {"winograd_2x2", "winograd_4x4"}) {
     if (!why_no_winograd(p, winograd_tile(variant)).empty()) continue;
-    const double time = winograd_operations(policy, winograd_cost(p, winograd_tile(variant)));
-    if (time < least) best = variant, least = time;
+    const WinogradCost cost = winograd_cost(p, winograd_tile(variant));
+    const double time = winograd_time(policy, cost);
+    if (cost.operations < plain_operations(p) && time < least) best = variant, least = time;
   }
   return best;
 }

@@ -284,8 +284,9 @@ void add_multistage(const Model& model, std::string_view variant, bool has_small
     const std::size_t bytes = tile.local_bytes(packed.a_along_k, packed.b_along_k);
     const bool joins = tile.joins && holds_tile(model.device, tile, bytes + nvidia::kFlagBytes);
     if (!holds_tile(model.device, tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
-    add_tiled(of_packed, model.policy.multistage_rates, variant, tile, i, tile.of.tile_k, joins, choices,
-              packing);
+    nvidia::Rates rates = model.policy.multistage_rates;
+    rates.b.along *= tile.along_b, rates.b.loose_along *= tile.along_b;
+    add_tiled(of_packed, rates, variant, tile, i, tile.of.tile_k, joins, choices, packing);
   }
 }
 

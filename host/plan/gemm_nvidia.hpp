@@ -31,6 +31,9 @@ struct Multistage {
   /// Whether, of factors that lie across k in aligned rows, it can only store vectors of unchanged sums:
   /// ptxas spills where results go through local memory.
   bool stores_vectors = false;
+  /// What a second factor along k makes of a step, beside the rates of all tiles: of few rows and many
+  /// columns its copies are many.
+  double along_b = 1;
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.lanes_m * of.item_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * (32 / of.lanes_m) * of.item_n; }
@@ -43,7 +46,11 @@ struct Multistage {
 // A_VECTOR 1 where A lies along k: turned by copies of 4 bytes, 51.1 TFLOP/s at 8192; through registers
 // (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
 // (48.2 by copies, 47.6 through registers).
-inline constexpr std::array<Multistage, 17> kMultistage{{
+//
+// along_b: on an H200, in us, B transposed, by 64 x 128 or 48 x 128 and by tiles of few rows, for which the
+// rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, with B packed 330, cuBLAS 287; 48 x 1904 x
+// 11056 85, by 16 x 128 137, by 64 x 64 88, cuBLAS 98.
+inline constexpr std::array<Multistage, 18> kMultistage{{
     {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false, false, true},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
     {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 940}, false},
@@ -53,12 +60,13 @@ inline constexpr std::array<Multistage, 17> kMultistage{{
     {{1, 2, 8, 8, 8, 8, 4}, 6, {415, 192, 810}},
     {{2, 2, 4, 4, 4, 16, 6}, 5, {307, 232, 170}},
     {{4, 1, 4, 4, 4, 16, 6}, 5, {314, 236, 120}},
-    {{1, 4, 4, 4, 4, 16, 6}, 4, {297, 235, 342}},
-    {{1, 4, 4, 8, 8, 16, 4}, 3, {759, 701, 1217}},
+    {{1, 4, 4, 4, 4, 16, 6}, 4, {297, 235, 342}, true, false, false, 1.5},
+    {{1, 4, 4, 8, 8, 16, 4}, 3, {759, 701, 1217}, true, false, false, 1.5},
     {{4, 1, 8, 4, 12, 16, 4}, 4, {551, 536, 1067}},
+    {{1, 4, 4, 12, 4, 16, 4}, 4, {600, 585, 1067}},
     {{1, 4, 1, 4, 4, 16, 4}, 1, {753, 753, 210}},
     // Two or three stages, which fit 48 KiB of local memory.
-    {{1, 4, 4, 8, 8, 16, 2}, 3, {759, 701, 1217}},
+    {{1, 4, 4, 8, 8, 16, 2}, 3, {759, 701, 1217}, true, false, false, 1.5},
     {{2, 2, 8, 8, 16, 16, 2}, 2, {2682, 1341, 940}, false},
     {{2, 2, 4, 8, 8, 16, 3}, 3, {709, 660, 790}},
     // A warp for a product, by arithmetic: 100,000 of 16^3 take 114 us on an H100, by 64 x 32 374, cuBLAS
@@ -152,17 +160,18 @@ struct Dmma {
 // by 32 x 64 18.8, 48 x 128 21.6, 64 x 64 26, 15.4; 192 x 16 x 12656 by 32 x 32 14.6, 64 x 32 15.5, 17.1. 128
 // x 128 by 8 warps was the fastest of no shape (2048^3 323). Steps of 32 k halve the barriers of small tiles.
 //
-// What the model leaves out: a group that is alone waits for factors that the cache does not hold. 48 x 1904
-// x 11056, B transposed, takes 98 us by 32 x 64 in 2 parts, for which it says 57, and cuBLAS 61; 1568 x 48 x
-// 9792, A transposed, 74 by 64 x 64 in 5 parts, 50, and 48.
-inline constexpr std::array<Dmma, 14> kDmma{{
-    {{2, 2, 32, 32, 16, 4}, 3, {294, 339, 1950}},
+// A group that is alone waits for its fragments and copies. On an H200, in us, cuBLAS, by 64 x 64 and by 48 x
+// 64: 106 x 2786 x 1096, B transposed, 24.4, 34.7, 21.9; 1568 x 48 x 9792, A transposed, 48, 75, 63, by 128 x
+// 48 60; 48 x 1904 x 11056, B transposed, 61, 90, 73, by 48 x 128 72, by 32 x 64 in 2 parts 98.
+inline constexpr std::array<Dmma, 15> kDmma{{
+    {{2, 2, 32, 32, 16, 4}, 3, {410, 339, 1950}},
     {{2, 2, 64, 32, 16, 4}, 2, {594, 639, 2350}, true},
     {{2, 2, 32, 64, 16, 4}, 2, {626, 724, 2450}, true},
     {{2, 2, 32, 48, 16, 4}, 2, {547, 504, 2320}},
     {{2, 2, 48, 32, 16, 4}, 2, {539, 541, 1910}},
     {{4, 1, 32, 48, 16, 4}, 2, {532, 530, 1860}},
     {{1, 4, 48, 32, 16, 4}, 2, {506, 518, 2460}},
+    {{1, 4, 48, 16, 16, 4}, 3, {270, 280, 1200}},
     {{2, 2, 32, 16, 32, 3}, 3, {320, 429, 1000}},
     {{2, 2, 16, 32, 32, 3}, 3, {291, 412, 1090}},
     {{2, 2, 16, 16, 32, 4}, 3, {182, 267, 694}},

@@ -151,10 +151,11 @@ inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {
   if (c.bias) c.how.bias = smem::Vector(bias_array.buffer()(), c.out(), c.out_channels, bias.grid.offset);
   try {
     const smem::PlanOverrides fixed{.tile_rows = c.tile_rows, .tile_cols = c.tile_cols};
-    if (smem::conv2d(context, in.grid, weights.grid, out.grid, c.how,
-                     {.variant = c.variant,
-                      .overrides = c.tile_rows + c.tile_cols > 0 ? &fixed : nullptr})() == nullptr)
-      return {false, "the call returned no event"};
+    const cl::Event ended =
+        smem::conv2d(context, in.grid, weights.grid, out.grid, c.how,
+                     {.variant = c.variant, .overrides = c.tile_rows + c.tile_cols > 0 ? &fixed : nullptr});
+    if (ended() == nullptr) return {false, "the call returned no event"};
+    ended.wait();  // the queue may be out of order
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant")
       return {false, fmt::format("the call failed: {}", error.what())};
