@@ -288,14 +288,14 @@ TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 128 rows") {
 
 namespace {
 
-/// Boxes and pieces copied to tiles of 128 rows and so many columns.
-void copies_columns(std::initializer_list<std::size_t> columns) {
+/// Boxes and pieces copied to tiles of so many rows and columns.
+void copies_columns(std::initializer_list<std::size_t> columns, std::size_t rows = 128) {
   TileSweep tiles;
   if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
   for (const std::size_t cols : columns) {
-    tiles.run(Scalar::half, Scalar::half, 0, 128, cols, 26);
-    tiles.run(Scalar::bfloat16, Scalar::float32, 3, 128, cols, 26);
-    tiles.run(Scalar::half, Scalar::half, 1, 128, cols, 5);
+    tiles.run(Scalar::half, Scalar::half, 0, rows, cols, 26);
+    tiles.run(Scalar::bfloat16, Scalar::float32, 3, rows, cols, 26);
+    tiles.run(Scalar::half, Scalar::half, 1, rows, cols, 5);
   }
   CHECK(tiles.sweep.ran() == 3 * columns.size());
   CHECK(tiles.boxes >= 2 * columns.size());
@@ -336,6 +336,21 @@ TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 208 to 240 column
 }
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 288 and 320 columns") {
   copies_columns({288, 320});
+}
+// Whose pieces of a second factor lie along k alone.
+TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 144 and of 144 x 192") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  for (const bool exchanges : {false, true}) {
+    const std::size_t rows = exchanges ? 144 : 192, cols = exchanges ? 192 : 144;
+    tiles.run(Scalar::half, Scalar::half, 0, rows, cols, 26);
+    tiles.run(Scalar::bfloat16, Scalar::float32, 3, rows, cols, 26);
+    tiles.run(Scalar::half, Scalar::half, exchanges ? 0 : 3, rows, cols, 5);
+    tiles.run(Scalar::int8, Scalar::int32, 0, rows, cols, 26);
+  }
+  CHECK(tiles.sweep.ran() == 8);
+  CHECK(tiles.boxes == 6);
+  CHECK(tiles.pieces == 2);
 }
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 128") { copies_tile(192, 128, 4); }
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 256 x 128") { copies_tile(256, 128, 4); }
