@@ -337,6 +337,7 @@ TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 208 to 240 column
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 288 and 320 columns") {
   copies_columns({288, 320});
 }
+TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 160") { copies_columns({160}, 192); }
 // Whose pieces of a second factor lie along k alone.
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 144 and of 144 x 192") {
   TileSweep tiles;
@@ -358,6 +359,7 @@ TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 192") { cop
 
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 96 x 64") { exchanges(96, 64); }
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 144 x 128") { exchanges(144, 128); }
+TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 160 x 192") { exchanges(160, 192); }
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 160 x 64") { exchanges(160, 64); }
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 176 x 128") { exchanges(176, 128); }
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 288 x 128") { exchanges(288, 128); }
