@@ -190,6 +190,12 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
   const nvidia::Cost padded = waits ? nvidia::aligned_cost(1, round_up(tile.of.tile_n, 64)) : tile.cost;
   const double step = padded.step * model.factors(rates), own = model.of_tile(rates, tile.cost, results);
+  // A multiprocessor copies a step's tiles from the cache no faster, where all of them do.
+  const auto lines = [](std::size_t width, bool along_k) { return along_k ? width : round_up(width, 64); };
+  const double bytes = real(
+      nvidia::kStepBytes, lines(tile.tile_m(), problem.a_along_k) + lines(tile.of.tile_n, problem.b_along_k));
+  const bool copies_all = tiles > units && !tile.loose && rates.shared > 0;
+  const double of_whole = copies_all ? std::max(step, bytes / rates.shared) : step;
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
@@ -197,6 +203,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
+    if (!boxes && narrow && tile.of.consumers > 2) return;  // the producers' addresses are spilled
     if (!boxes && narrow) time *= model.policy.narrow_pieces;
     choices.push_back({"wgmma", split,
                        before + (boxes ? model.policy.maps : 0) +
@@ -206,7 +213,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  add(split, real(divide_up(tiles, units)) * (real(steps) * step + own));
+  add(split, real(divide_up(tiles, units)) * (real(steps) * of_whole + own));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.

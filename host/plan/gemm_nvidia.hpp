@@ -231,6 +231,11 @@ struct Rates {
   double short_lines = 0;        ///< the same of a larger factor across k by short lines; 0: the same
   std::size_t short_line = 128;  ///< bytes of such a line, at most
   double reread = 0;  ///< the same of a larger factor across k that several tiles read; 0: the same
+  /// Bytes a nanosecond of factors that a multiprocessor copies from the cache where all do; 0: not counted.
+  /// By boxes of rows that begin at no multiples of 128 bytes on an H200, a step of 2080 x 1808 x 15696 by
+  /// 128 x 128 takes 460 ns (71), of 4048 x 3120 x 4976 by 128 x 160 550 (74), of 10320 x 1584 x 3152 by 128
+  /// x 144 540 (76), of 2976 x 11296 x 3072 by 128 x 208 650 (76), half; of 4096^3 by 128 x 128 390 (84).
+  double shared = 0;
   /// Bytes a nanosecond of aligned results of TF32 that a group stores beside a tile's own time; 0: in that.
   /// By "wgmma" on an H200, in us, and the model without: 15520 x 3168 x 240 by 192 x 128 128, 96, by 128 x
   /// 128 132, 98; 656 x 14720 x 48 29.7, 25.7, by "mma" 27.4, 29.3.
@@ -288,6 +293,7 @@ struct Policy {
                        .cached = 6400,
                        .short_lines = 1600,
                        .reread = 1550,
+                       .shared = 75,
                        .stored = 48};
   Rates mma_rates = {.launch = 5250,
                      .memory = 4220,

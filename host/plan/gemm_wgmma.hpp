@@ -65,9 +65,15 @@ struct Wgmma {
 // 29 by 96 x 64, 30; 2944 x 800 x 3104 35, 26 by 128 x 160, 23. 256 x 128 and 192 x 192 have fewer bytes for
 // each product than 192 x 128: 15520 x 3168 x 240 60, 57.
 //
-// Slower there: bulk copies of rows of 128 bytes from local memory to C (15520 x 3168 x 240 by 192 x 128 74
-// beside 60 us); the same time: a warp for the map of each factor, and loads of two parts at once where sums
-// are joined.
+// 192 x 144 and 192 x 160 are for the last round of large products, and have more products for each byte of
+// factors than 128 x 128 to 128 x 208, which the copies of all groups hold up (Rates::shared): half on an
+// H200, 12192 x 560 x 576 by 256 x 128 22.3, by 144 x 192 19.3. 192 x 160 was not measured: 2080 x 1808 x
+// 15696, A transposed, takes 233 us by 128 x 128, and cuBLAS 165; by the model 192 x 160 takes 17 % less.
+//
+// Slower there: consumers that begin a tile one step after another, so that one stores while others multiply
+// (6448 x 15104 x 480 by 256 x 128 175, 214 us; three steps of four stages are behind); bulk copies of rows
+// of 128 bytes from local memory to C (15520 x 3168 x 240 by 192 x 128 74 beside 60 us); the same time: a
+// warp for the map of each factor, and loads of two parts at once where sums are joined.
 //
 // Of aligned rows a step takes the time of its products, and a tile that of its results, whichever way the
 // factors lie: on an H200 4096^3 takes 210 to 214 us by 128 x 256 in all four orders. The numbers are fitted
@@ -100,7 +106,7 @@ constexpr Wgmma in_two(Wgmma tile, std::size_t mma_n) {
   return tile;
 }
 
-inline constexpr std::array<Wgmma, 26> kWgmma{{
+inline constexpr std::array<Wgmma, 28> kWgmma{{
     with_registers(aligned_tile(2, 256, 4, 1), 56, 224, true),
     aligned_tile(2, 128, 6, 3),
     aligned_tile(1, 256, 4, 2),
@@ -127,6 +133,8 @@ inline constexpr std::array<Wgmma, 26> kWgmma{{
     aligned_tile(1, 144, 6, 4),
     aligned_tile(1, 160, 6, 4),
     aligned_tile(1, 224, 5, 3),
+    with_registers(aligned_tile(3, 144, 4, 1), 40, 152, false),
+    with_registers(aligned_tile(3, 160, 4, 1), 40, 152, false),
 }};
 
 /// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with

@@ -103,6 +103,24 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   wide.c_alignment = 64;
   wide.batch = 2;
   CHECK(!is_exchanged(wide));
+  // Two rounds instead of three; and a group's copies are fewer for each product.
+  smem::GemmProblem deep = plan_problem_of(12192, 560, 576, Scalar::half);
+  deep.out = Scalar::half;
+  plan = smem::plan_gemm(hopper, deep);
+  CHECK(plan.tile_rows * plan.tile_cols == 192 * 144);
+  CHECK(std::count(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"READS_C", 0}) ==
+        1);
+  deep.reads_c = true;
+  plan = smem::plan_gemm(hopper, deep);
+  CHECK(std::count(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"READS_C", 0}) ==
+        0);
+  // 130 tiles are one round.
+  deep = plan_problem_of(2080, 1808, 15696, Scalar::half);
+  deep.out = Scalar::half;
+  deep.a_along_k = false;
+  plan = smem::plan_gemm(hopper, deep);
+  CHECK(plan.tile_rows * plan.tile_cols == 192 * 160);
+  CHECK(plan.groups() <= 132);
   // Lines of 128 bytes of a factor that the cache does not hold take longer.
   smem::GemmProblem streamed = plan_problem_of(3360, 160, 7648, Scalar::half);
   streamed.out = Scalar::half;

@@ -182,10 +182,9 @@ GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2
           if (c + 8 <= col_end) {
             *(global uint4*)to = words;
           } else {
-            const uint parts[4] = {words.x, words.y, words.z, words.w};
-#pragma unroll
-            for (uint e = 0; e < 8; ++e)
-              if (c + e < col_end) to[e] = (result)(parts[e / 2] >> e % 2 * 16);
+            local const ushort* const each = (local const ushort*)(mine + r * HALF_ROW + piece * 4);
+#pragma unroll 1
+            for (uint e = 0; c + e < col_end; ++e) to[e] = each[e];
           }
         }
       }
