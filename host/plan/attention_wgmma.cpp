@@ -39,10 +39,10 @@ constexpr std::size_t kMostStages = 6;
 std::size_t most_keys(const AttentionWgmma& tile, const AttentionProblem& p) {
   const std::size_t larger = std::max(p.head_size, p.value_size);
   const bool is_whole = p.head_size % 16 == 0 && p.value_size % 16 == 0;
-  bool has_fewer = p.soft_cap || p.bias || p.slopes;
+  bool has_fewer = p.bias || (p.soft_cap && (p.slopes || p.ragged || p.paged));
+  has_fewer |= (p.soft_cap || p.slopes) && larger > 160;
   if (p.left_limit)
     has_fewer |= !is_whole || larger <= 64 || larger > 160 || ((p.ragged || p.paged) && larger != 128);
-  if (p.paged) has_fewer |= larger != 64 && larger != 128;
   return has_fewer ? std::min(tile.keys, tile.most_keys) : tile.keys;
 }
 
@@ -62,7 +62,8 @@ std::size_t keys_of(const AttentionPolicy& policy, const AttentionWgmma& tile, c
 /// Whether groups take turns at tiles, each of which has keys.
 bool takes_turns(const Device& device, const AttentionProblem& p) {
   const AttentionPolicy& policy = attention_policy(device);
-  const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.slopes || p.ragged || p.paged);
+  const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.ragged || p.paged);
+  if (p.slopes && std::max(p.head_size, p.value_size) > 128) return false;
   if (!is_plain || p.key_lengths || p.keys == 0 || (p.right_limit && p.keys < p.queries)) return false;
   if (p.head_size % 16 != 0 || p.value_size % 16 != 0) return false;  // ptxas spills
   if (p.right_limit) return p.keys <= policy.causal_turns_keys;

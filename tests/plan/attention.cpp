@@ -197,9 +197,20 @@ TEST_CASE("attention: tiles of wgmma follow sizes, windows and lengths") {
   }
   p.keys = 2048;
   // What leaves fewer registers; windows do not, but for small heads, whose small tiles are cheap.
+  p.bias = true;
+  CHECK(keys_of(128) == 64);
+  p.bias = false;
   p.soft_cap = true;
+  CHECK(keys_of(64) == 128);
+  CHECK(keys_of(128) == 128);
+  CHECK(keys_of(192) == 64);
+  p.slopes = true;
   CHECK(keys_of(128) == 64);
   p.soft_cap = false;
+  CHECK(keys_of(128) == 128);
+  CHECK(keys_of(160) == 96);
+  CHECK(keys_of(256) == 64);
+  p.slopes = false;
   p.right_limit = p.left_limit = true;
   CHECK(keys_of(128) == 128);
   CHECK(keys_of(72) == 64);
