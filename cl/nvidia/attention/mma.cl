@@ -26,7 +26,6 @@
 #define TILE_M (WARPS * MS * 16)
 #define GROUP (32 * WARPS)
 #define COPIERS GROUP
-#define EARLY_SIZE 64
 
 #include "nvidia/attention/rows.clh"
 #include "nvidia/attention/tile.clh"
@@ -132,13 +131,9 @@ void attention_mma(ATTENTION_ARGUMENTS) {
   // Row h of sixteen m is row m * 16 + h * 8 + lane / 4 of the warp.
   float sums[MS][VS][4];
   softmax_rows rows[MS];
-  uint biases[MS][2][TILE_N / 8];
   UNROLLED
   for (uint m = 0; m < MS; ++m) {
     begin_rows(&rows[m], warp_row + m * 16 + lane / 4, &a, &at);
-    UNROLLED
-    for (uint h = 0; h < 2; ++h)
-      if (t < seen.end) load_biases(biases[m][h], &rows[m], h, t, &at, lane);
     UNROLLED
     for (uint n = 0; n < VS * 4; ++n) sums[m][n / 4][n % 4] = 0;
   }
@@ -172,7 +167,7 @@ void attention_mma(ATTENTION_ARGUMENTS) {
       UNROLLED
       for (uint h = 0; h < 2; ++h) {
         const uint r = warp_row + m * 16 + h * 8 + lane / 4;
-        const float factor = update_softmax(&rows[m], &logits[m][0][0], biases[m][h], h, r, tile, t, &seen, &a, &at, lane);
+        const float factor = update_softmax(&rows[m], &logits[m][0][0], h, r, tile, &seen, &a, &at, lane);
         UNROLLED
         for (uint n = 0; n < VS * 2; ++n) sums[m][n / 2][h * 2 + n % 2] *= factor;
       }

@@ -235,12 +235,11 @@ INLINED uint start_next(uint to, uint step, const attention_arguments* a, uint a
 }
 
 // Products of the warpgroup's queries with the keys from t on become weights. `first_row`: of the lane.
-INLINED void make_tile_weights(softmax_rows* rows, float products[TILE_N / 2], uint biases[2][TILE_N / 8], float factors[2], uint first_row, int t,
-                               const seen_tile* tile, const attention_arguments* a, uint lane) {
+INLINED void make_tile_weights(softmax_rows* rows, float products[TILE_N / 2], float factors[2], uint first_row, int t, const seen_tile* tile,
+                               const attention_arguments* a, uint lane) {
   UNROLLED
   for (uint h = 0; h < 2; ++h)
-    factors[h] =
-        update_softmax(rows, products, biases[h], h, first_row + h * 8, t, key_behind(tile, t, a), &tile->seen, a, &tile->at, lane);
+    factors[h] = update_softmax(rows, products, h, first_row + h * 8, t, &tile->seen, a, &tile->at, lane);
 }
 // Rounds weights to factors of the units.
 INLINED void round_weights(uint words[TILE_N / 4], const float weights[TILE_N / 2]) {
@@ -281,7 +280,7 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
   start_queries(q_tile, &tile, a, item);
   wait_queries(consumer);
   float sums[V_COLUMNS / 2], products[TILE_N / 2], factors[2], shares[2];
-  uint weights[TILE_N / 4], biases[2][TILE_N / 8];
+  uint weights[TILE_N / 4];
   softmax_rows rows;
   begin_rows(&rows, first_row, a, &tile.at);
   UNROLLED
@@ -290,12 +289,10 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
   const bool has_keys = t < tile.seen.end;
   if (has_keys) {
     start_keys(products, q_tile + consumer * 8192, &p);
-    UNROLLED
-    for (uint h = 0; h < 2; ++h) load_biases(biases[h], &rows, h, t, &tile.at, lane);
     WAIT_WGMMA(0);
     finish_keys(products, &p, p.stage, lane);
     advance(&p);
-    make_tile_weights(&rows, products, biases, factors, first_row, t, &tile, a, lane);
+    make_tile_weights(&rows, products, factors, first_row, t, &tile, a, lane);
     round_weights(weights, products);
   }
 
@@ -325,7 +322,7 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     if (TURNS && is_first) step = start_next(2 * q_tile + Q_BYTES - queries_at, step, a, all_tiles, item);
     WAIT_WGMMA(1);
     finish_keys(products, &p, of_keys.stage, lane);
-    make_tile_weights(&rows, products, biases, factors, first_row, t, &tile, a, lane);
+    make_tile_weights(&rows, products, factors, first_row, t, &tile, a, lane);
     finish_values(sums, &p, of_values.stage, lane);
     if (TURNS && is_first) {
       place done;
