@@ -92,6 +92,43 @@ void parts_are_right(std::size_t size) {
   CHECK(sweep.ran() == 5);
 }
 
+// Rows of biases that begin at multiples of 16 bytes and that do not, keys that fill tiles and that do not,
+// some of them hidden by the bias, and rows without any.
+void biases_are_right(Scalar type, std::size_t size) {
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  for (const std::size_t keys : {256, 300, 333}) {
+    AttentionCase c = wgmma_case(type, 150, keys, size, size);
+    c.heads = 4;
+    c.bias = test::BiasShape::full;
+    sweep.run(c);
+    c.bias = test::BiasShape::of_heads;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 6);
+}
+
+// Products of which a cap makes numbers on both sides of its steep part, in tiles of 128 keys and of 64.
+void capped_logits_are_right(std::size_t size) {
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  for (const double cap : {0.1, 2.0, 30.0, 1e4}) {
+    AttentionCase c = wgmma_case(Scalar::half, 150, 300, size, size);
+    c.soft_cap = cap;
+    c.scale = cap == 30 ? 1 : 0;
+    sweep.run(c);
+  }
+  AttentionCase c = wgmma_case(Scalar::half, 150, 300, size, size);
+  c.soft_cap = 20;
+  for (const test::Logits logits : {test::Logits::growing, test::Logits::huge, test::Logits::not_a_number}) {
+    c.logits = logits;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 7);
+}
+
 }  // namespace
 
 TEST_CASE("attention by wgmma: sizes of heads and values up to 112") {
@@ -176,4 +213,28 @@ TEST_CASE("attention by wgmma: groups share keys that few rows see") {
     sweep.run(c);
   }
   CHECK(sweep.ran() == 8);
+}
+
+TEST_CASE("attention by wgmma: biases, heads of 64") { biases_are_right(Scalar::bfloat16, 64); }
+TEST_CASE("attention by wgmma: biases, heads of 128") { biases_are_right(Scalar::half, 128); }
+TEST_CASE("attention by wgmma: biases, heads of 256") { biases_are_right(Scalar::half, 256); }
+
+TEST_CASE("attention by wgmma: caps, heads of 64") { capped_logits_are_right(64); }
+TEST_CASE("attention by wgmma: caps, heads of 200") { capped_logits_are_right(200); }
+
+TEST_CASE("attention by wgmma: slopes, alone and with a cap and a bias") {
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  AttentionCase c = wgmma_case(Scalar::half, 150, 333, 128, 128);
+  c.heads = 4;
+  c.slopes = true;
+  sweep.run(c);  // keys before a query's own, and behind it
+  c.soft_cap = 3;
+  c.bias = test::BiasShape::full;
+  c.window.left = 100;
+  sweep.run(c);
+  c.float_bias = c.causal = true;
+  sweep.run(c);
+  CHECK(sweep.ran() == 3);
 }

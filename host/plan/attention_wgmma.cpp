@@ -35,21 +35,24 @@ struct Wgmma {
 constexpr std::size_t kMostStages = 6;
 
 /// Keys of a tile, at most: fewer where ptxas would spill. Of heads of at most 64, tiles that a window hides
-/// in part take as long as others.
+/// in part take as long as others. With a bias, a multiple of 32.
 std::size_t most_keys(const AttentionWgmma& tile, const AttentionProblem& p) {
   const std::size_t larger = std::max(p.head_size, p.value_size);
   const bool is_whole = p.head_size % 16 == 0 && p.value_size % 16 == 0;
-  bool has_fewer = p.soft_cap || p.bias || p.slopes;
+  bool has_fewer = p.soft_cap && (p.slopes || p.ragged || p.paged);
+  has_fewer |= (p.soft_cap || p.slopes) && larger > 160;
+  has_fewer |= p.bias && (p.soft_cap || p.slopes || p.left_limit || larger > 128);
   if (p.left_limit)
     has_fewer |= !is_whole || larger <= 64 || larger > 160 || ((p.ragged || p.paged) && larger != 128);
-  if (p.paged) has_fewer |= larger != 64 && larger != 128;
-  return has_fewer ? std::min(tile.keys, tile.most_keys) : tile.keys;
+  if (has_fewer) return std::min(tile.keys, tile.most_keys);
+  if (p.bias && larger > 64 && (p.right_limit || p.key_lengths)) return 96;
+  return p.soft_cap && (p.right_limit || p.left_limit) ? std::min<std::size_t>(tile.keys, 112) : tile.keys;
 }
 
 /// Keys of a tile: of short sequences as many as leave the fewest beyond the last one.
 std::size_t keys_of(const AttentionPolicy& policy, const AttentionWgmma& tile, const AttentionProblem& p) {
   const std::size_t most = most_keys(tile, p);
-  if (most != 128 || p.keys > policy.wgmma_short_keys || p.ragged || p.key_lengths) return most;
+  if (most != 128 || p.keys > policy.wgmma_short_keys || p.ragged || p.key_lengths || p.bias) return most;
   const auto cost = [&](std::size_t keys) {
     return divide_up(p.keys, keys) * (keys + policy.wgmma_keys_a_tile);
   };
@@ -62,7 +65,8 @@ std::size_t keys_of(const AttentionPolicy& policy, const AttentionWgmma& tile, c
 /// Whether groups take turns at tiles, each of which has keys.
 bool takes_turns(const Device& device, const AttentionProblem& p) {
   const AttentionPolicy& policy = attention_policy(device);
-  const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.slopes || p.ragged || p.paged);
+  const bool is_plain = !(p.left_limit || p.soft_cap || p.bias || p.ragged || p.paged);
+  if (p.slopes && std::max(p.head_size, p.value_size) > 128) return false;
   if (!is_plain || p.key_lengths || p.keys == 0 || (p.right_limit && p.keys < p.queries)) return false;
   if (p.head_size % 16 != 0 || p.value_size % 16 != 0) return false;  // ptxas spills
   if (p.right_limit) return p.keys <= policy.causal_turns_keys;

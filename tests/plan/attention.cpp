@@ -197,9 +197,32 @@ TEST_CASE("attention: tiles of wgmma follow sizes, windows and lengths") {
   }
   p.keys = 2048;
   // What leaves fewer registers; windows do not, but for small heads, whose small tiles are cheap.
+  p.bias = true;
+  CHECK(keys_of(64) == 128);
+  CHECK(keys_of(128) == 128);
+  CHECK(keys_of(160) == 64);
+  p.keys = 197;
+  CHECK(keys_of(64) == 128);  // a multiple of 32
+  p.keys = 2048;
+  p.right_limit = true;
+  CHECK(keys_of(64) == 128);
+  CHECK(keys_of(128) == 96);
+  p.slopes = true;
+  CHECK(keys_of(64) == 64);
+  p.slopes = p.bias = false;
   p.soft_cap = true;
+  CHECK(keys_of(128) == 112);
+  p.right_limit = false;
+  CHECK(keys_of(64) == 128);
+  CHECK(keys_of(128) == 128);
+  CHECK(keys_of(192) == 64);
+  p.slopes = true;
   CHECK(keys_of(128) == 64);
   p.soft_cap = false;
+  CHECK(keys_of(128) == 128);
+  CHECK(keys_of(160) == 96);
+  CHECK(keys_of(256) == 64);
+  p.slopes = false;
   p.right_limit = p.left_limit = true;
   CHECK(keys_of(128) == 128);
   CHECK(keys_of(72) == 64);
