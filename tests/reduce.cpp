@@ -368,6 +368,12 @@ TEST_CASE("reduce segments: operations on int16") {
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmin})
     every_matrix(ReduceShape::segments, op, Scalar::int16);
 }
+// Sums of bytes in a tile go by words.
+TEST_CASE("reduce segments: sums and means of bytes") {
+  every_matrix(ReduceShape::segments, ReduceOp::sum, Scalar::uint8);
+  every_matrix(ReduceShape::segments, ReduceOp::sum, Scalar::int8);
+  every_matrix(ReduceShape::segments, ReduceOp::mean, Scalar::int8);
+}
 TEST_CASE("reduce segments: operations on float32") {
   for (const ReduceOp op : kDifferent)
     every_matrix(ReduceShape::segments, op, Scalar::float32);

@@ -121,7 +121,8 @@ struct ReducePolicy {
 // lengths. balanced_elements: 2^22 floats in 60000 segments 14.5 us, several 19.8; 10^6 in 1000 15.0 and 8.7,
 // of which a launch more is the most. tiled_segments, packs_of_segments: 30000 segments, one in a tile 0.116
 // ms, read by 256 work-items 0.110, by 64 0.083. The team of a tile as row_steps has it, of 1000000 segments:
-// 4 0.097, 2 0.095, 8 0.103, 16 0.119; groups of 128 0.104, of 512 0.100. The rest was not measured.
+// 4 0.097, 2 0.095, 8 0.103, 16 0.119; groups of 128 0.104, of 512 0.100. Sums of 2^26 bytes
+// in 1000000 segments, by words 0.056, by bytes 0.063 to 0.068. The rest was not measured.
 //
 // packs_of_warps: matvec of 21326 x 3001 halves on an H200, share of copy: 0.44 (74 us) with a group for each
 // row, 0.64 (52 us) with a warp as plans choose it; a first form of it took 45 us, and what it had otherwise
