@@ -123,17 +123,24 @@ static inline accumulator unfold(accumulator a, ulong fold, uint col, uint cols)
   return a;
 }
 #else
-#define unfold(a, fold, col, cols) (a)
+static inline accumulator unfold(accumulator a, ulong fold, uint col, uint cols) {
+  (void)fold, (void)col, (void)cols;
+  return a;
+}
 #endif
 
 // Stores what part `part` of `parts` makes of a column.
 static inline void store_column(global RESULT* out, global accumulator* partials, ulong part, ulong parts, ulong results, ulong result,
                                 accumulator all, ulong rows) {
-  if (parts == 1 && !FOLDS) {
+#if FOLDS
+  (void)out, (void)parts, (void)rows;
+#else
+  if (parts == 1) {
     write_result(out, result, all, rows);
-  } else {
-    partials[part * results + result] = all;
+    return;
   }
+#endif
+  partials[part * results + result] = all;
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
