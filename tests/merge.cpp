@@ -36,6 +36,7 @@ struct MergeCall {
   std::string_view variant;
   std::size_t a = 0, b = 0, value_bytes = 0;
   SortOrder order = {};
+  std::size_t work_items = 0;
 };
 
 /// The stable merge is the stable sort of b behind a.
@@ -62,7 +63,8 @@ void check_merge(const smem::Context& context, Keys kind, const MergeCall& call)
       moved(context, std::vector<unsigned char>(values.size()), bytes);
   const smem::VectorView<const K> left(a_keys.buffer(), a.size(), 1), right(b_keys.buffer(), b.size(), 2);
   const smem::VectorView<K> to(out.buffer(), both.size(), 1);
-  const smem::CallOptions options{.variant = call.variant};
+  const smem::PlanOverrides fixed{.work_items = call.work_items};
+  const smem::CallOptions options{.variant = call.variant, .overrides = &fixed};
   if (bytes == 0) {
     smem::merge(context, left, right, to, call.order, options);
   } else {
@@ -118,6 +120,17 @@ TEST_CASE("merge: every variant, types and kinds of keys in turns") {
       check_merge<std::uint16_t>(context, Keys::small,
                                  {.variant = variant, .a = 5003, .b = 4001, .value_bytes = bytes});
   }
+}
+
+TEST_CASE("merge: so many tiles that a launch finds where they begin") {
+  const smem::Context context;
+  MergeCall call{.variant = "tile", .a = 400003, .b = 300007, .work_items = 32};
+  check_merge<std::uint32_t>(context, Keys::uniform, call);
+  check_merge<std::uint32_t>(context, Keys::equal, call);
+  call.order = {.descending = true};
+  check_merge<std::uint8_t>(context, Keys::zipf, call);
+  call = {.variant = "tile", .a = 5, .b = 600011, .value_bytes = 8, .work_items = 32};
+  check_merge<float>(context, Keys::special, call);
 }
 
 TEST_CASE("random: merges") {

@@ -299,6 +299,43 @@ TEST_CASE("reduce columns: places of bytes by several work-items, with ties") {
   }
   CHECK(sweep.ran() == asked);
 }
+// Rows without gaps that are read several at once: the last of them is shorter. Few columns, which a group
+// combines, and more.
+TEST_CASE("reduce columns: unaligned rows without gaps, by several work-items") {
+  const smem::Context context;
+  test::ReduceSweep sweep(context);
+  ReduceCase c;
+  c.shape = ReduceShape::columns;
+  c.variant = "several";
+  std::size_t asked = 0, folded = 0;
+  for (const auto& [type, op] : {std::pair{Scalar::uint8, ReduceOp::sum},
+                                 {Scalar::int8, ReduceOp::argmax},
+                                 {Scalar::half, ReduceOp::minmax},
+                                 {Scalar::float32, ReduceOp::argmin},
+                                 {Scalar::float32, ReduceOp::norm},
+                                 {Scalar::int64, ReduceOp::mean}}) {
+    if (!test::fits(context.device(), op, type)) continue;
+    c.in = type;
+    c.reduction = op;
+    for (const auto& [rows, cols] :
+         {std::pair<std::size_t, std::size_t>{40001, 7}, {20003, 33}, {9001, 201}, {30001, 1}}) {
+      c.rows = rows;
+      c.cols = cols;
+      c.out_offset = asked++ % 3;
+      sweep.run(c);
+      smem::ReduceProblem problem{.reduction = op, .shape = c.shape, .in = type};
+      problem.out = test::usual_result(op, type);
+      problem.rows = rows;
+      problem.cols = cols;
+      problem.alignment = smem::size_of(type);
+      problem.packed_alignment = 16;
+      if (smem::plan_reduce(context.device(), problem, {.variant = c.variant}).number("fold") > 1) ++folded;
+    }
+  }
+  CHECK(sweep.ran() == asked);
+  CHECK(2 * folded > asked);
+}
+
 TEST_CASE("reduce columns: sums of the greatest and least bytes and shorts, which fill narrow accumulators") {
   const smem::Context context;
   const auto check = [&]<class Element>(Element element) {
@@ -330,6 +367,12 @@ TEST_CASE("reduce columns: operations on float32") {
 TEST_CASE("reduce segments: operations on int16") {
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmin})
     every_matrix(ReduceShape::segments, op, Scalar::int16);
+}
+// Sums of bytes in a tile go by words.
+TEST_CASE("reduce segments: sums and means of bytes") {
+  every_matrix(ReduceShape::segments, ReduceOp::sum, Scalar::uint8);
+  every_matrix(ReduceShape::segments, ReduceOp::sum, Scalar::int8);
+  every_matrix(ReduceShape::segments, ReduceOp::mean, Scalar::int8);
 }
 TEST_CASE("reduce segments: operations on float32") {
   for (const ReduceOp op : kDifferent)

@@ -9,6 +9,9 @@
 // LANES = PACK: a work-item has an accumulator for each of its columns. Sums of small integers are numbers of 32 bits before they are combined
 // (NARROW_SUMS), if a work-item has few enough rows. The place of the least or greatest byte is found by numbers that have the byte above the number
 // of the row (PLACE_KEYS): the least of them is that of the first of equal bytes.
+// FOLDS: rows without gaps are read as rows `fold` times as long, whose packs are aligned and fill a group. The last of them, number `rows`, has
+// `tail` elements. Each result then has `fold` columns in each part, which the second launch combines: they lie as so many parts do. FOLDS 2: a tile
+// has several columns of a result, which the group combines.
 //
 // Launch: one dimension, GROUP work-items a group; group g computes jobs g, g + groups, ... Local memory: GROUP * PACK
 // accumulators.
@@ -32,6 +35,9 @@
 #endif
 #ifndef PLACE_KEYS
 #define PLACE_KEYS 0  // 1: elements have a byte, and rows are fewer than 2^24
+#endif
+#ifndef FOLDS
+#define FOLDS 0  // 1 or 2: a row is `fold` rows of the matrix
 #endif
 #define APART (INTERLEAVED ? ACROSS : 1)                         // columns of a work-item
 #define FIRST_COLUMN(i) (INTERLEAVED ? (i) : (i) * PACK)         // of work-item i of a row of them
@@ -110,14 +116,31 @@ static inline void add_column(column_set* set, uint k, term t, ulong row) { put_
 static inline accumulator get_column(const column_set* set, uint k) { return get_lane(set, k); }
 #endif
 
+#if FOLDS && (OPERATION == OP_ARGMIN || OPERATION == OP_ARGMAX)
+// The place among the rows of the matrix.
+static inline accumulator unfold(accumulator a, ulong fold, uint col, uint cols) {
+  a.index = a.index == NO_INDEX ? NO_INDEX : (index_type)(a.index * fold + col / (cols / (uint)fold));
+  return a;
+}
+#else
+static inline accumulator unfold(accumulator a, ulong fold, uint col, uint cols) {
+  (void)fold, (void)col, (void)cols;
+  return a;
+}
+#endif
+
 // Stores what part `part` of `parts` makes of a column.
 static inline void store_column(global RESULT* out, global accumulator* partials, ulong part, ulong parts, ulong results, ulong result,
                                 accumulator all, ulong rows) {
+#if FOLDS
+  (void)out, (void)parts, (void)rows;
+#else
   if (parts == 1) {
     write_result(out, result, all, rows);
-  } else {
-    partials[part * results + result] = all;
+    return;
   }
+#endif
+  partials[part * results + result] = all;
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -174,17 +197,23 @@ void reduce_columns(REDUCE_ARGUMENTS) {
           if (col + k * APART < cols) add_column(&mine, k, load_term(columns, row * pitch + k * APART, row), row);
       }
     }
+#if FOLDS
+#pragma unroll
+    for (uint k = 0; k < PACK; ++k)
+      if (row == rows && col + k * APART < tail) add_column(&mine, k, load_term(columns, row * pitch + k * APART, row), row);
+#endif
 
 #if DOWN == 1
     // One row of work-items has the results.
 #pragma unroll
     for (uint k = 0; k < PACK; ++k)
       if (col + k * APART < cols)
-        store_column(out + out_offset, partials, part, parts, results, matrix * cols + col + k * APART, get_column(&mine, k), rows);
+        store_column(out + out_offset, partials, part, parts, results, matrix * cols + col + k * APART,
+                     unfold(get_column(&mine, k), fold, (uint)col + k * APART, (uint)cols), rows);
 #else
     // Local memory: a tree over the rows of work-items.
 #pragma unroll
-    for (uint k = 0; k < PACK; ++k) scratch[k][item] = get_column(&mine, k);
+    for (uint k = 0; k < PACK; ++k) scratch[k][item] = unfold(get_column(&mine, k), fold, (uint)col + k * APART, (uint)cols);
 #if KEEP_ORDER
     // Combines neighbours and compacts the results, so that the order is kept.
     accumulator left_and_right[PACK];
@@ -214,9 +243,18 @@ void reduce_columns(REDUCE_ARGUMENTS) {
 
     // Neighbouring work-items write neighbouring columns.
     const ulong first = (ulong)tile * (ACROSS * PACK);
+#if FOLDS == 2
+    const uint own = (uint)cols / (uint)fold, width = (uint)min((ulong)(ACROSS * PACK), cols - first);
+    for (uint r = item; r < own; r += GROUP) {
+      accumulator all = identity();
+      for (uint c = (r + own - (uint)first % own) % own; c < width; c += own) all = combine(all, scratch PLACE(c));
+      partials[(part * tiles + tile) * own + r] = all;
+    }
+#else
     for (uint c = item; c < ACROSS * PACK && first + c < cols; c += GROUP) {
       store_column(out + out_offset, partials, part, parts, results, matrix * cols + first + c, scratch PLACE(c), rows);
     }
+#endif
 #endif
   }
 }

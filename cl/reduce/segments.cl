@@ -68,7 +68,11 @@ void reduce_segments(global const ELEMENT* restrict in, ulong in_offset, global 
       if (fits) from = edges[number], to = edges[number + 1];
       if (from != OUTSIDE && to != OUTSIDE) {
         length = to > from ? to - from : 0;
+#if SUMS_BYTES
+        mine = sum_bytes((local const uint*)tile, from, max(from, to), lane);
+#else
         mine = reduce_here((local const tile_element*)tile + from, (uint)length, lane);
+#endif
       }
 #endif
       if (from == OUTSIDE || to == OUTSIDE) {

@@ -41,7 +41,7 @@ void sort_merge(SORT_ARGUMENTS) {
   barrier(CLK_LOCAL_MEM_FENCE);
   sort_tile(tile, places, count, item ORDER_VALUES);
 #else
-  local ulong ends[2];
+  local ulong ends[END_WORDS];
   const ulong width = (ulong)TILE << (pass - 1), pair = begin / (2 * width) * (2 * width);
   const ulong a_count = min(width, size - pair), b_count = min(width, size - pair - a_count);
   merge_part part;

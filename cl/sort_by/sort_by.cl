@@ -6,8 +6,8 @@
 //
 // Launch: one dimension, GROUP work-items a group, a group for each tile. With CPU: one work-item a group, which has BLOCK elements.
 //   PHASE 1: runs of `width` elements of `in` become runs of twice as many in `out`; `width` is a multiple of the tile or the block.
-//   PHASE 2, before it: a work-item for each tile of the result finds where the tile begins in the first of its runs, so that no
-//   group waits for such a search (SPLIT).
+//   PHASE 2, before it: a team of work-items for each tile of the result finds where the tile begins in the first of its runs, so
+//   that no group waits for such a search (SPLIT).
 #ifndef ELEMENT
 #define ELEMENT uint
 #endif
@@ -102,12 +102,16 @@ void sort_by(SORT_BY_ARGUMENTS) {
 #elif PHASE == 2
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void sort_by(SORT_BY_ARGUMENTS) {
-  const ulong tile = get_global_id(0), first = tile * TILE, pair = first / (2 * width) * (2 * width);
-  if (first < size) {
-    const ulong a_count = min(width, size - pair), b_count = min(width, size - pair - a_count);
-    global const ELEMENT* a = in + in_offset + pair;
-    splits[tile] = split_of(a, a_count, a + a_count, b_count, first - pair);
-  }
+  const ulong tile = get_global_id(0) / SEARCHERS, first = min(tile * TILE, size), pair = first / (2 * width) * (2 * width);
+  const ulong a_count = min(width, size - pair), b_count = min(width, size - pair - a_count);
+  global const ELEMENT* a = in + in_offset + pair;
+#if HAS_TEAMS
+  local ulong flags[FLAGS(GROUP / 16)];
+  const ulong split = team_split_of(flags, a, a_count, a + a_count, b_count, first - pair, width, GROUP / 16, get_local_id(0));
+#else
+  const ulong split = split_of(a, a_count, a + a_count, b_count, first - pair);
+#endif
+  if (get_local_id(0) % SEARCHERS == 0 && first < size) splits[tile] = split;
 }
 #else
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -124,7 +128,7 @@ void sort_by(SORT_BY_ARGUMENTS) {
             (uint)(end - (first - pair)));
   load_part(&part, tile, a, a + a_count, item);
 #else
-  local ulong ends[2];
+  local ulong ends[END_WORDS];
   load_parts(&part, tile, ends, a, a_count, a + a_count, b_count, first - pair, item);
 #endif
   ELEMENT merged[ITEMS];

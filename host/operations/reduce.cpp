@@ -123,6 +123,7 @@ Case read_reduce(const Words& words) {
       packed_alignment(extents.rows * extents.batch, extents.cols * size_of(problem.in), 16);
   if (by_columns) problem.alignment = aligned;
   if (problem.shape == ReduceShape::rows) problem.packed_alignment = aligned;
+  if (by_columns && extents.batch == 1) problem.packed_alignment = 16;
   Case made = case_of(formatted("{} {}, {}{}{}", extents.text(), name_of(problem.in),
                                 compensated ? "compensated " : "", name_of(op),
                                 by_segments         ? formatted(" of {} segments", problem.rows)

@@ -59,7 +59,7 @@ cl::Event merge_of(const Context& context, const char* operation, bool pairs, co
            number(o.out.offset), buffer(o.a_values, a), number(o.a_values.offset * parts),
            buffer(o.b_values, b), number(o.b_values.offset * parts), buffer(o.out_values, o.out.buffer),
            number(o.out_values.offset * parts), static_cast<cl_uint>(order.begin_bit),
-           static_cast<cl_uint>(end_bit), number(launch.launch().number("piece")));
+           static_cast<cl_uint>(end_bit), number(launch.launch().number("piece")), launch.scratch(0));
   };
   return ops::run(context, operation, plan_merge, problem, options, bind);
 }

@@ -10,6 +10,7 @@
 #include <smem/error.hpp>
 #include <smem/reduce.hpp>
 
+#include <algorithm>
 #include <bit>
 
 namespace smem {
@@ -23,6 +24,7 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
   const bool by_columns = problem.shape == ReduceShape::columns;
   const auto bind = [&](const ops::Launching& launch) {
     const std::size_t parts = launch.plan().number("parts"), results = problem.results();
+    const std::size_t fold = std::max<std::size_t>(launch.plan().number("fold"), 1);
     const cl_mem partials = launch.scratch(0);
     if (launch.plan().variant == "short") {
       launch(o.in.buffer, o.in.offset, o.other, static_cast<cl_uint>(problem.cols), o.out);
@@ -42,12 +44,16 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
       }
     } else if (launch.is_main()) {
       // Results are counted in elements, or in pairs of them.
-      launch(runtime::packed(o.in, o.other, o.bounds, problem.rows, problem.cols, problem.batch, parts, o.out,
-                             partials, launch.counters()));
+      ConstMatrix in = o.in;
+      in.pitch *= fold;
+      launch(runtime::packed(in, o.other, o.bounds, problem.rows / fold, problem.cols * fold, problem.batch,
+                             parts, o.out, partials, launch.counters(), fold,
+                             problem.rows % fold * problem.cols));
     } else {
       // Parts of a row lie beside each other, those of columns a row of results apart.
-      launch(partials, results, parts, by_columns ? std::size_t{1} : parts,
-             by_columns ? results : std::size_t{1}, by_columns ? problem.rows : problem.cols, o.out);
+      launch(partials, results, fold > 1 ? launch.plan().number("shares") : parts,
+             by_columns ? std::size_t{1} : parts, by_columns ? results : std::size_t{1},
+             by_columns ? problem.rows : problem.cols, o.out);
     }
   };
   return ops::run(context, plan::operation_name(problem), plan_reduce, problem, options, bind);
@@ -76,7 +82,8 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   plan::check_reduction(context.device(), problem);
   const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
   check_room(operation, out_name, o.out.size, needed);
-  if (problem.shape == ReduceShape::rows && is_packed(o.in)) problem.packed_alignment = 16;
+  const bool one_matrix = problem.shape == ReduceShape::columns && problem.batch == 1;
+  if ((problem.shape == ReduceShape::rows || one_matrix) && is_packed(o.in)) problem.packed_alignment = 16;
   if (needed == 0) return run_empty(context, operation, plan_reduce, problem, options);
   Vector written = o.out;
   written.size = needed;
@@ -88,7 +95,9 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
     check_apart(operation, o.in, memory, out, out_memory, in_name, out_name);
     bits |= memory.host_address;
     if (problem.shape == ReduceShape::columns) bits |= row_alignment(o.in, memory);
-    problem.packed_alignment = std::min(problem.packed_alignment, row_alignment(o.in, memory));
+    ConstMatrix first = o.in;
+    if (one_matrix) first.rows = 1;
+    problem.packed_alignment = std::min(problem.packed_alignment, row_alignment(first, memory));
     if (is_dot) {
       const ConstMatrix other = as_matrix(o.other);
       const Memory other_memory = check_view(context, operation, other_name, other, false);

@@ -10,6 +10,7 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -38,7 +39,7 @@ Plan base_plan(const MergeProblem& p, std::string_view variant) {
 
 Attempt tile(const Device& device, const MergeProblem& p, const PlanOverrides& fixed) {
   const std::size_t bytes = size_of(p.keys), place = p.value_bytes == 0 ? 0 : 2;
-  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, place, kSortWords);
+  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, place, kMergeWords);
   if (!tile) return no_tile_fits(device);
   const std::size_t groups = divide_up(at_least_1(p.size), tile->size());
   if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
@@ -47,8 +48,20 @@ Attempt tile(const Device& device, const MergeProblem& p, const PlanOverrides& f
   define(plan, {{"GROUP", tile->group}, {"ITEMS", tile->items}});
   plan.items_per_work_item = tile->items;
   plan.tile_cols = tile->size();
-  plan.local_bytes = tile->size() * (bytes + place) + kSortWords;
+  plan.local_bytes = tile->size() * (bytes + place) + kMergeWords;
   plan.prediction.local_bytes = 2 * plan.prediction.bytes();
+  if (groups > merge_policy(device).groups_that_search * device.compute_units) {
+    Launch splits = base_plan(p, "splits");
+    set_searchers(device, groups, splits);
+    define(splits, {{"TILE", tile->size()}, {"PHASE", 2}});
+    splits.reason = "finds where each tile of the result begins in both vectors";
+    plan.before.push_back(std::move(splits));
+    define(plan, "SPLIT", 1);
+    add_scratch(plan, size_product(groups, sizeof(std::uint64_t)));
+    plan.reason = formatted(
+        "a group merges its {} results in local memory; the launch before finds its inputs", tile->size());
+    return plan;
+  }
   plan.reason =
       formatted("a group finds the inputs of its {} results by bisection and merges them in local memory",
                 tile->size());

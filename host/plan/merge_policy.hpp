@@ -14,7 +14,7 @@ struct MergePolicy {
   Evidence evidence;
   std::size_t group = 256;  ///< work-items
   std::size_t items = 15;   ///< keys of each, at most; of 8 bytes half as many: an odd number
-  /// A sort by a comparison has more groups for each unit than this: a launch finds what they merge.
+  /// Where there are more groups for each unit than this, a launch finds what they merge.
   std::size_t groups_that_search = 8;
   std::size_t split_group = 64;                 ///< work-items of it: few, so that all units search
   std::size_t bounds_group = 256;               ///< work-items that search
@@ -24,11 +24,17 @@ struct MergePolicy {
   std::size_t cpu_keys = std::size_t{1} << 16;  ///< of a stretch, at least
 };
 
+// groups_that_search: an H200 merged 2^25 uint32 in 0.109 ms with such a launch, 0.116 where each group
+// searched by 16 work-items for an end of its part, 0.143 by one. CUB took 0.097 in another run.
+//
 // cpu_batch: two Zen 5 cores, PoCL 3.1, 10^6 searches in 2^20 floats, in 2^24 uint32, ms: 16 at once 30 and
 // 85, 32 19 and 50, 64 15 and 40, 128 15 and 40; by loops of single work-items 85 and 254.
 inline constexpr MergePolicy kMergePolicies[] = {
     {.when = {.family = "nvidia-hopper"},
-     .evidence = {.what = "no measurement: what ptxas keeps in registers"},
+     .evidence = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "merge of 2^25 uint32, 17 of each work-item",
+                  .share = "0.109 ms, CUB 0.097 ms"},
      .items = 17},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: what ptxas for sm_75 keeps in registers"},

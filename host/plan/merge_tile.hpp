@@ -15,6 +15,9 @@
 
 namespace smem::plan {
 
+/// Bytes of the kernels' own words in local memory, with their alignment: END_WORDS of cl/merge/path.clh.
+inline constexpr std::size_t kMergeWords = 96;
+
 struct MergeTile {
   std::size_t group = 0, items = 0;
   std::size_t size() const { return group * items; }
@@ -34,6 +37,16 @@ inline std::optional<MergeTile> merge_tile(const Device& device, const PlanOverr
     if (group != 0 && (fixed.work_items == 0 || group == fixed.work_items)) return MergeTile{group, items};
     if (items == 1) return std::nullopt;
   }
+}
+
+/// Sets the work-items of a launch that finds where `tiles` tiles begin, and defines them: 16 for each tile.
+inline void set_searchers(const Device& device, std::size_t tiles, Launch& launch) {
+  const std::size_t group = at_least_1(group_for(device, merge_policy(device).split_group, 0));
+  const std::size_t searchers = group >= 32 ? 16 : 1;  // SEARCHERS of cl/merge/path.clh
+  set_groups(launch, group, divide_up(tiles, group / searchers));
+  define(launch, "GROUP", group);
+  launch.local_bytes = searchers > 1 ? 2 * group : 0;
+  launch.prediction.bytes_read = launch.prediction.bytes_written = 8 * real(tiles);
 }
 
 /// What the passes of a merge sort do, launch by launch the same.

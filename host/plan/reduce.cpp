@@ -64,14 +64,6 @@ using namespace plan::reduction;
 
 constexpr std::size_t kMostCounted = kSharedCounters / 4;  // results whose last group combines the parts
 
-/// Columns of a work-item. On a GPU they are loaded together, aligned or not.
-std::size_t pack_of_columns(const Device& device, const ReduceProblem& problem) {
-  const ReducePolicy& policy = reduce_policy(device);
-  const std::size_t aligned = pack_of(policy, problem);
-  return std::min(policy.pack_of_columns,
-                  device.local_is_cache ? aligned : policy.pack_bytes / size_of(problem.in));
-}
-
 bool is_tree(std::string_view variant) {
   return variant == "interleaved" || variant == "sequential" || variant == "first_add";
 }
@@ -99,16 +91,12 @@ std::size_t count_parts(const Device& device, const ReduceProblem& problem, std:
     const std::size_t tile = policy.group * (variant == "first_add" ? 2 : 1);
     return std::clamp<std::size_t>(problem.cols / tile, 1, policy.most_parts);
   }
-  const bool by_columns = problem.shape == ReduceShape::columns;
-  const std::size_t wanted = policy.groups_a_unit * device.compute_units;
-  const std::size_t jobs =
-      by_columns ? divide_up(problem.cols, policy.across * pack_of_columns(device, problem)) * problem.batch
-                 : problem.results();
-  // At least a tile for each part; for columns, as many rows as a group reads at once.
-  const std::size_t most = by_columns ? problem.rows / policy.column_rows
-                                      : problem.cols * size_of(problem.in) /
-                                            (policy.group * policy.pack_bytes * policy.packs_of_parts);
-  return std::clamp<std::size_t>(std::min(wanted / jobs, most), 1, policy.most_parts);
+  if (problem.shape == ReduceShape::columns) return parts_of_columns(device, problem);
+  // At least a tile for each part.
+  const std::size_t most =
+      problem.cols * size_of(problem.in) / (policy.group * policy.pack_bytes * policy.packs_of_parts);
+  return std::clamp<std::size_t>(
+      std::min(policy.groups_a_unit * device.compute_units / problem.results(), most), 1, policy.most_parts);
 }
 
 /// How partial results are combined, whatever the size of a work-group.
@@ -242,60 +230,6 @@ Attempt short_vector(const Device& device, const ReduceProblem& problem, std::si
   return plan;
 }
 
-/// Packs that a work-item has under way: more of small elements.
-std::size_t column_packs(const ReducePolicy& policy, const ReduceProblem& problem, std::size_t pack) {
-  return std::clamp<std::size_t>(policy.column_bytes / (pack * size_of(problem.in)),
-                                 packs_of(policy, problem),
-                                 std::max(policy.column_loads, packs_of(policy, problem)));
-}
-
-/// Columns, by packs of neighbours.
-Attempt columns(const Device& device, const ReduceProblem& problem, std::string_view variant,
-                std::size_t wanted) {
-  if (variant != "several") return "does not do this shape";
-  // A work-item keeps an accumulator for each column of its pack, in registers and in local memory.
-  const ReducePolicy& policy = reduce_policy(device);
-  std::size_t pack = pack_of_columns(device, problem);
-  std::size_t group = group_for(device, wanted, pack * accumulator_bytes(problem));
-  if (group == 0) {
-    pack = 1;
-    group = group_for(device, wanted, accumulator_bytes(problem));
-  }
-  if (group == 0) return no_tile_fits(device);
-  const ReduceParts parts = parts_of(device, problem, variant);
-  // As many columns as leave all compute units groups enough: then a work-item has many rows, and few results
-  // are combined in local memory.
-  const auto groups_of = [&](std::size_t packs) {
-    return divide_up(problem.cols, packs * pack) * parts.parts * problem.batch;
-  };
-  const std::size_t enough = policy.groups_a_unit * device.compute_units;
-  std::size_t across = std::min(group, policy.across);
-  while (across < group && groups_of(2 * across) >= enough)
-    across *= 2;
-  across = std::min(across, std::bit_ceil(at_least_1(divide_up(problem.cols, pack))));
-  const std::size_t each = divide_up(problem.rows, parts.parts * (group / across)),
-                    unroll =
-                        each <= policy.column_loads ? at_least_1(each) : column_packs(policy, problem, pack);
-  Plan plan = reduction::base_plan(problem, variant, "reduce/columns.cl", "reduce_columns");
-  set_groups(plan, group, groups_of(across));
-  set_group_tile(plan, {.rows = group / across * unroll,
-                        .cols = across * pack,
-                        .vector_width = pack,
-                        .items = pack * unroll,
-                        .local_bytes = across < group ? group * pack * accumulator_bytes(problem) : 0});
-  define(plan, {{"GROUP", group}, {"ACROSS", across}, {"PACK", pack}, {"UNROLL", unroll}, {"LANES", pack}});
-  if (pack > pack_of(policy, problem)) define(plan, "INTERLEAVED", 1);
-  if (fits_narrow_sums(problem, each)) define(plan, "NARROW_SUMS", 1);
-  constexpr std::size_t kKeyedRows = (std::size_t{1} << 24) - 1;  // of which a key has the number
-  const ReduceOp op = problem.reduction.op;
-  if ((op == ReduceOp::argmin || op == ReduceOp::argmax) && size_of(problem.in) == 1 &&
-      problem.rows <= kKeyedRows)
-    define(plan, "PLACE_KEYS", 1);
-  share_results(device, problem, parts, plan);
-  plan.reason = "neighbouring work-items reduce neighbouring columns, and combine in local memory";
-  return plan;
-}
-
 /// Sums of integers of which some hundred fit a vector of twice their bits, as reduce/cpu.cl numbers them; 0:
 /// none.
 std::size_t narrow_sum(const ReduceProblem& problem) {
@@ -381,10 +315,13 @@ Launch finish(const Device& device, const ReduceProblem& problem, bool by_thread
   const std::size_t group =
       at_least_1(group_for(device, by_threads ? 1 : policy.group, accumulator_bytes(problem)));
   // Neighbouring work-items read neighbours: the parts of a row, or the same part of neighbouring columns.
-  const std::size_t neighbours =
+  std::size_t neighbours =
       problem.shape == ReduceShape::columns
           ? std::min(group, std::bit_ceil(std::min(policy.finished_columns, at_least_1(problem.results()))))
           : 1;
+  // Of few results more work-items have each, as all units wait for them.
+  while (!by_threads && neighbours > 1 && divide_up(problem.results(), neighbours) < device.compute_units)
+    neighbours /= 2;
   const std::size_t team =
       std::min(group / neighbours, std::bit_ceil(divide_up(parts, policy.parts_of_items)));
   const std::size_t groups = divide_up(problem.results(), group / team);
@@ -411,10 +348,17 @@ Attempt plan_variant(const Device& device, const ReduceProblem& problem, const P
   if (variant == "short_rows") return short_rows(device, problem, fixed);
   if (variant == "balanced") return balanced_segments(device, problem, fixed);
   const std::size_t wanted = group_wanted(fixed, reduce_policy(device).group);
-  Attempt attempt = variant == "cpu"                        ? cpu(device, problem)
-                    : is_tree(variant)                      ? tree(device, problem, variant, wanted)
-                    : problem.shape == ReduceShape::columns ? columns(device, problem, variant, wanted)
-                                                            : several(device, problem, variant, wanted);
+  if (problem.shape == ReduceShape::columns && variant != "cpu") {
+    if (variant != "several") return is_tree(variant) ? tree(device, problem, variant, wanted) : kOtherShape;
+    Attempt attempt = columns(device, problem, wanted);
+    const std::size_t parts =
+        !attempt.plan ? 1 : std::max(attempt.plan->number("parts"), attempt.plan->number("shares"));
+    if (parts > 1) attempt.plan->after.push_back(finish(device, problem, false, parts));
+    return attempt;
+  }
+  Attempt attempt = variant == "cpu"   ? cpu(device, problem)
+                    : is_tree(variant) ? tree(device, problem, variant, wanted)
+                                       : several(device, problem, variant, wanted);
   const ReduceParts parts = parts_of(device, problem, variant);
   if (attempt.plan && !parts.one_launch)
     attempt.plan->after.push_back(finish(device, problem, variant == "cpu", parts.parts));

@@ -71,9 +71,15 @@ struct ReducePolicy {
   std::size_t parts_of_items = 4;   ///< that a work-item combines, about
   /// Work-items of a group that read neighbouring columns, at least where there are so many.
   std::size_t across = 32;
-  std::size_t column_loads = 8;      ///< of a work-item that has no more rows: all under way at once
-  std::size_t column_bytes = 32;     ///< of a work-item that has more, under way, in at most so many loads
-  std::size_t column_rows = 32;      ///< rows of a part of columns, at least
+  std::size_t column_loads = 8;   ///< of a work-item that has no more rows: all under way at once
+  std::size_t column_bytes = 32;  ///< of a work-item that has more, under way, in at most so many loads
+  std::size_t column_rows = 32;   ///< rows of a part of columns, at least
+  // Of columns whose rows have no gaps, of which several are read as one: the share of a group's packs that
+  // have elements, from which more need not; how often as many as make packs aligned, at most; partial
+  // results have at most such a part of the bytes.
+  double columns_fill = 0.9;
+  std::size_t most_folds = 64;
+  std::size_t part_of_partials = 16;
   std::size_t finished_columns = 8;  ///< neighbouring results of a group that combines parts, at least
   std::size_t most_parts = 16384;    ///< of a result
   ReduceThreads threads;             ///< of CPUs
@@ -115,7 +121,8 @@ struct ReducePolicy {
 // lengths. balanced_elements: 2^22 floats in 60000 segments 14.5 us, several 19.8; 10^6 in 1000 15.0 and 8.7,
 // of which a launch more is the most. tiled_segments, packs_of_segments: 30000 segments, one in a tile 0.116
 // ms, read by 256 work-items 0.110, by 64 0.083. The team of a tile as row_steps has it, of 1000000 segments:
-// 4 0.097, 2 0.095, 8 0.103, 16 0.119; groups of 128 0.104, of 512 0.100. The rest was not measured.
+// 4 0.097, 2 0.095, 8 0.103, 16 0.119; groups of 128 0.104, of 512 0.100. Sums of 2^26 bytes
+// in 1000000 segments, by words 0.056, by bytes 0.063 to 0.068. The rest was not measured.
 //
 // packs_of_warps: matvec of 21326 x 3001 halves on an H200, share of copy: 0.44 (74 us) with a group for each
 // row, 0.64 (52 us) with a warp as plans choose it; a first form of it took 45 us, and what it had otherwise
@@ -127,6 +134,12 @@ struct ReducePolicy {
 // column_bytes, finished_columns: part of a change after which an H200 made minmax of the columns of 2000000
 // x 32 bytes at 0.44 of copy instead of 0.23, sums of 200000 x 320 bytes at 0.29 instead of 0.21; not
 // measured apart. Sums of small integers in 32 bits and addresses by additions: 0.53 and 0.50.
+//
+// columns_fill, most_folds, part_of_partials: sums of columns on an H200, ms with rows read one by one and
+// several at once, where at least 0.96 of packs of 16 bytes had elements: 300001 x 201 bytes 0.0465 and
+// 0.0284, 1000003 x 7 floats 0.0170 and 0.0146, x 37 0.0507 and 0.0457. pack_of_columns: of 8 bytes 0.0312,
+// of 8 halves of 300001 x 201 0.0510, of 4 0.0417. The second launch with a group for each of 201 results is
+// part of that: with one for 8 of them 0.0302. The other numbers were not measured.
 //
 // across, column_loads: unaligned columns, ms on an H200, and on an H100 with 32 columns a group, four loads
 // and no packs: minmax of 3 x 21333333 bytes 0.10 and 1.15, argmin of 7 x 9142857 floats 0.09 and 0.61, of

@@ -17,6 +17,11 @@ Attempt short_rows(const Device& device, const ReduceProblem& problem, const Pla
 bool prefers_short_rows(const Device& device, const ReduceProblem& problem);
 /// Segments by their elements, long ones in parts: see cl/reduce/segments.cl.
 Attempt balanced_segments(const Device& device, const ReduceProblem& problem, const PlanOverrides& fixed);
+/// Columns, by packs of neighbours: see cl/reduce/columns.cl. Its number "shares": how many partial results
+/// each result has, where that is another one than "parts".
+Attempt columns(const Device& device, const ReduceProblem& problem, std::size_t wanted);
+/// In how many parts it reduces each column.
+std::size_t parts_of_columns(const Device& device, const ReduceProblem& problem);
 /// Work-items of a row or segment, which share a group with others where it has few packs.
 std::size_t row_team(const Device& device, const ReduceProblem& problem, std::size_t group, bool shuffle);
 /// Whether a product has a warp, or a part of one, for each row.
@@ -36,6 +41,7 @@ std::size_t lanes_of(const ReducePolicy& policy, const ReduceProblem& problem);
 /// Whether sums of so many integers of 8 or 16 bits fit 31 bits and a sign.
 bool fits_narrow_sums(const ReduceProblem& problem, std::size_t elements);
 
+inline constexpr const char* kOtherShape = "does not do this shape";
 inline constexpr const char* kOtherOrder =
     "does not keep the order of elements, and the operation does not commute";
 

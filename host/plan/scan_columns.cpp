@@ -37,9 +37,8 @@ ColumnTile column_tile(const Device& device, const ScanProblem& problem, const P
   ColumnTile tile;
   const std::size_t wide =
       std::min({policy.column_pack_bytes / large, policy.column_pack, std::bit_floor(cols), wanted});
-  if (problem.in_alignment >= wide * size_of(problem.in) &&
-      problem.out_alignment >= wide * size_of(problem.out))
-    tile.pack = wide;
+  tile.pack = at_least_1(std::min(
+      {wide, problem.in_alignment / size_of(problem.in), problem.out_alignment / size_of(problem.out)}));
   tile.width = std::clamp(std::min({policy.column_line / large, std::bit_ceil(cols), wanted}), tile.pack,
                           policy.column_width);
   const std::size_t bytes = policy.column_item_bytes / (tile.pack * size_of(problem.in));

@@ -107,7 +107,7 @@ std::optional<Plan> network(const Device& device, const SortProblem& problem, co
 
 std::optional<Plan> merge_sort(const Device& device, const SortProblem& problem, const PlanOverrides& fixed) {
   const std::size_t bytes = size_of(problem.keys), place = problem.payload == SortPayload::none ? 0 : 2;
-  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, place, kSortWords);
+  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, place, kMergeWords);
   const std::size_t tiles = tile ? divide_up(at_least_1(problem.size), tile->size()) : 0;
   if (!tile || tiles > kMaxTiles) return std::nullopt;
   const auto merges = static_cast<std::size_t>(std::bit_width(tiles - 1));
@@ -117,7 +117,7 @@ std::optional<Plan> merge_sort(const Device& device, const SortProblem& problem,
   define(plan, {{"GROUP", tile->group}, {"ITEMS", tile->items}});
   plan.items_per_work_item = tile->items;
   plan.tile_cols = tile->size();
-  plan.local_bytes = tile->size() * (bytes + place) + kSortWords;
+  plan.local_bytes = tile->size() * (bytes + place) + kMergeWords;
   plan.numbers = {{"passes", passes.count}};
   share_arrays(problem, passes, plan);
   predict_local(problem, passes, plan);

@@ -21,9 +21,6 @@ namespace {
 
 using namespace plan;
 
-constexpr std::size_t kSortByWords =
-    64;  // bytes of the kernels' own words in local memory, with their alignment
-
 const char* sort_by_name(const SortByProblem& /*p*/) { return "sort_by"; }
 
 double traffic(const SortByProblem& p) { return real(p.size, bytes_of_type(p.type)); }
@@ -74,17 +71,15 @@ std::optional<Launch> split_of(const Device& device, const SortByProblem& p, std
   const MergePolicy& policy = merge_policy(device);
   if (tiles <= policy.groups_that_search * device.compute_units) return std::nullopt;
   Launch launch = base_launch(p, "splits", 2);
-  const std::size_t searching = group_for(device, policy.split_group, 0);
-  set_groups(launch, searching, divide_up(tiles, searching));
-  define(launch, {{"GROUP", searching}, {"TILE", group * items}});
-  launch.prediction.bytes_read = launch.prediction.bytes_written = 8 * real(tiles);
+  set_searchers(device, tiles, launch);
+  define(launch, "TILE", group * items);
   launch.reason = "finds by bisection where each tile of the result begins in both runs";
   return launch;
 }
 
 Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverrides& fixed) {
   const std::size_t bytes = bytes_of_type(p.type);
-  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, 0, kSortByWords);
+  const std::optional<MergeTile> tile = merge_tile(device, fixed, bytes, 0, kMergeWords);
   if (!tile) return no_tile_fits(device);
   const std::size_t groups = divide_up(at_least_1(p.size), tile->size());
   if (groups > kMaxTiles) return "more tiles than a launch can have work-groups";
@@ -94,7 +89,7 @@ Attempt by_groups(const Device& device, const SortByProblem& p, const PlanOverri
     define(launch, {{"GROUP", tile->group}, {"ITEMS", tile->items}});
     launch.items_per_work_item = tile->items;
     launch.tile_cols = tile->size();
-    launch.local_bytes = tile->size() * bytes + kSortByWords;
+    launch.local_bytes = tile->size() * bytes + kMergeWords;
     return launch;
   };
   Plan plan;

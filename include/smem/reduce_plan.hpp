@@ -108,7 +108,8 @@ struct ReduceProblem {
   /// first element and the vector's. So packs of both are aligned at the same elements.
   std::size_t other_alignment = 16;
   /// Of rows that follow each other without gaps, in all matrices: the largest power of two, at most 16, that
-  /// divides the byte address of every row's first element. Else 0.
+  /// divides the byte address of every row's first element; for columns, of one matrix's first element. Else
+  /// 0.
   std::size_t packed_alignment = 0;
 
   /// The operation's name in `smem tune`.
