@@ -291,7 +291,8 @@ kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void median_tiles(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch;
   const loaded beyond = loaded_beyond(weights);
-  const ulong cells = width / CHANNELS, pieces = (cells + COLS - 1) / COLS * CHANNELS;  // of a row
+  const ulong cells = width / CHANNELS;
+  const uint pieces = (uint)((cells + COLS - 1) / COLS * CHANNELS);  // of a row
   for (uint p = (uint)get_global_id(2); p < planes; p += (uint)get_global_size(2)) {
     global const ELEMENT* from = in + plane_offset(p, depth, in_offset, in_stride, in_plane);
     global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane);
@@ -300,9 +301,9 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
       const ulong first = first_row + (ulong)band * b;
       const int count = (int)min(end_row - first, (ulong)band);
       const long start = (long)first + RADIUS;  // the row that is loaded at 0
-      for (ulong piece = get_global_id(0); piece < pieces; piece += get_global_size(0)) {
-        const ulong channel = piece % CHANNELS;
-        const long cell = (long)(piece / CHANNELS * COLS);  // of the first result
+      for (uint piece = (uint)get_global_id(0); piece < pieces; piece += (uint)get_global_size(0)) {
+        const uint channel = piece % CHANNELS;
+        const long cell = (long)(piece / CHANNELS) * COLS;  // of the first result
         const ulong col = (ulong)cell * CHANNELS + channel;
         // All elements exist of rows that are loaded from `least` to `most`.
         row_piece ends = {0};
@@ -332,7 +333,7 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
               words_of(v[1], next + 1, &ends);
             } else {
               load_edge(v, load_from - ((ulong)(start + n + t) * in_pitch + col), in_pitch, start + n + t,
-                        (long)rows, cell, (long)cells, (uint)channel, beyond);
+                        (long)rows, cell, (long)cells, channel, beyond);
             }
             load_from += TILE * in_pitch;
             is_loaded = n + t + TILE >= least && n + t + TILE <= most;

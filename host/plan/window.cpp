@@ -8,6 +8,7 @@
 #include "plan/window_policy.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace smem {
@@ -111,6 +112,8 @@ Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOver
     return formatted("a work-item has {} results of a row", cols);
   const std::size_t rows = fixed.tile_rows == 0 ? tile_band(device, g, cols) : fixed.tile_rows;
   if (rows % kTile != 0 || rows > kMostRows) return "a work-item has an even number of rows, at most 2^30";
+  if (g.row_elements() > std::numeric_limits<std::uint32_t>::max())
+    return "it counts pieces of rows in 32 bits";
   const std::size_t group = fixed.work_items == 0 ? policy.tiles_group : fixed.work_items;
   Attempt made = shared_plan(device, problem,
                              {"tiles", "blur/median_tiles.cl", "median_tiles", cols, rows, group, 0, pairs});
