@@ -29,7 +29,7 @@ Operation median_blur_operation() {
       .summary = "Median filters: windows of 3 x 3 or 5 x 5 cells",
       .steps = {{"registers", "several windows a work-item, sorted in registers"},
                 {"columns", "of 5 x 5: columns sorted once for all windows that have them"},
-                {"tiles", "of 5 x 5: what 2 x 2 windows have in common sorted once"},
+                {"tiles", "what 2 x 2 windows have in common sorted once, down bands of rows"},
                 {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
       .read = read_median_blur,
@@ -47,6 +47,8 @@ Operation median_blur_operation() {
       .programs = {{"8192x8192 uint8 --window 5", {"", "columns", "tiles"}},
                    {"8192x8192 half --window 5", {"columns", "tiles"}},
                    {"8192x8192 --window 5", {"columns", "tiles"}},
+                   {"8192x8192 uint8", {"", "tiles"}},
+                   {"8192x8192 uint16", {"tiles"}},
                    {"8192x8192", {""}}},
   };
 }

@@ -160,8 +160,8 @@ Case window_case(const Words& words, const WindowFilter& filter) {
   const PackedGrids packed = packed_grids(words);
   const std::size_t edge = words.number("window");
   WindowProblem problem{blurred_grids(words), filter.op};
-  problem.grids.out_alignment = 64;  // vectors of results lie anywhere, and of the input too but in columns
-  if (filter.op != WindowOp::median || edge != 5) problem.grids.in_alignment = 64;
+  // Vectors lie anywhere but in medians by columns and tiles.
+  if (filter.op != WindowOp::median) problem.grids.in_alignment = problem.grids.out_alignment = 64;
   problem.grids.row_taps = problem.grids.column_taps = edge;
   const SeparableProblem grids = problem.grids;
   Case made =

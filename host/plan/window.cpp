@@ -8,6 +8,7 @@
 #include "plan/window_policy.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace smem {
@@ -37,7 +38,8 @@ struct Shared {
 /// Their launch: a work-item for each `cols` x `rows` results of a channel.
 Attempt shared_plan(const Device& device, const WindowProblem& problem, const Shared& s) {
   const SeparableProblem& g = problem.grids;
-  Plan plan = filter_plan(operation_of(problem), s.variant, s.file, s.entry, g, kShared / 2, kShared / 2);
+  Plan plan =
+      filter_plan(operation_of(problem), s.variant, s.file, s.entry, g, g.row_taps / 2, g.row_taps / 2);
   const std::array<std::size_t, 3> extent{divide_up(g.width, s.cols) * g.channels,
                                           divide_up(g.height, s.rows), g.planes};
   const std::size_t group = group_for(device, s.group, s.held, kOwnBytes);
@@ -47,7 +49,7 @@ Attempt shared_plan(const Device& device, const WindowProblem& problem, const Sh
   plan.global = global_size(extent, plan.work_group);
   plan.vector_width = s.cols;
   plan.items_per_work_item = s.rows * s.cols;
-  plan.numbers = {{"band", 1}};
+  plan.numbers = {{"band", s.rows}};
   define(plan, "COLS", s.cols);
   if (s.pairs) define(plan, "PAIRS", 1);
   if (s.pairs && is_nvidia_gpu(device) && compute_capability(device) >= 90)
@@ -88,37 +90,50 @@ Attempt columns(const Device& device, const WindowProblem& problem) {
   return made;
 }
 
+/// Rows of results of a work-item of "tiles": fewer where work-items would not fill the device.
+std::size_t tile_band(const Device& device, const SeparableProblem& g, std::size_t cols) {
+  const WindowPolicy& policy = window_policy(device);
+  constexpr std::size_t kStep = 4;  // rows
+  const std::size_t strips = divide_up(g.width, cols) * g.channels * g.planes;
+  const std::size_t bands = divide_up(device.compute_units * policy.tiles_resident, at_least_1(strips));
+  return std::clamp(round_up(g.height / at_least_1(bands), kStep), kStep, policy.tiles_band);
+}
+
 /// Medians of tiles of 2 x 2 windows that share 4 x 4 sorted elements.
 Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOverrides& fixed) {
   const SeparableProblem& g = problem.grids;
-  if (problem.op != WindowOp::median || g.row_taps != kShared) return "for medians of 5 x 5";
+  if (problem.op != WindowOp::median) return "for medians";
   const WindowPolicy& policy = window_policy(device);
   if (policy.columns == 0) return "its columns would not stay in registers";
-  constexpr std::size_t kTile = 2, kFew = 4, kMany = 8;
-  const std::size_t cols = fixed.tile_cols == 0 ? policy.tile_columns : fixed.tile_cols;
-  if (cols != kFew && cols != kMany) return "a work-item has 4 or 8 results of a row";
+  constexpr std::size_t kTile = 2, kMostRows = std::size_t{1} << 30;
   const bool pairs = compares_pairs(policy, g.in);
-  const std::size_t rows = kTile * (pairs ? 2 : 1);
-  if (fixed.tile_rows != 0 && fixed.tile_rows != rows)
-    return formatted("a work-item has {} rows of results", rows);
+  const std::size_t cols = kTile * (pairs ? 2 : 1);
+  if (fixed.tile_cols != 0 && fixed.tile_cols != cols)
+    return formatted("a work-item has {} results of a row", cols);
+  const std::size_t rows = fixed.tile_rows == 0 ? tile_band(device, g, cols) : fixed.tile_rows;
+  if (rows % kTile != 0 || rows > kMostRows) return "a work-item has an even number of rows, at most 2^30";
+  if (g.row_elements() > std::numeric_limits<std::uint32_t>::max())
+    return "it counts pieces of rows in 32 bits";
   const std::size_t group = fixed.work_items == 0 ? policy.tiles_group : fixed.work_items;
-  Attempt made = shared_plan(
-      device, problem,
-      {"tiles", "blur/median_tiles.cl", "median_tiles", cols, rows, group,
-       (rows + kShared - 1) * (cols + kShared - 1) * (pairs ? size_of(g.in) : number_bytes(g.in)), pairs});
+  Attempt made = shared_plan(device, problem,
+                             {"tiles", "blur/median_tiles.cl", "median_tiles", cols, rows, group, 0, pairs});
   if (!made.plan) return made;
   Plan& plan = *made.plan;
   plan.tile_rows = rows, plan.tile_cols = cols;
+  define(plan, "SIZE", g.row_taps);
   if (size_of(g.in) == 1) {
     define(plan, "BYTES", 1);
-    if (pairs && policy.sums != 0) define(plan, "SUMS", policy.sums);
+    const std::size_t sums = g.row_taps == kShared ? policy.sums : policy.small_sums;
+    if (pairs && sums != 0) define(plan, "SUMS", sums);
   }
-  // Of a tile: lesser and greater ones of columns, pairs of them, their core, two columns more, rows,
-  // windows.
-  plan.prediction.operations =
-      real(g.elements()) * (2 * 10 + 18 + 40 + 2 * 30 + 2 * 10 + 4 * 18) / (kTile * kTile) / (pairs ? 2 : 1);
-  plan.reason = formatted("{} windows of each of {} rows{}: tiles of 2 x 2 share what they have in common",
-                          cols, rows, pairs ? ", in the halves of words" : "");
+  // Of a tile of 5 x 5: lesser and greater ones of rows, pairs of them, their core, two rows more, columns,
+  // windows. Of 3 x 3: of columns, and of windows.
+  const double tile =
+      g.row_taps == kShared ? 2 * 10 + 18 + 40 + 2 * 30 + 2 * 8 + 4 * 18 : 4 * 10 + 2 + 4 * 10;
+  plan.prediction.operations = real(g.elements()) * tile / (kTile * kTile) / (pairs ? 2 : 1);
+  plan.reason =
+      formatted("{} windows of a row, in bands of {} rows{}: tiles of 2 x 2 share what they have in common",
+                cols, rows, pairs ? ", in the halves of words" : "");
   return made;
 }
 
@@ -177,7 +192,8 @@ std::vector<std::string_view> preference(const Device& device, const WindowProbl
                                          const PlanOverrides& /*fixed*/) {
   const WindowPolicy& policy = window_policy(device);
   const Scalar in = problem.grids.in;
-  if (policy.tiles && (size_of(in) == 1 || in == Scalar::float32))
+  const bool is_large = problem.grids.row_taps == kShared;
+  if (is_large ? policy.tiles && size_of(in) <= 4 : policy.small_tiles && size_of(in) <= 2)
     return {"cpu", "tiles", "columns", "registers"};
   if (policy.shares_columns) return {"cpu", "columns", "registers"};
   return {"cpu", "registers"};

@@ -15,24 +15,33 @@ struct WindowPolicy {
   std::size_t group = 256;  ///< work-items
   std::size_t lanes = 4;    ///< results of a work-item: 100 registers of a window of 25
   std::size_t columns = 4;  ///< results of a work-item of "columns", an even number; 0: it does not run
-  std::size_t columns_group = 128;  ///< its work-items
-  std::size_t tile_columns = 4;     ///< results of a row of a work-item of "tiles": 4 or 8
-  std::size_t tiles_group = 128;    ///< its work-items
-  std::size_t sums = 0;             ///< exchanges of bytes that it makes by sums (cl/blur/median_tiles.cl)
-  std::size_t thread_lanes = 16;    ///< results that a CPU's thread makes at once
-  bool shares_columns = false;      ///< medians of 5 x 5 by "columns"
+  std::size_t columns_group = 128;   ///< its work-items
+  std::size_t tiles_band = 64;       ///< rows of results of a work-item of "tiles", a multiple of 4
+  std::size_t tiles_resident = 512;  ///< work-items of a multiprocessor below which it has fewer
+  std::size_t tiles_group = 128;     ///< its work-items
+  std::size_t sums = 0;  ///< exchanges of bytes that it makes by sums, of 5 x 5 (cl/blur/median_five.clh)
+  std::size_t small_sums = 0;     ///< the same of 3 x 3 (cl/blur/median_three.clh)
+  std::size_t thread_lanes = 16;  ///< results that a CPU's thread makes at once
+  bool shares_columns = false;    ///< medians of 5 x 5 by "columns"
   bool pairs = true;  ///< "columns" compares two rows of integers of 8 and 16 bits by one instruction
   bool pairs_of_halves = false;  ///< the same of halves
   bool shares_rows = false;      ///< "columns" sorts once what two rows of elements of 4 bytes share
-  bool tiles = false;            ///< plans choose "tiles" for bytes and floats
+  bool tiles = false;            ///< plans choose "tiles" for 5 x 5 elements of at most 4 bytes
+  bool small_tiles = false;      ///< plans choose "tiles" for 3 x 3 elements of one and two bytes
 };
 
-// tiles: H200, 8192 x 8192, ms, beside columns: bytes 0.227 (groups of 64 and 256: 0.240, 0.243; 8 columns
-// 0.268) and 0.408; floats 0.417 and 0.538. Halves and uint16 were not measured. Bytes by work-items that go
-// down 4, 8 and 16 tiles, with the four lines before in local memory: 0.204, 0.209 and 0.242, beside 0.180.
+// tiles: H200, 8192 x 8192, ms, beside columns or registers: 5 x 5 of bytes 0.143 (0.408), uint16 0.162
+// (0.383), halves 0.159 (0.386), floats 0.306 (0.538); 3 x 3 of bytes 0.094 (0.426), uint16 0.116 (0.393),
+// halves 0.116 (0.475). Bytes 5 x 5 in bands of 16, 32 and 64 rows 0.153, 0.143, 0.140; 3 x 3 of 32 and 64
+// 0.094, 0.086. Groups of 64 0.143. Tiles that go across in two rows took 0.180 (5 x 5 of bytes) and 0.357
+// (floats). Loops of two rows, not of four, 0.167: the registers that a turn leaves to the next one are
+// moved.
 //
-// sums: the same bytes without sums 0.249, with all 0.222 (not compared with a plain loop). Half-precision
-// sums go to units that compare nothing. CPUs have them for the tests.
+// sums: half-precision sums go to units that compare nothing: per clock and multiprocessor 64 lanes compare
+// or permute bytes (of u16x2, f16x2, three operands, all in the same units), 110 add halves, and 103 do both
+// in turn. 5 x 5 of bytes with 1 + 2 + 4, 1 + 2 + 4 + 16 and all: 0.148, 0.143, 0.142; before the tiles went
+// down 0.171 with some, 0.183 without. 3 x 3 with 2 + 4 and without: 0.094, 0.096. CPUs have them for the
+// tests.
 //
 // columns: H100, 8192 x 8192, ms: float with four sorted elements of two rows 0.529, of a row 0.628; 8
 // windows 0.528 and 0.644, 2 0.659, groups of 256 0.617. Bytes by pairs 0.405, else 0.654; 8 windows 0.446.
@@ -44,21 +53,25 @@ struct WindowPolicy {
 // on two cores of an Emerald Rapids Xeon 6.1, and in floats 7.9 (OpenCV's slope in one direction 16).
 inline constexpr WindowPolicy kWindowPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
-     .evidence = {.device = "H200",
-                  .driver = "580.159",
-                  .what = "8192 x 8192, medians of 5 x 5 of float and uint8 by tiles",
-                  .share = "0.32 and 0.18 of copy, by columns 0.25 and 0.10"},
+     .evidence =
+         {.device = "H200",
+          .driver = "580.159",
+          .what = "8192 x 8192, medians of 5 x 5 of float and uint8 by tiles, of 3 x 3 of uint8 and uint16",
+          .share = "0.43 and 0.26, 0.43 and 0.59 of copy"},
      .sums = 1 + 2 + 4 + 16,
+     .small_sums = 2 + 4,
      .shares_columns = true,
      .pairs_of_halves = true,
      .shares_rows = true,
-     .tiles = true},
+     .tiles = true,
+     .small_tiles = true},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
      .pairs = false},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
      .sums = 1 + 2 + 4 + 8 + 16,
+     .small_sums = 1 + 2 + 4 + 8 + 16,
      .pairs_of_halves = true,
      .shares_rows = true},
     {.when = {.family = "intel"},
