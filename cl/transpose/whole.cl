@@ -122,15 +122,13 @@ void transpose_whole(global const element* RESTRICT in, ulong in_offset, long in
       value |= (word)cells[padded_element(at)] << (8 * ELEMENT_BYTES * k);
       row += 1;
       at += width;
-      if (row == height) {
-        row = 0;
-        col += 1;
-        at += 1 - size;
-        if (col == width) {
-          col = 0;
-          at += size - width;
-        }
-      }
+      const bool column_ends = row == height;
+      row = column_ends ? 0 : row;
+      col += column_ends;
+      at += column_ends ? 1 - size : 0;
+      const bool matrix_ends = col == width;
+      col = matrix_ends ? 0 : col;
+      at += matrix_ends ? size - width : 0;
     }
     *(global word*)(to + e) = value;
 #else
