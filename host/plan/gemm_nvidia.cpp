@@ -286,7 +286,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
           {"C_VECTOR", width}});
   if (tile.of.tile_n % mma_n != 0) define(plan, "MMA_REST", tile.of.tile_n % mma_n);
   // What reads C is half of the instructions of a tile's end, on which compilers take most of their time.
-  if (!problem.reads_c) define(plan, "READS_C", 0);
+  // Four warpgroups that store single results spill for sm_90 without it.
+  if (!problem.reads_c && (tile.of.consumers < 4 || width > 1)) define(plan, "READS_C", 0);
   if (boxes) add_scratch(plan, groups * nvidia::kMapsBytes + split.bytes);
   const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
   define(plan, "BAND", small ? policy.small_band : policy.band);
