@@ -67,6 +67,7 @@ inline constexpr WindowPolicy kWindowPolicies[] = {
      .small_tiles = true},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
+     .tiles_group = 64,  // 128 spill for sm_75
      .pairs = false},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
