@@ -12,7 +12,6 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -185,20 +184,6 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   define_tile(sizes, plan);
   define(plan, {{"RUN", run}, {"REGISTERS", 1}, {"SHUFFLES", 1}});
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
-}
-
-/// The largest power of two that divides the byte addresses of tiles of so many elements that follow each
-/// other, at most that of the first one.
-std::size_t tile_alignment(const ScanProblem& problem, std::size_t elements, Scalar type) {
-  return std::min(problem.packed_alignment, std::size_t{1} << std::countr_zero(elements * size_of(type)));
-}
-
-/// Whole rows of a tile of `elements`: a number that keeps the alignment of tiles, where so many fit.
-std::size_t rows_of_tile(const ScanProblem& problem, std::size_t elements) {
-  const std::size_t fit = elements / problem.cols;
-  const Scalar narrow = size_of(problem.in) < size_of(problem.out) ? problem.in : problem.out;
-  const std::size_t aligned = problem.packed_alignment / tile_alignment(problem, problem.cols, narrow);
-  return fit >= aligned ? fit / aligned * aligned : fit;
 }
 
 /// Whether a work-item's elements, and its results, are a pack or two: neighbours of it then read and write

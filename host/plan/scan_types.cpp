@@ -1,10 +1,12 @@
-// Which types a scan takes.
+// Which types a scan takes, and which of its rows share a tile.
 #include "plan/scan_types.hpp"
 
 #include "plan/reduce_types.hpp"
 #include "plan/sizes.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 
 namespace smem::plan {
 
@@ -52,6 +54,17 @@ void check_scan(const Device& device, const ScanProblem& problem) {
   check_operation(device, operation, "out", as_reduction(problem));
   if (problem.shape == ScanShape::segments)
     require_one_of(operation, "offsets", problem.marks, {Scalar::uint32, Scalar::uint64});
+}
+
+std::size_t tile_alignment(const ScanProblem& problem, std::size_t elements, Scalar type) {
+  return std::min(problem.packed_alignment, std::size_t{1} << std::countr_zero(elements * size_of(type)));
+}
+
+std::size_t rows_of_tile(const ScanProblem& problem, std::size_t elements) {
+  const std::size_t fit = elements / problem.cols;
+  const Scalar narrow = size_of(problem.in) < size_of(problem.out) ? problem.in : problem.out;
+  const std::size_t aligned = problem.packed_alignment / tile_alignment(problem, problem.cols, narrow);
+  return fit >= aligned ? fit / aligned * aligned : fit;
 }
 
 }  // namespace smem::plan

@@ -1,7 +1,9 @@
-/// Which types a scan takes, and how it is called.
+/// Which types a scan takes, how it is called, and which of its rows share a tile.
 #pragma once
 
 #include <smem/scan_plan.hpp>
+
+#include <cstddef>
 
 namespace smem::plan {
 
@@ -17,5 +19,12 @@ const char* operation_name(const ScanProblem& problem);
 
 /// \throws Error naming the argument, unless the types fit the operation and the device.
 void check_scan(const Device& device, const ScanProblem& problem);
+
+/// The largest power of two that divides the byte addresses of tiles of so many elements that follow each
+/// other, at most that of the first one.
+std::size_t tile_alignment(const ScanProblem& problem, std::size_t elements, Scalar type);
+
+/// Whole rows of a tile of `elements`: a number that keeps the alignment of tiles, where so many fit.
+std::size_t rows_of_tile(const ScanProblem& problem, std::size_t elements);
 
 }  // namespace smem::plan
