@@ -5,6 +5,7 @@
 
 #include <smem/reduce.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -74,6 +75,16 @@ struct State {
     }
   }
 };
+
+/// Sets result `i` to what reduce.hpp says of no elements, where no State has it: all bits set, the least or
+/// the largest number.
+void set_of_nothing(HostArray& out, std::size_t i, bool all_bits, bool least) {
+  if (is_float(out.type)) return out.set(i, std::numeric_limits<double>::quiet_NaN());
+  const std::size_t size = size_of(out.type);
+  unsigned char* to = out.bytes.data() + i * size;
+  std::fill_n(to, size, least ? 0x00 : 0xff);  // little endian
+  if (!all_bits && is_signed(out.type)) to[size - 1] = least ? 0x80 : 0x7f;
+}
 
 /// Elements first, first + step, ...
 State state_of(const HostArray& in, std::size_t first, std::size_t step, std::size_t begin, std::size_t end) {
@@ -150,7 +161,14 @@ Case read_reduce(const Words& words) {
   };
   made.reference = [=](const HostArrays& arrays) {
     const HostArray& in = arrays.in[0];
+    const bool is_extreme = op == ReduceOp::min || op == ReduceOp::max || op == ReduceOp::minmax;
+    const bool is_place = op == ReduceOp::argmin || op == ReduceOp::argmax;
     const auto set = [&](std::size_t result, const State& state, std::size_t of) {
+      if (of == 0 && (is_extreme || is_place || op == ReduceOp::bit_and)) {
+        set_of_nothing(arrays.out[0], result * numbers, !is_extreme, op == ReduceOp::max);
+        if (numbers == 2) set_of_nothing(arrays.out[0], 2 * result + 1, false, true);
+        return;
+      }
       arrays.out[0].set(result * numbers, state.result(op, of));
       if (numbers == 2) arrays.out[0].set(2 * result + 1, state.greatest);
     };
@@ -235,7 +253,7 @@ Operation reduce_operation() {
       .samples = {.edges = {"1", "1009", "70001", "70001 --compensated", "70001 uchar --op minmax",
                             "70001 short --op argmax", "37x131 --batch 3", "131x37 --columns --batch 3",
                             "333x77 half --op norm --columns", "5003 int --segments 67",
-                            "70001 --segments 3"},
+                            "300 int16 --op minmax --segments 400", "70001 --segments 3"},
                   .small = {"65536", "4194304", "2048x2048", "2048x2048 --columns", "4194304 --op argmin",
                             "16777216 int8"},
                   .usual = {goal("67108864", 0.85), "1048576", goal("8192x8192", 0.85),
