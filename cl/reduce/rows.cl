@@ -9,16 +9,7 @@
 #include "reduce/input.clh"
 #include "common/work_group.clh"
 #include "common/row_tile.clh"
-
-#ifndef TEAM_REDUCTION
-#define TEAM_REDUCTION 0  // 0: in local memory, 2: by NVIDIA's shuffles
-#endif
-#if TEAM_REDUCTION == 2
-#include "nvidia/shuffle.clh"
-DEFINE_TEAM_SHUFFLE(team_reduce, accumulator, combine)
-#else
-DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
-#endif
+#include "reduce/team_reduction.clh"
 
 #ifndef NARROW_SUMS
 #define NARROW_SUMS 0  // 1: sums of a row fit VALUE

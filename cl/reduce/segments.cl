@@ -13,16 +13,7 @@
 #include "common/work_group.clh"
 #include "reduce/segment_parts.clh"
 #include "reduce/segment_tile.clh"
-
-#ifndef TEAM_REDUCTION
-#define TEAM_REDUCTION 0  // 0: in local memory, 2: by NVIDIA's shuffles
-#endif
-#if TEAM_REDUCTION == 2
-#include "nvidia/shuffle.clh"
-DEFINE_TEAM_SHUFFLE(team_reduce, accumulator, combine)
-#else
-DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
-#endif
+#include "reduce/team_reduction.clh"
 #ifndef EDGES
 #define EDGES 1024  // segments of a group, at most
 #endif

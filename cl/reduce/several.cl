@@ -19,9 +19,6 @@
 #ifndef ONE_LAUNCH
 #define ONE_LAUNCH 0  // 1: the last part of a result to finish combines all; 0: a second launch does (reduce/finish.cl)
 #endif
-#ifndef TEAM_REDUCTION
-#define TEAM_REDUCTION 0  // the team's reduction. 0: local memory, 1: sub-group functions, 2: NVIDIA's shuffles
-#endif
 
 #if ONE_LAUNCH
 #include "common/hand_over.clh"
@@ -30,13 +27,8 @@ DEFINE_READ_HANDED(read_handed, accumulator)
 
 #if KEEP_ORDER
 DEFINE_TEAM_REDUCE_ORDERED(team_reduce, accumulator, combine)
-#elif TEAM_REDUCTION == 0
-DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
-#elif TEAM_REDUCTION == 1
-#include "reduce/sub_group.clh"
 #else
-#include "nvidia/shuffle.clh"
-DEFINE_TEAM_SHUFFLE(team_reduce, accumulator, combine)
+#include "reduce/team_reduction.clh"
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
