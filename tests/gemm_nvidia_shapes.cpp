@@ -84,27 +84,26 @@ TEST_CASE("gemm on NVIDIA: many small products") {
   CHECK(sweep.ran() == 24);
 }
 
-TEST_CASE("gemm on NVIDIA: tiles of double whose sides are no powers of two") {
-  const smem::Context context;
-  if (!runs_gemm(context.device(), "mma", Scalar::float64, false) ||
-      context.device().local_bytes < std::size_t{100} << 10)
-    return;
+namespace {
+
+using TileSizes = std::vector<std::array<std::size_t, 2>>;
+
+/// Tiles in all orders of the factors, aligned and unaligned in turns; of pairs of doubles, 128 x 64, aligned
+/// ones alone. One tile and parts of others, and sums in parts.
+std::size_t run_tiles(const smem::Context& context, const char* variant, Scalar type,
+                      const TileSizes& tiles) {
   test::GemmSweep sweep(context);
   std::size_t number = 0;
-  for (const auto& [rows, cols] : {std::array<std::size_t, 2>{64, 96}, std::array<std::size_t, 2>{96, 64},
-                                   std::array<std::size_t, 2>{128, 48}, std::array<std::size_t, 2>{48, 128},
-                                   std::array<std::size_t, 2>{48, 64}, std::array<std::size_t, 2>{128, 64},
-                                   std::array<std::size_t, 2>{64, 128}}) {
-    const bool of_pairs = rows * cols == 128 * 64;
+  for (const auto& [rows, cols] : tiles) {
+    const bool of_pairs = type == Scalar::float64 && rows * cols == 128 * 64;
     for (std::size_t order = 0; order < 4; ++order) {
       GemmCase c;
-      c.variant = "mma";
-      c.in = c.out = Scalar::float64;
+      c.variant = variant;
+      c.in = c.out = type;
       c.transpose_a = order % 2 != 0;
       c.transpose_b = order / 2 != 0;
       c.overrides.tile_rows = rows;
       c.overrides.tile_cols = cols;
-      // One tile and parts of others, and sums in parts.
       for (const std::size_t k : {67, 5003}) {
         c.place = number++ % 2 == 0 || of_pairs ? Place::aligned : Place::odd;
         c.m = 130;
@@ -115,36 +114,24 @@ TEST_CASE("gemm on NVIDIA: tiles of double whose sides are no powers of two") {
       }
     }
   }
-  CHECK(sweep.ran() == 56);
+  return sweep.ran();
+}
+
+}  // namespace
+
+TEST_CASE("gemm on NVIDIA: tiles of double whose sides are no powers of two") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "mma", Scalar::float64, false) ||
+      context.device().local_bytes < std::size_t{100} << 10)
+    return;
+  const TileSizes tiles{{64, 96}, {96, 64}, {128, 48}, {48, 128}, {48, 64}, {128, 64}, {64, 128}};
+  CHECK(run_tiles(context, "mma", Scalar::float64, tiles) == 56);
 }
 
 TEST_CASE("gemm on NVIDIA: tiles of float whose sides are no powers of two") {
   const smem::Context context;
   if (!runs_gemm(context.device(), "multistage", Scalar::float32, false)) return;
-  test::GemmSweep sweep(context);
-  std::size_t number = 0;
-  for (const auto& [rows, cols] :
-       {std::array<std::size_t, 2>{48, 128}, std::array<std::size_t, 2>{128, 48}}) {
-    for (std::size_t order = 0; order < 4; ++order) {
-      GemmCase c;
-      c.variant = "multistage";
-      c.in = c.out = Scalar::float32;
-      c.transpose_a = order % 2 != 0;
-      c.transpose_b = order / 2 != 0;
-      c.overrides.tile_rows = rows;
-      c.overrides.tile_cols = cols;
-      // One tile and parts of others, and sums in parts.
-      for (const std::size_t k : {67, 5003}) {
-        c.place = number++ % 2 == 0 ? Place::aligned : Place::odd;
-        c.m = 130;
-        c.n = 203;
-        c.k = k;
-        c.beta = k == 67 ? 0 : 1;
-        sweep.run(c);
-      }
-    }
-  }
-  CHECK(sweep.ran() == 16);
+  CHECK(run_tiles(context, "multistage", Scalar::float32, {{48, 128}, {128, 48}}) == 16);
 }
 
 TEST_CASE("gemm on NVIDIA: sums of so many parts that teams add them first") {
