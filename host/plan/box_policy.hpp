@@ -101,9 +101,9 @@ struct BoxPolicy {
 // 0.0982 and 0.0727, 49 x 49 0.0985 and 0.0748; 2048 x 2048, 49 x 49 0.0159 and 0.0285.
 //
 // small_halves and small_words: there, 8192 x 8192, ms by "separable", which takes its matrix units for large
-// boxes of halves, and by "march": halves 5 x 5 0.082 and 0.204, 15 x 15 0.095 and 0.216, 31 x 31 0.13 and
-// about 0.18; uint16 5 x 5 0.096 and 0.211, 15 x 15 0.159 and 0.256. Sums of larger boxes of uint16 do not
-// fit.
+// boxes of halves, and by "march": halves 5 x 5 0.082 and 0.204, 15 x 15 0.098 and 0.216, 31 x 31 0.135 and
+// (25 x 25) 0.182; uint16 5 x 5 0.096 and 0.211, 15 x 15 0.163 and 0.256. Sums of larger boxes of uint16 do
+// not fit.
 inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",

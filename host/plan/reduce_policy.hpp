@@ -139,7 +139,8 @@ struct ReducePolicy {
 // several at once, where at least 0.96 of packs of 16 bytes had elements: 300001 x 201 bytes 0.0465 and
 // 0.0284, 1000003 x 7 floats 0.0170 and 0.0146, x 37 0.0507 and 0.0457. pack_of_columns: of 8 bytes 0.0312,
 // of 8 halves of 300001 x 201 0.0510, of 4 0.0417. The second launch with a group for each of 201 results is
-// part of that: with one for 8 of them 0.0302. The other numbers were not measured.
+// part of that: with one for 8 of them 0.0302. With 0.9 of packs as they are, 300001 x 201 bytes 0.0307,
+// 700000 x 100 bytes 0.0413, 1000003 x 7 floats 0.0144. The other numbers were not measured.
 //
 // across, column_loads: unaligned columns, ms on an H200, and on an H100 with 32 columns a group, four loads
 // and no packs: minmax of 3 x 21333333 bytes 0.10 and 1.15, argmin of 7 x 9142857 floats 0.09 and 0.61, of

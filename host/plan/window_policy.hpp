@@ -32,7 +32,8 @@ struct WindowPolicy {
 
 // tiles: H200, 8192 x 8192, ms, beside columns or registers: 5 x 5 of bytes 0.143 (0.408), uint16 0.162
 // (0.383), halves 0.159 (0.386), floats 0.306 (0.538); 3 x 3 of bytes 0.094 (0.426), uint16 0.116 (0.393),
-// halves 0.116 (0.475). Bytes 5 x 5 in bands of 16, 32 and 64 rows 0.153, 0.143, 0.140; 3 x 3 of 32 and 64
+// halves 0.116 (0.475), all in bands of 32 rows; of 64, as chosen, 0.142, 0.161, 0.158 and 0.305, and 0.089
+// and (halves) 0.112. Bytes 5 x 5 in bands of 16, 32 and 64 rows 0.153, 0.143, 0.140; 3 x 3 of 32 and 64
 // 0.094, 0.086. Groups of 64 0.143. Tiles that go across in two rows took 0.180 (5 x 5 of bytes) and 0.357
 // (floats). Loops of two rows, not of four, 0.167: the registers that a turn leaves to the next one are
 // moved.
