@@ -67,8 +67,8 @@ struct Wgmma {
 //
 // 192 x 144 and 192 x 160 are for the last round of large products, and have more products for each byte of
 // factors than 128 x 128 to 128 x 208, which the copies of all groups hold up (Rates::shared): half on an
-// H200, 12192 x 560 x 576 by 256 x 128 22.3, by 144 x 192 19.3. 192 x 160 was not measured: 2080 x 1808 x
-// 15696, A transposed, takes 233 us by 128 x 128, and cuBLAS 165; by the model 192 x 160 takes 17 % less.
+// H200, 12192 x 560 x 576 by 256 x 128 22.3, by 144 x 192 19.3 to 21.1; 2080 x 1808 x 15696, A
+// transposed, by 128 x 128 233, by 192 x 160 217, for which the model says 17 % less; cuBLAS 165.
 //
 // Slower there: consumers that begin a tile one step after another, so that one stores while others multiply
 // (6448 x 15104 x 480 by 256 x 128 175, 214 us; three steps of four stages are behind); bulk copies of rows
