@@ -82,7 +82,8 @@ cl::Event ops::reduce(const Context& context, ReduceProblem problem, const Reduc
   plan::check_reduction(context.device(), problem);
   const std::size_t needed = problem.results() * (problem.reduction.op == ReduceOp::minmax ? 2 : 1);
   check_room(operation, out_name, o.out.size, needed);
-  const bool one_matrix = problem.shape == ReduceShape::columns && problem.batch == 1;
+  // Whose rows may be read several at once; of products with a vector they are not.
+  const bool one_matrix = problem.shape == ReduceShape::columns && problem.batch == 1 && !is_dot;
   if ((problem.shape == ReduceShape::rows || one_matrix) && is_packed(o.in)) problem.packed_alignment = 16;
   if (needed == 0) return run_empty(context, operation, plan_reduce, problem, options);
   Vector written = o.out;
