@@ -180,7 +180,8 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: sizes by arithmetic"},
      .rows = {.rows = 4, .registers = 40, .across = 32, .group = 128, .byte_steps = 4},
-     .columns = {.registers = 40}},
+     .columns = {.registers = 40},
+     .tiles = {.block_rows = 2}},  // 4 of four channels do not stay in registers on tgllp
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: sizes by arithmetic"},
      .of_threads = {.device = "Zen 4",
