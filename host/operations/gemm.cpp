@@ -187,7 +187,10 @@ Case read_gemm(const Words& words) {
   of.m = sizes[0], of.n = sizes[1], of.k = sizes[2];
   of.p.batch = words.number("batch");
   of.a = of.b = words.scalar("type");
-  if (words.text("b-type") != "same") of.b = words.scalar("b-type");
+  if (words.text("b-type") != "same") {
+    of.b = words.scalar("b-type");
+    if (!is_fp8(of.a)) refuse("gemm", "b-type", "same, where A is not of fp8", words.text("b-type"));
+  }
   if (words.flag("column-major")) of.how.order = Order::column_major;
   of.p.in = of.turned() ? of.b : of.a;
   of.p.mixed = of.a != of.b;
@@ -221,9 +224,12 @@ Case read_gemm(const Words& words) {
   (p.reads_c ? made.in_out : made.out) = {c};
   if (of.bias) made.in.push_back({"bias", p.out, epilogue.bias_of == BiasOf::row ? of.m : of.n, fill});
   if (p.listed) made.in.push_back({"list", Scalar::uint64, detail::size_product(3, p.batch), list_of(of)});
-  if (of.residual)
+  if (of.residual) {
     made.in.push_back(
         {"residual", p.out, of.shares_residual ? detail::size_product(of.m, of.n) : results, fill});
+    if (p.activation == Activation::gelu)  // which may cancel it
+      made.absolute = std::max(made.absolute, made.relative * fill.most);
+  }
   made.candidates = [p](const Device& device, std::string_view variant) {
     std::vector<Candidate> all;
     for (GemmCandidate& one : gemm_candidates(device, p, variant))
