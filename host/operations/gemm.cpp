@@ -86,6 +86,8 @@ void multiply(const Product& of, std::size_t q, const HostArrays& arrays) {
   const std::vector<float> a = packed(of, arrays.in[0], q, of.m, of.k, of.how.transpose_a != turned);
   const std::vector<float> b = packed(of, arrays.in[1], q, of.k, of.n, of.how.transpose_b != turned);
   HostArray& c = of.p.reads_c ? arrays.in_out[0] : arrays.out[0];
+  // A list has no residuals: they are in the order of its products.
+  const std::size_t residual = of.shares_residual ? 0 : of.place(q) * of.m * of.n;
   of.on_rows(std::min(of.rows, of.m), [&](std::size_t begin, std::size_t end) {
     std::vector<double> sums(of.n);
     for (std::size_t i = begin; i < end; ++i) {
@@ -102,7 +104,7 @@ void multiply(const Product& of, std::size_t q, const HostArrays& arrays) {
           double x = of.how.alpha * sums[j];
           if (of.p.reads_c) x += of.how.beta * c.number(at);
           x = finished(of, arrays, x, same, j);
-          if (of.residual) x += arrays.in.back().number(of.shares_residual ? at % (of.m * of.n) : at);
+          if (of.residual) x += arrays.in.back().number(residual + at - q * of.m * of.n);
           c.set(at, of.p.out == Scalar::int32 ? wrapped(x) : x);
         }
     }
@@ -364,7 +366,7 @@ Operation gemm_operation() {
                 "--column-major",
                 "20x33x40 half --out half --batch 3 --list --bias row --activation gelu --scale 0.5 "
                 "--residual one",
-                "67x35x131 e4m3 --bias row --activation relu",
+                "5x7x3 float --batch 3 --list --residual each", "67x35x131 e4m3 --bias row --activation relu",
                 "35x130x70 e4m3 --b-type e5m2 --out half --batch 2 --transpose-b --column-major",
                 "33x20x300 e5m2 --out bfloat16 --transpose-a --beta 2 --list --batch 2",
                 "35x18x9 int8 --alpha 3 --bias row --column-major --transpose-b --expression --scale -2"},
