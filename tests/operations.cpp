@@ -440,6 +440,12 @@ TEST_CASE("operations: words that do not fit are refused by name") {
   CHECK(argument("3x4 float --batch x") == "batch");
   CHECK(argument("3x4 float --nonsense 3") == "nonsense");
   CHECK(argument("3x4 float 7") == "7");
+  const smem::operations::Operation& sort_by = *smem::operations::find("sort_by");
+  for (const char* words : {"3 e5m2", "3 e4m3 --pairs", "3 half", "3 bfloat16"})
+    CHECK(test::failure_of([&] { sort_by.parse(words); }).argument == "type");
+  const smem::operations::Operation& gemm = *smem::operations::find("gemm");
+  CHECK(test::failure_of([&] { gemm.parse("3x3x3 double --b-type e5m2 --column-major"); }).argument ==
+        "b-type");
   const smem::operations::Operation& heat = *smem::operations::find("heat");
   CHECK(test::failure_of([&] { heat.parse("3x0"); }).argument == "size");
   CHECK(test::failure_of([&] { heat.parse("3 float --walls none"); }).argument == "walls");

@@ -28,6 +28,8 @@ struct DescribedAppend {
   bool tokens_first = false;
 
   std::size_t pages_of_sequence() const { return (capacity + page - 1) / page; }
+  /// Keys that the cache of a sequence holds: whole pages, or its capacity.
+  std::size_t room_of_sequence() const { return page != 0 ? pages_of_sequence() * page : capacity; }
   /// Keys that sequence s has in its cache, so that new ones fit.
   std::size_t length_of(std::size_t s) const {
     const std::size_t most = p.ragged ? tokens + tokens / 3 : tokens;
@@ -86,6 +88,7 @@ void append_sequence(const DescribedAppend& of, std::size_t s, const HostArrays&
   const HeadsShape keys = of.cache(p.head_size), values = of.cache(p.value_size);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = of.length_of(s) + i;
+    if (at >= of.room_of_sequence()) return;  // a ragged batch may have more tokens than fit
     const std::size_t matrix = of.page == 0 ? s : of.page_of(s, at / of.page);
     const std::size_t place = of.page == 0 ? at : at % of.page;
     for (std::size_t h = 0; h < p.heads; ++h) {
@@ -231,7 +234,8 @@ Operation append_to_cache_operation() {
                             "3x2x6x40 bfloat16 --capacity 50 --rotary --rotated 16 --value-size 24",
                             "3x2x6x40 --capacity 50 --rotary --pairs neighbours --tokens-first",
                             "4x2x1x80 half --capacity 70 --page 16 --rotary",
-                            "5x3x9x128 --capacity 100 --page 7 --ragged --rotary --tokens-first"},
+                            "5x3x9x128 --capacity 100 --page 7 --ragged --rotary --tokens-first",
+                            "4x3x9x24 --ragged"},
                   .small = {"64x8x1x128 half --capacity 1024 --rotary", "1x8x1024x128 half --capacity 2048"},
                   .usual = {"64x8x1x128 half --capacity 1024 --rotary",
                             "1x8x4096x128 half --capacity 8192 --rotary",

@@ -42,6 +42,8 @@ struct DescribedAttention {
   }
 
   std::size_t pages_of_sequence() const { return (keys + page - 1) / page; }
+  /// Columns of the bias: keys that a sequence has room for.
+  std::size_t bias_keys() const { return page != 0 ? pages_of_sequence() * page : keys; }
   HeadsShape q() const { return {p.ragged ? 1 : sequences, p.heads, p.queries, p.head_size}; }
   HeadsShape k() const {
     if (page != 0) return {sequences * pages_of_sequence(), p.kv_heads, page, p.head_size};
@@ -122,7 +124,7 @@ void compute_query(const DescribedAttention& of, const Case& c, const HostArrays
     x /= std::sqrt(static_cast<double>(p.head_size));
     if (of.soft_cap != 0) x = of.soft_cap * std::tanh(x / of.soft_cap);
     x -= slope * static_cast<double>(std::abs(behind));
-    if (bias != nullptr) x += bias->number((at.s * of.queries + at.i) * of.keys + j);
+    if (bias != nullptr) x += bias->number((at.s * of.queries + at.i) * of.bias_keys() + j);
     logits[j] = x;
     largest = std::max(largest, x);
   }
@@ -206,7 +208,7 @@ std::vector<ArrayRule> inputs_of(const DescribedAttention& of) {
     add(there, name, Scalar::uint32, elements,
         {.at = [=](std::size_t i) { return static_cast<double>(at(i)); }});
   };
-  add(p.bias, "bias", p.in, detail::size_product(of.sequences, of.queries, of.keys), numbers);
+  add(p.bias, "bias", p.in, detail::size_product(of.sequences, of.queries, of.bias_keys()), numbers);
   add(p.slopes, "slopes", Scalar::float32, p.heads,
       {.at = [](std::size_t h) { return std::exp2(-static_cast<double>(h % 8) - 1); }});
   add(p.sink_logits, "sink_logits", Scalar::float32, p.heads, numbers);
@@ -236,7 +238,8 @@ Attention options_of(const DescribedAttention& of, const std::vector<ArrayRule>&
     return array != nullptr ? ConstVector(array->vector()) : ConstVector();
   };
   if (const PlacedArray* bias = find("bias"))
-    how.bias = {bias->buffer, bias->type, {of.sequences, 1, of.queries, of.keys}, {.offset = bias->first}};
+    how.bias = {
+        bias->buffer, bias->type, {of.sequences, 1, of.queries, of.bias_keys()}, {.offset = bias->first}};
   how.slopes = vector("slopes");
   how.sink_logits = vector("sink_logits");
   how.key_lengths = vector("lengths");
@@ -409,7 +412,8 @@ Operation attention_operation() {
                 "2x2x33x16 --keys 65 --soft-cap 2 --bias --slopes --sink-logits --lse",
                 "3x2x50x24 half --keys 40 --ragged --causal --lse --float-out",
                 "3x4x7x32 --keys 100 --kv-heads 2 --page 16 --causal --tokens-first",
-                "5x6x1x64 half --keys 300 --kv-heads 2 --zipf --lse", "1x1x130x256 --lengths --causal"},
+                "2x2x5x24 --keys 65 --page 6 --bias", "5x6x1x64 half --keys 300 --kv-heads 2 --zipf --lse",
+                "1x1x130x256 --lengths --causal"},
            .small = {"1x4x256x64", "1x4x256x64 half --causal", "2x8x1x128 --keys 1024 --kv-heads 2"},
            .usual = {"1x4x1024x64", "1x4x1024x64 --causal", "1x2x2048x128", "1x2x2048x128 half --causal",
                      "1x32x1x128 half --keys 8192 --kv-heads 8"},

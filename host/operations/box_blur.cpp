@@ -57,7 +57,7 @@ Operation box_blur_operation() {
                             "101x37 uchar --channels 3 --batch 2 --radius 9 --boundary clamp",
                             "150x61 ushort --radius 20x2 --boundary reflect",
                             "64x70x2 half --radius 12x8 --boundary zero",
-                            "65x33 double --radius 2x10 --boundary wrap"},
+                            "65x33 double --radius 2x10 --boundary wrap", "4100x2 float --radius 2100x0"},
                   .small = {"200x200 float --radius 15", "512x512 float", "512x512 float --radius 50"},
                   .usual = {"4096x4096 float --radius 15", goal("4096x4096 float", 0.19),
                             goal("4096x4096 uchar", 0.057), "4096x4096 float --radius 50",

@@ -86,6 +86,8 @@ void multiply(const Product& of, std::size_t q, const HostArrays& arrays) {
   const std::vector<float> a = packed(of, arrays.in[0], q, of.m, of.k, of.how.transpose_a != turned);
   const std::vector<float> b = packed(of, arrays.in[1], q, of.k, of.n, of.how.transpose_b != turned);
   HostArray& c = of.p.reads_c ? arrays.in_out[0] : arrays.out[0];
+  // A list has no residuals: they are in the order of its products.
+  const std::size_t residual = of.shares_residual ? 0 : of.place(q) * of.m * of.n;
   of.on_rows(std::min(of.rows, of.m), [&](std::size_t begin, std::size_t end) {
     std::vector<double> sums(of.n);
     for (std::size_t i = begin; i < end; ++i) {
@@ -102,7 +104,7 @@ void multiply(const Product& of, std::size_t q, const HostArrays& arrays) {
           double x = of.how.alpha * sums[j];
           if (of.p.reads_c) x += of.how.beta * c.number(at);
           x = finished(of, arrays, x, same, j);
-          if (of.residual) x += arrays.in.back().number(of.shares_residual ? at % (of.m * of.n) : at);
+          if (of.residual) x += arrays.in.back().number(residual + at - q * of.m * of.n);
           c.set(at, of.p.out == Scalar::int32 ? wrapped(x) : x);
         }
     }
@@ -187,7 +189,10 @@ Case read_gemm(const Words& words) {
   of.m = sizes[0], of.n = sizes[1], of.k = sizes[2];
   of.p.batch = words.number("batch");
   of.a = of.b = words.scalar("type");
-  if (words.text("b-type") != "same") of.b = words.scalar("b-type");
+  if (words.text("b-type") != "same") {
+    of.b = words.scalar("b-type");
+    if (!is_fp8(of.a)) refuse("gemm", "b-type", "same, where A is not of fp8", words.text("b-type"));
+  }
   if (words.flag("column-major")) of.how.order = Order::column_major;
   of.p.in = of.turned() ? of.b : of.a;
   of.p.mixed = of.a != of.b;
@@ -221,9 +226,12 @@ Case read_gemm(const Words& words) {
   (p.reads_c ? made.in_out : made.out) = {c};
   if (of.bias) made.in.push_back({"bias", p.out, epilogue.bias_of == BiasOf::row ? of.m : of.n, fill});
   if (p.listed) made.in.push_back({"list", Scalar::uint64, detail::size_product(3, p.batch), list_of(of)});
-  if (of.residual)
+  if (of.residual) {
     made.in.push_back(
         {"residual", p.out, of.shares_residual ? detail::size_product(of.m, of.n) : results, fill});
+    if (p.activation == Activation::gelu)  // which may cancel it
+      made.absolute = std::max(made.absolute, made.relative * fill.most);
+  }
   made.candidates = [p](const Device& device, std::string_view variant) {
     std::vector<Candidate> all;
     for (GemmCandidate& one : gemm_candidates(device, p, variant))
@@ -358,7 +366,7 @@ Operation gemm_operation() {
                 "--column-major",
                 "20x33x40 half --out half --batch 3 --list --bias row --activation gelu --scale 0.5 "
                 "--residual one",
-                "67x35x131 e4m3 --bias row --activation relu",
+                "5x7x3 float --batch 3 --list --residual each", "67x35x131 e4m3 --bias row --activation relu",
                 "35x130x70 e4m3 --b-type e5m2 --out half --batch 2 --transpose-b --column-major",
                 "33x20x300 e5m2 --out bfloat16 --transpose-a --beta 2 --list --batch 2",
                 "35x18x9 int8 --alpha 3 --bias row --column-major --transpose-b --expression --scale -2"},

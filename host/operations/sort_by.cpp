@@ -17,6 +17,9 @@ namespace {
 
 Case read_sort_by(const Words& words) {
   const Scalar number = words.scalar("type");
+  // OpenCL C compares no others by name.
+  if (is_fp8(number) || number == Scalar::half || number == Scalar::bfloat16)
+    refuse("sort_by", "type", "an integer, float32 or float64", std::string(name_of(number)));
   const std::size_t size = words.number("size"), count = words.flag("pairs") ? 2 : 1;
   const bool descending = words.flag("descending");
   SortByProblem p;

@@ -337,6 +337,8 @@ Attempt plan_variant(const Device& device, const BoxProblem& problem, const Plan
   if (variant == "units") return box_units(device, g, fixed);
   if (variant == "separable") {
     if (!is_separable(g)) return "its float sums are not exact";
+    if (std::max(g.row_taps, g.column_taps) > kMostWeights)
+      return formatted("it has at most {} weights", kMostWeights);
     return box_separable(device, g, fixed);
   }
   if (variant == "two_pass") return box_two_pass(device, g);

@@ -29,6 +29,8 @@ Plan filter_plan(const char* operation, std::string_view variant, const char* fi
                  const SeparableProblem& grids, std::size_t across, std::size_t down);
 
 inline constexpr const char* kSeparableName = "separable";
+/// Weights of a row or a column: of two times as many doubles, the constant memory of every device has room.
+inline constexpr std::size_t kMostWeights = 4000;
 /// The same of a separable filter, in the name of `operation`.
 Plan separable_plan(const char* operation, const SeparableProblem& problem, std::string_view variant,
                     const char* file, const char* entry);

@@ -470,10 +470,8 @@ Plan plan::filter_plan(const char* operation, std::string_view variant, const ch
 void plan::check_separable(const char* operation, const Device& device, const SeparableProblem& problem) {
   check_grids(operation, device, problem);
   const auto check_taps = [operation](const char* name, std::size_t taps) {
-    constexpr std::size_t kMost =
-        4000;  // of two times as many doubles, the constant memory of every device has room
-    if (taps == 0 || taps > kMost)
-      refuse(operation, name, formatted("1 to {} weights", kMost), formatted("{}", taps));
+    if (taps == 0 || taps > kMostWeights)
+      refuse(operation, name, formatted("1 to {} weights", kMostWeights), formatted("{}", taps));
   };
   check_taps("row_weights", problem.row_taps);
   check_taps("column_weights", problem.column_taps);
