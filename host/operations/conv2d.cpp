@@ -307,6 +307,8 @@ Operation conv2d_operation() {
                 {"winograd_4x4", "tiles of 4 x 4 results: 2.25 products a result"},
                 {"mma", "a matrix product on NVIDIA's matrix units, gathered tile by tile"},
                 {"wgmma", "the same on Hopper's, by warps that gather and warps that multiply"},
+                {"wgmma_halo",
+                 "a tile of cells with its halo in local memory, which every weight reads where it lies"},
                 {"matrix_units", "the same on AMD's and Intel's, by fragments of sub-groups"}},
       .words = conv2d_words(),
       .read = read_conv2d,

@@ -79,7 +79,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   if (conv2d::is_winograd(chosen.variant) && variant != "naive")
     return "it multiplies nine times for a result";
   const auto has_units = [](std::string_view name) {
-    return name == "mma" || name == "wgmma" || name == "matrix_units";
+    return name == "mma" || name == "wgmma" || name == "wgmma_halo" || name == "matrix_units";
   };
   if (has_units(variant) && has_units(chosen.variant)) return "by the times of gemm's tiles, it takes longer";
   if (variant == "matrix_units" && device.emulated_unit) return "its unit is emulated, for tests";
@@ -111,7 +111,8 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 }
 
 const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& plan) {
-  if (plan.variant == "mma" || plan.variant == "wgmma") return conv2d::nvidia::policy_of(device).evidence;
+  if (plan.variant == "mma" || plan.variant.starts_with("wgmma"))
+    return conv2d::nvidia::policy_of(device).evidence;
   if (plan.variant == "matrix_units") return gemm::units::policy_of(device).evidence;
   if (conv2d::is_winograd(plan.variant)) return conv2d::winograd_policy_of(device).evidence;
   if (plan.entry_point == "conv2d_depthwise_cells") return conv2d::policy_of(device).depthwise.cells_evidence;

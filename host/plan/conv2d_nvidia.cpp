@@ -41,16 +41,6 @@ double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma
          (real(divide_up(depth * size_of(p.type), kRow)) * tile.step + tile.tile);
 }
 
-/// Elements of a store: filters of a cell, or results of a plane.
-std::size_t store_width(const Conv2dProblem& p) {
-  const std::size_t bytes = size_of(p.out);
-  if (!p.out_interleaved && !p.out_packed) return 1;
-  const std::size_t length = p.out_interleaved ? p.group_filters() : p.plane_results();
-  for (const std::size_t width : {8U, 4U, 2U})
-    if (width * bytes <= 16 && length % width == 0 && p.out_alignment >= width * bytes) return width;
-  return 1;
-}
-
 /// Whether the compiler keeps in registers what a tile of many sums has beside them.
 template <class Tile>
 bool leaves_registers(const Conv2dProblem& p) {
@@ -128,6 +118,15 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
 std::size_t plan::conv2d::piece_of_units(const Conv2dProblem& p) {
   const std::size_t bytes = size_of(p.type);
   return (p.group_channels() * bytes <= 8 ? 8 : 16) / bytes;
+}
+
+std::size_t plan::conv2d::store_width(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.out);
+  if (!p.out_interleaved && !p.out_packed) return 1;
+  const std::size_t length = p.out_interleaved ? p.group_filters() : p.plane_results();
+  for (const std::size_t width : {8U, 4U, 2U})
+    if (width * bytes <= 16 && length % width == 0 && p.out_alignment >= width * bytes) return width;
+  return 1;
 }
 
 Needs plan::conv2d::needs_of_units(const Conv2dProblem& p) {

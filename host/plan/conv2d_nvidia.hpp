@@ -70,11 +70,20 @@ inline constexpr std::array<Wgmma, 6> kWgmma{{
     {{1, 64, 8, 6}, 334, 820},
 }};
 
+/// The times of "wgmma_halo", whose tiles follow from the layer: nanoseconds of 64 channels by 64 filters and
+/// a column of the tile; bytes a nanosecond that fill local memory; nanoseconds before the first tile and
+/// after the last one.
+struct Halo {
+  double column, fill, tile;
+};
+inline constexpr Halo kHalo{1.3, 60, 3000};
+
 struct Policy {
   When when;
   Evidence evidence = {.what = "no measurement yet: the tiles of gemm's products on a Hopper"};
   std::span<const Mma> mma = kMma;
   std::span<const Wgmma> wgmma = kWgmma;
+  Halo halo = kHalo;
   /// Filters of a group and weights of one, from which matrix units are worth their packing.
   std::size_t least_filters = 8, least_depth = 16;
   /// Bytes of the channels of a group, from which "wgmma" is compared with "mma": of fewer, pieces of its
