@@ -174,6 +174,17 @@ bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
   return time_of(device, p, *wide, depth) <= time_of(device, p, *narrow, depth);
 }
 
+bool plan::conv2d::prefers_wgmma_halo(const Device& device, const Conv2dProblem& p) {
+  const double time = time_of_halo(device, p);
+  if (time == kNever) return false;
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const std::size_t depth = p.taps() * needs_of_units(p).channels;
+  const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
+  const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
+  return (wide == nullptr || time <= time_of(device, p, *wide, depth)) &&
+         (narrow == nullptr || time <= time_of(device, p, *narrow, depth));
+}
+
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
   return no_mma(device, p).empty() && p.group_filters() >= policy.least_filters &&

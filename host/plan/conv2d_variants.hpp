@@ -56,6 +56,7 @@ std::string no_mma(const Device& device, const Conv2dProblem& p);
 std::string no_wgmma(const Device& device, const Conv2dProblem& p);
 bool prefers_mma(const Device& device, const Conv2dProblem& p);
 bool prefers_wgmma(const Device& device, const Conv2dProblem& p);
+bool prefers_wgmma_halo(const Device& device, const Conv2dProblem& p);
 
 /// Hopper's matrix units, whose windows are read from a halo in local memory. Why they cannot; and the
 /// nanoseconds that they take, kNever if they cannot.
