@@ -20,18 +20,20 @@ using namespace plan::conv2d;
 /// A tile: rows of results of one image, or several whole images.
 struct HaloTile {
   static constexpr std::size_t kFilters = 64, kDepth = 64;  // of a tile, and channels of a step
+  static constexpr std::size_t kMostOfGelu = 224;           // columns, which leave registers for GELU
   static constexpr std::size_t kMostBox = 256;              // of a side of a box
   static constexpr std::size_t kRow = 128;                  // bytes of 64 channels
   static constexpr std::size_t kGroup = 384, kMaps = 256;   // work-items, and bytes of two maps
   static constexpr std::size_t kHalos = 2;                  // in local memory
   static constexpr std::size_t kStaged = 20480;             // bytes of results on their way
   static constexpr std::size_t kOthers = 1024;              // bytes of maps and barriers
-  static constexpr std::size_t kLeastStages = 4, kMostStages = 12;
+  static constexpr std::size_t kLeastStages = 4, kMostStages = 12, kMostResident = 24;
 
   std::size_t pitch = 0, rows = 0, image_rows = 0, images = 0;  ///< as the kernel counts them
   std::size_t cells = 0;                                        ///< columns of an instruction
   std::size_t halo_rows = 0;                                    ///< cells of a halo in local memory
   std::size_t stages = 0;
+  bool resident = false;  ///< all filters stay in local memory
 
   std::size_t box_rows() const { return pitch * image_rows * images; }
   std::size_t local_bytes(std::size_t of_stages) const {
@@ -52,7 +54,8 @@ std::size_t padding_after(std::size_t out, std::size_t window, std::size_t dilat
 }
 
 /// The tile of so many rows of results, or images; cells is 0 if none is possible.
-HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t rows, std::size_t images) {
+HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t channels, std::size_t rows,
+                      std::size_t images) {
   const std::size_t down = (p.window.height - 1) * p.dilation.y, right = (p.window.width - 1) * p.dilation.x;
   const std::size_t after = padding_after(p.out_width, p.window.width, p.dilation.x, p.padding.left, p.width);
   const std::size_t below =
@@ -62,11 +65,16 @@ HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t 
   t.rows = rows, t.images = images;
   t.image_rows = images > 1 ? std::max(p.height + std::max(p.padding.top, below), p.out_height) : rows + down;
   const std::size_t cells = ((images - 1) * t.image_rows + rows - 1) * t.pitch + p.out_width;
-  if (cells > HaloTile::kMostBox || std::max({t.pitch, t.image_rows, t.images}) > HaloTile::kMostBox)
+  if (cells > (p.activation == Activation::gelu ? HaloTile::kMostOfGelu : HaloTile::kMostBox) ||
+      std::max({t.pitch, t.image_rows, t.images}) > HaloTile::kMostBox)
     return {};
   const std::size_t zeros = (images > 1 ? below * t.pitch : 0) + after;
   t.cells = std::max<std::size_t>(round_up(cells, 16), 64);
   t.halo_rows = round_up(std::max(t.box_rows() + zeros, t.cells + down * t.pitch + right), 8);
+  t.stages = size_product(divide_up(channels, HaloTile::kDepth), p.taps());
+  t.resident = p.out_channels <= HaloTile::kFilters && t.stages <= HaloTile::kMostResident &&
+               t.local_bytes(t.stages) <= device.local_bytes;
+  if (t.resident) return t;
   for (t.stages = HaloTile::kMostStages; t.stages >= HaloTile::kLeastStages; --t.stages)
     if (t.local_bytes(t.stages) <= device.local_bytes) return t;
   return {};
@@ -77,7 +85,8 @@ double time_of(const Device& device, const Conv2dProblem& p, const HaloTile& t, 
   const nvidia::Halo& times = nvidia::policy_of(device).halo;
   const double blocks = real(divide_up(channels, HaloTile::kDepth));
   const double multiplies = real(p.taps()) * real(t.cells) * times.column;
-  const double fills = real((t.box_rows() + p.taps() * HaloTile::kFilters) * HaloTile::kRow) / times.fill;
+  const double fills =
+      real((t.box_rows() + (t.resident ? 0 : p.taps() * HaloTile::kFilters)) * HaloTile::kRow) / times.fill;
   return real(divide_up(jobs_of(p, t), at_least_1(device.compute_units))) * blocks *
              std::max(multiplies, fills) +
          times.tile;
@@ -88,7 +97,7 @@ HaloTile best_halo_tile(const Device& device, const Conv2dProblem& p, std::size_
                         std::size_t cells) {
   HaloTile best;
   const auto consider = [&](std::size_t rows, std::size_t images) {
-    const HaloTile t = halo_tile_of(device, p, rows, images);
+    const HaloTile t = halo_tile_of(device, p, channels, rows, images);
     if (t.cells == 0 || (cells > 0 && t.cells != cells)) return;
     if (best.cells == 0 || time_of(device, p, t, channels) < time_of(device, p, best, channels)) best = t;
   };
@@ -153,6 +162,7 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
                 {"WINDOW_H", p.window.height},
                 {"TILE_N", tile.cells},
                 {"STAGES", tile.stages},
+                {"RESIDENT", tile.resident ? 1 : 0},
                 {"HALOS", HaloTile::kHalos},
                 {"HALO_ROWS", tile.halo_rows},
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},

@@ -28,6 +28,9 @@
 #ifndef STAGES
 #define STAGES 8  // of filters
 #endif
+#ifndef RESIDENT
+#define RESIDENT 0  // 1: all jobs have the same filters, whose taps are STAGES at most, and stay in local memory
+#endif
 #ifndef HALOS
 #define HALOS 2
 #endif
@@ -71,6 +74,9 @@
 #include "nvidia/conv2d_results.clh"
 #include "nvidia/conv2d_halo.clh"
 
+// The bytes of a pitch, which of a single row may be any number.
+static inline ulong whole_pieces(ulong pitch) { return (pitch * ELEMENT_BYTES + 15) / 16 * 16; }
+
 // Adds the products of a tile: `blocks` of 64 channels. What a step read is released one step later, when its instructions are complete.
 GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline* p, halo_ring* h, uint down, uint right, uint lane) {
   uint last = 0, last_halo = 0, is_first = 1;
@@ -91,7 +97,7 @@ GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline*
         end_wgmma();
         WAIT_WGMMA(1);
         if (lane == 0 && !is_first) {
-          consumer_release(p, last);
+          if (!RESIDENT) consumer_release(p, last);
           if (r + s == 0) arrive(h->empty + last_halo * 8);
         }
         is_first = 0;
@@ -104,7 +110,10 @@ GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline*
   }
   WAIT_WGMMA(0);
   HOLD_SUMS(sum, TILE_N);
-  if (lane == 0) consumer_release(p, last), arrive(h->empty + last_halo * 8);
+  if (lane == 0) {
+    if (!RESIDENT) consumer_release(p, last);
+    arrive(h->empty + last_halo * 8);
+  }
 }
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
@@ -132,23 +141,25 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
 
   const uint channel_blocks = (in_channels + TILE_K - 1) / TILE_K;
   if (item < 128) {
-    if (item < 32) {
-      new_maps[item] = 0;
+    // One warp makes the map of the input and copies halos, another one that of the filters and copies their tiles.
+    const uint producer = item / 32;
+    global uchar* const map = maps + get_group_id(0) * MAPS_BYTES + producer * TENSOR_MAP_BYTES;
+    local ulong* const made = new_maps + producer * (TENSOR_MAP_BYTES / 8);
+    if (producer < 2) {
+      if (lane < TENSOR_MAP_BYTES / 8) made[lane] = 0;
       sync_warp();
+      const ulong cell = in_channels * ELEMENT_BYTES;
       if (item == 0) {
-        const ulong cell = in_channels * ELEMENT_BYTES, row = (in_pitch * ELEMENT_BYTES + 15) / 16 * 16,
-                    image = (in_stride * ELEMENT_BYTES + 15) / 16 * 16, filter = (weight_stride * ELEMENT_BYTES + 15) / 16 * 16;
-        const tensor_4d cells_map = {in + in_offset, {cell, row, image}, {in_channels, in_w, in_h, (uint)images},
-                                     {g.pitch, g.image_rows, g.tile_images}, {1, 1, 1}};
-        describe_tensor_4d(local_address(new_maps), &cells_map);
-        const tensor_4d filters_map = {weights + weight_offset, {cell, filter, filter}, {in_channels, TAPS, out_channels, 1},
-                                       {1, 64, 1}, {1, 1, 1}};
-        describe_tensor_4d(local_address(new_maps) + TENSOR_MAP_BYTES, &filters_map);
+        const tensor_4d x = {in + in_offset, {cell, whole_pieces(in_pitch), whole_pieces(in_stride)}, {in_channels, in_w, in_h, (uint)images},
+                             {g.pitch, g.image_rows, g.tile_images}, {1, 1, 1}};
+        describe_tensor_4d(local_address(made), &x);
+      } else if (item == 32) {
+        const tensor_4d x = {weights + weight_offset, {cell, whole_pieces(weight_stride), whole_pieces(weight_stride)},
+                             {in_channels, TAPS, out_channels, 1}, {1, 64, 1}, {1, 1, 1}};
+        describe_tensor_4d(local_address(made), &x);
       }
       sync_warp();
-      maps += get_group_id(0) * MAPS_BYTES;
-      publish_tensor_map(maps, local_address(new_maps));
-      publish_tensor_map(maps + TENSOR_MAP_BYTES, local_address(new_maps) + TENSOR_MAP_BYTES);
+      publish_tensor_map(map, local_address(made));
     }
     if (item == 0) {
 #pragma unroll 1
@@ -159,13 +170,21 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
           const uint full = h.full + h.stage * 8;
           wait_phase(h.empty + h.stage * 8, h.parity ^ 1);
           expect_bytes(full, box_rows * 128);
-          copy_box_4d(halo_address(&h), maps, block * TILE_K, -(int)pad_left, (int)j.y - (int)pad_top, j.image, full);
+          copy_box_4d(halo_address(&h), map, block * TILE_K, -(int)pad_left, (int)j.y - (int)pad_top, j.image, full);
           halo_advance(&h, 1);
+        }
+      }
+    } else if (item == 32) {
+#pragma unroll 1
+      for (uint job = get_group_id(0); job < (RESIDENT ? get_group_id(0) + 1 : g.jobs); job += get_num_groups(0)) {
+        const halo_job j = halo_job_of(job, &g);
+#pragma unroll 1
+        for (uint block = 0; block < channel_blocks; ++block) {
 #pragma unroll 1
           for (uint tap = 0; tap < TAPS; ++tap) {
             producer_acquire(&p);
             expect_bytes(p.full + p.stage * 8, STAGE_BYTES);
-            copy_box_4d(stage_address(&p), maps + TENSOR_MAP_BYTES, block * TILE_K, tap, j.filter, 0, p.full + p.stage * 8);
+            copy_box_4d(stage_address(&p), map, block * TILE_K, tap, j.filter, 0, p.full + p.stage * 8);
             advance(&p);
           }
         }
@@ -179,7 +198,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
 #pragma unroll 1
     for (uint job = get_group_id(0); job < g.jobs; job += get_num_groups(0), turn ^= 1) {
       if (turn != consumer) {
-        skip_steps(&p, channel_blocks * TAPS);
+        if (!RESIDENT) skip_steps(&p, channel_blocks * TAPS);
         halo_advance(&h, channel_blocks);
         continue;
       }
@@ -191,6 +210,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
       value sum[TILE_N / 2];
 #pragma unroll
       for (uint i = 0; i < TILE_N / 2; ++i) sum[i] = 0;
+      if (RESIDENT) p.stage = p.parity = 0;
       multiply_halos(sum, channel_blocks, &p, &h, g.pitch * dilation_y, dilation_x, lane);
       const result_grid to = {out + out_offset + (ulong)j.filter * out_plane, out_plane, bias + (with_bias ? bias_offset + j.filter : 0),
                               with_bias, 0, min(out_channels - j.filter, 64u), places};
