@@ -34,7 +34,7 @@ std::vector<Conv2dCase> halo_cases() {
       {Scalar::half, 9, 16, 11, 6, 300, 3, 3, Conv2d::square(1, 0)},
       {Scalar::half, 4, 40, 9, 12, 16, 3, 3, Conv2d::square(1, 3)},
       {Scalar::half, 7, 200, 5, 5, 130, 1, 1, Conv2d::square(1, 0)},
-      {Scalar::half, 2, 24, 254, 3, 24, 2, 7, Conv2d::square(1, 1)},
+      {Scalar::half, 2, 24, 254, 3, 24, 2, 2, Conv2d::square(1, 1)},
   };
   all[4].how.dilation = {2, 2};
   all[6].how.padding = {0, 3, 2, 1};
