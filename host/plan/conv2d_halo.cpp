@@ -23,7 +23,7 @@ struct HaloTile {
   static constexpr std::size_t kMostOfGelu = 224;           // columns, which leave registers for GELU
   static constexpr std::size_t kMostBox = 256;              // of a side of a box
   static constexpr std::size_t kRow = 128;                  // bytes of 64 channels
-  static constexpr std::size_t kGroup = 384, kMaps = 256;   // work-items, and bytes of two maps
+  static constexpr std::size_t kGroup = 384, kMaps = 512;   // work-items, and bytes of four maps
   static constexpr std::size_t kHalos = 2;                  // in local memory
   static constexpr std::size_t kStaged = 20480;             // bytes of results on their way
   static constexpr std::size_t kOthers = 1024;              // bytes of maps and barriers
@@ -32,18 +32,25 @@ struct HaloTile {
   std::size_t pitch = 0, rows = 0, image_rows = 0, images = 0;  ///< as the kernel counts them
   std::size_t cells = 0;                                        ///< columns of an instruction
   std::size_t halo_rows = 0;                                    ///< cells of a halo in local memory
+  std::size_t staged_rows = 0;  ///< cells of a box of results; 0: stores by lanes
   std::size_t stages = 0;
   bool resident = false;  ///< all filters stay in local memory
 
   std::size_t box_rows() const { return pitch * image_rows * images; }
   std::size_t local_bytes(std::size_t of_stages) const {
-    return kHalos * halo_rows * kRow + of_stages * kFilters * kRow + kStaged + 2 * cells * 8 + kOthers;
+    const std::size_t results = staged_rows > 0 ? 2 * staged_rows * kRow : kStaged + 2 * cells * 8;
+    return kHalos * halo_rows * kRow + of_stages * kFilters * kRow + results + kOthers;
   }
 };
 
 std::size_t jobs_of(const Conv2dProblem& p, const HaloTile& t) {
   return size_product(divide_up(p.out_channels, HaloTile::kFilters), divide_up(p.out_height, t.rows),
                       divide_up(p.images, t.images));
+}
+
+/// Whether results are copied as boxes.
+bool stores_boxes(const Conv2dProblem& p) {
+  return p.out_interleaved && size_of(p.out) == 2 && p.out_channels % 8 == 0 && p.out_alignment >= 16;
 }
 
 /// Padding on the right and below that windows of the output read.
@@ -71,6 +78,8 @@ HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t 
   const std::size_t zeros = (images > 1 ? below * t.pitch : 0) + after;
   t.cells = std::max<std::size_t>(round_up(cells, 16), 64);
   t.halo_rows = round_up(std::max(t.box_rows() + zeros, t.cells + down * t.pitch + right), 8);
+  if (stores_boxes(p))
+    t.staged_rows = round_up(std::max(t.cells, t.pitch * (images > 1 ? t.image_rows : rows) * images), 8);
   t.stages = size_product(divide_up(channels, HaloTile::kDepth), p.taps());
   t.resident = p.out_channels <= HaloTile::kFilters && t.stages <= HaloTile::kMostResident &&
                t.local_bytes(t.stages) <= device.local_bytes;
@@ -163,10 +172,12 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
                 {"TILE_N", tile.cells},
                 {"STAGES", tile.stages},
                 {"RESIDENT", tile.resident ? 1 : 0},
+                {"OUT_BOXES", tile.staged_rows > 0 ? 1 : 0},
                 {"HALOS", HaloTile::kHalos},
                 {"HALO_ROWS", tile.halo_rows},
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
                 {"OUT_VECTOR", p.out_interleaved ? store_width(p) : 1}});
+  if (tile.staged_rows > 0) define(plan, "STAGED_ROWS", tile.staged_rows);
   if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
   set_group_tile(plan, {.rows = tile.cells,
                         .cols = HaloTile::kFilters,

@@ -98,7 +98,7 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(h200, cells, {.variant = "wgmma"}).scratch.empty());
   // Maps for each group.
   REQUIRE(smem::plan_conv2d(h200, cells).scratch.size() == 1);
-  CHECK(smem::plan_conv2d(h200, cells).scratch[0].bytes == h200.compute_units * 256);
+  CHECK(smem::plan_conv2d(h200, cells).scratch[0].bytes == h200.compute_units * 512);
   cells.in_alignment = 8;  // cells that copies of 16 bytes would not find
   CHECK(smem::plan_conv2d(h200, cells).before.size() == 1);
   CHECK(smem::plan_conv2d(target("sm_86"), cells).variant == "mma");

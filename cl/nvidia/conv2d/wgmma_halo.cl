@@ -6,15 +6,15 @@
 // is the right one of the first and the left one of the second. So tap (r, s) of the windows reads the same box, r rows and s cells later: the
 // instruction's descriptor moves. Columns of padding are computed too, and not written.
 //
-// One work-item, the producer, copies halos and the filters' tiles of each tap. Two warpgroups, the consumers, multiply: they take turns at
-// the tiles of a group, so that one multiplies while the other one writes.
+// One work-item copies halos, and another one the filters' tiles of each tap. Two warpgroups, the consumers, multiply. They take turns at the
+// tiles of a group: one multiplies while the other one writes, and while the halo is copied that it will read.
 //
 // tile_w: pitch; tile_h: rows of results of a tile; block_k: rows of the input of an image in a box; depth: images of a tile. If they are
 // several, tile_h is out_h, and the padding between two images is shared as that between rows is. Strides of the input's cells, rows and
 // images, and of filters, are multiples of 16 bytes.
 //
 // Launch: WORK_ITEMS; as many groups as multiprocessors, or tiles if they are fewer. `maps`: MAPS_BYTES for each group. Local memory: HALOS *
-// HALO_ROWS * 128, STAGES * 8192, 20480, 16 * TILE_N, and 1024. For sm_90a: see nvidia/wgmma.clh.
+// HALO_ROWS * 128; STAGES * 8192; STAGED_ROWS * 256, or 20480 + 16 * TILE_N; and 1024. For sm_90a: see nvidia/wgmma.clh.
 #ifndef ELEMENT_TYPE
 #define ELEMENT_TYPE 2  // 2: half, 3: bfloat16, as gemm/numbers.clh has them
 #endif
@@ -30,6 +30,13 @@
 #endif
 #ifndef RESIDENT
 #define RESIDENT 0  // 1: all jobs have the same filters, whose taps are STAGES at most, and stay in local memory
+#endif
+#ifndef OUT_BOXES
+// 1: results of 16 bits, whose cells, rows and images begin at multiples of 16 bytes, are copied as boxes. Else they are stored by lanes.
+#define OUT_BOXES 0
+#endif
+#ifndef STAGED_ROWS
+#define STAGED_ROWS 256  // cells of such a box: a multiple of 8
 #endif
 #ifndef HALOS
 #define HALOS 2
@@ -55,7 +62,7 @@
 #define STAGE_BYTES 8192  // 64 filters
 #define HALO_BYTES (HALO_ROWS * 128)
 #define WORK_ITEMS 384
-#define MAPS_BYTES 256
+#define MAPS_BYTES (4 * TENSOR_MAP_BYTES)
 #define CELL_PITCH 20    // of 16 filters, and of 32 cells, in local memory: stores have no conflicts
 #define FILTER_PITCH 40
 #define WARP_VALUES 640
@@ -78,7 +85,8 @@
 static inline ulong whole_pieces(ulong pitch) { return (pitch * ELEMENT_BYTES + 15) / 16 * 16; }
 
 // Adds the products of a tile: `blocks` of 64 channels. What a step read is released one step later, when its instructions are complete.
-GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline* p, halo_ring* h, uint down, uint right, uint lane) {
+GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline* p, halo_ring* h, uint down, uint right, uint next_turn,
+                                   uint lane) {
   uint last = 0, last_halo = 0, is_first = 1;
 #pragma unroll 1
   for (uint block = 0; block < blocks; ++block) {
@@ -108,6 +116,7 @@ GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline*
     last_halo = h->stage;
     halo_advance(h, 1);
   }
+  if (lane == 0) arrive(next_turn);
   WAIT_WGMMA(0);
   HOLD_SUMS(sum, TILE_N);
   if (lane == 0) {
@@ -116,20 +125,70 @@ GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline*
   }
 }
 
+// Copies the halos of all tiles of the group: by one work-item.
+GROUP_FUNCTION void produce_halos(halo_ring h, global const uchar* map, const halo_grid* g, uint channel_blocks, uint pad_left, uint pad_top) {
+#pragma unroll 1
+  for (uint job = get_group_id(0); job < g->jobs; job += get_num_groups(0)) {
+    const halo_job j = halo_job_of(job, g);
+#pragma unroll 1
+    for (uint block = 0; block < channel_blocks; ++block) {
+      const uint full = h.full + h.stage * 8;
+      wait_phase(h.empty + h.stage * 8, h.parity ^ 1);
+      expect_bytes(full, g->pitch * g->image_rows * g->tile_images * 128);
+      copy_box_4d(halo_address(&h), map, block * TILE_K, -(int)pad_left, (int)j.y - (int)pad_top, j.image, full);
+      halo_advance(&h, 1);
+    }
+  }
+}
+
+// The same of the filters' tiles, one for each tap of 64 channels.
+GROUP_FUNCTION void produce_filters(pipeline p, global const uchar* map, const halo_grid* g, uint channel_blocks) {
+#pragma unroll 1
+  for (uint job = get_group_id(0); job < (RESIDENT ? get_group_id(0) + 1 : g->jobs); job += get_num_groups(0)) {
+    const halo_job j = halo_job_of(job, g);
+#pragma unroll 1
+    for (uint block = 0; block < channel_blocks; ++block)
+#pragma unroll 1
+      for (uint tap = 0; tap < TAPS; ++tap) {
+        const uint full = p.full + p.stage * 8;
+        producer_acquire(&p);
+        expect_bytes(full, STAGE_BYTES);
+        copy_box_4d(stage_address(&p), map, block * TILE_K, tap, j.filter, 0, full);
+        advance(&p);
+      }
+  }
+}
+
+// Makes a map: by a warp, whose lane 0 has the description. `made`: local memory for it.
+GROUP_FUNCTION global const uchar* make_map(global uchar* to, local ulong* made, const tensor_4d* x, uint lane) {
+  if (lane < TENSOR_MAP_BYTES / 8) made[lane] = 0;
+  sync_warp();
+  if (lane == 0) describe_tensor_4d(local_address(made), x);
+  sync_warp();
+  publish_tensor_map(to, local_address(made));
+  return to;
+}
+
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
   (void)in_plane, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y, (void)groups;
   local uchar tiles[HALOS * HALO_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
-  local ulong barriers[2 * STAGES + 2 * HALOS];
+#if OUT_BOXES
+  local uchar staged[2 * STAGED_ROWS * 128] __attribute__((aligned(1024)));
+#else
   local value staged[8 * WARP_VALUES] __attribute__((aligned(16)));
   local ulong cells[2 * TILE_N];
+#endif
+  local ulong barriers[2 * STAGES + 2 * HALOS + 2];
   local ulong new_maps[MAPS_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
-  const uint item = get_local_id(0), lane = item % 32;
+  const uint item = get_local_id(0), lane = item % 32, warp = item / 32 % 4;
   const halo_grid g = halo_grid_of(tile_w, tile_h, block_k, depth, images, out_h, out_channels);
   pipeline p = begin_pipeline(tiles + HALOS * HALO_BYTES, barriers);
   halo_ring h = {local_address(tiles), local_address(barriers + 2 * STAGES), local_address(barriers + 2 * STAGES + HALOS), 0, 0};
+  const uint turns = local_address(barriers + 2 * STAGES + 2 * HALOS);
   if (item == 0) {
     for (uint i = 0; i < HALOS; ++i) init_mbarrier(h.full + i * 8, 1), init_mbarrier(h.empty + i * 8, 4);
+    for (uint i = 0; i < 2; ++i) init_mbarrier(turns + i * 8, 4);
     init_pipeline(&p, 1, 4);
   }
   // Zeros below the boxes.
@@ -140,61 +199,31 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const uint channel_blocks = (in_channels + TILE_K - 1) / TILE_K;
-  if (item < 128) {
-    // One warp makes the map of the input and copies halos, another one that of the filters and copies their tiles.
-    const uint producer = item / 32;
-    global uchar* const map = maps + get_group_id(0) * MAPS_BYTES + producer * TENSOR_MAP_BYTES;
-    local ulong* const made = new_maps + producer * (TENSOR_MAP_BYTES / 8);
-    if (producer < 2) {
-      if (lane < TENSOR_MAP_BYTES / 8) made[lane] = 0;
-      sync_warp();
-      const ulong cell = in_channels * ELEMENT_BYTES;
-      if (item == 0) {
-        const tensor_4d x = {in + in_offset, {cell, whole_pieces(in_pitch), whole_pieces(in_stride)}, {in_channels, in_w, in_h, (uint)images},
-                             {g.pitch, g.image_rows, g.tile_images}, {1, 1, 1}};
-        describe_tensor_4d(local_address(made), &x);
-      } else if (item == 32) {
-        const tensor_4d x = {weights + weight_offset, {cell, whole_pieces(weight_stride), whole_pieces(weight_stride)},
-                             {in_channels, TAPS, out_channels, 1}, {1, 64, 1}, {1, 1, 1}};
-        describe_tensor_4d(local_address(made), &x);
-      }
-      sync_warp();
-      publish_tensor_map(map, local_address(made));
-    }
-    if (item == 0) {
-#pragma unroll 1
-      for (uint job = get_group_id(0); job < g.jobs; job += get_num_groups(0)) {
-        const halo_job j = halo_job_of(job, &g);
-#pragma unroll 1
-        for (uint block = 0; block < channel_blocks; ++block) {
-          const uint full = h.full + h.stage * 8;
-          wait_phase(h.empty + h.stage * 8, h.parity ^ 1);
-          expect_bytes(full, box_rows * 128);
-          copy_box_4d(halo_address(&h), map, block * TILE_K, -(int)pad_left, (int)j.y - (int)pad_top, j.image, full);
-          halo_advance(&h, 1);
-        }
-      }
-    } else if (item == 32) {
-#pragma unroll 1
-      for (uint job = get_group_id(0); job < (RESIDENT ? get_group_id(0) + 1 : g.jobs); job += get_num_groups(0)) {
-        const halo_job j = halo_job_of(job, &g);
-#pragma unroll 1
-        for (uint block = 0; block < channel_blocks; ++block) {
-#pragma unroll 1
-          for (uint tap = 0; tap < TAPS; ++tap) {
-            producer_acquire(&p);
-            expect_bytes(p.full + p.stage * 8, STAGE_BYTES);
-            copy_box_4d(stage_address(&p), map, block * TILE_K, tap, j.filter, 0, p.full + p.stage * 8);
-            advance(&p);
-          }
-        }
-      }
-    }
-  } else {
-    const uint consumer = item / 128 - 1, warp = item / 32 % 4;
+  maps += get_group_id(0) * MAPS_BYTES;
+  if (item < 32) {  // copies halos
+    const tensor_4d x = {in + in_offset, {in_channels * ELEMENT_BYTES, whole_pieces(in_pitch), whole_pieces(in_stride)},
+                         {in_channels, in_w, in_h, (uint)images}, {g.pitch, g.image_rows, g.tile_images}, {1, 1, 1}};
+    global const uchar* const map = make_map(maps, new_maps, &x, lane);
+    if (lane == 0) produce_halos(h, map, &g, channel_blocks, pad_left, pad_top);
+  } else if (item < 64) {  // copies filters
+    const tensor_4d x = {weights + weight_offset, {in_channels * ELEMENT_BYTES, whole_pieces(weight_stride), whole_pieces(weight_stride)},
+                         {in_channels, TAPS, out_channels, 1}, {1, 64, 1}, {1, 1, 1}};
+    global const uchar* const map = make_map(maps + TENSOR_MAP_BYTES, new_maps + TENSOR_MAP_BYTES / 8, &x, lane);
+    if (lane == 0) produce_filters(p, map, &g, channel_blocks);
+  } else if (item >= 128) {
+    const uint consumer = item / 128 - 1;
+#if OUT_BOXES
+    const uint mine = local_address(staged) + consumer * (STAGED_ROWS * 128);
+    const tensor_4d x = {out + out_offset, {out_channels * ELEMENT_BYTES, whole_pieces(out_pitch), whole_pieces(out_stride)},
+                         {out_channels, out_w, out_h, (uint)images}, {g.pitch, g.tile_images > 1 ? g.image_rows : g.rows, g.tile_images},
+                         {1, 1, 1}};
+    global const uchar* const map = maps + (2 + consumer) * TENSOR_MAP_BYTES;
+    if (warp == 0) make_map(maps + (2 + consumer) * TENSOR_MAP_BYTES, new_maps + (2 + consumer) * (TENSOR_MAP_BYTES / 8), &x, lane);
+#else
     local value* const mine = staged + (consumer * 4 + warp) * WARP_VALUES;
     local ulong* const places = cells + consumer * TILE_N;
-    uint turn = 0;
+#endif
+    uint turn = 0, parity = consumer ^ 1;
 #pragma unroll 1
     for (uint job = get_group_id(0); job < g.jobs; job += get_num_groups(0), turn ^= 1) {
       if (turn != consumer) {
@@ -203,18 +232,38 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
         continue;
       }
       const halo_job j = halo_job_of(job, &g);
+#if !OUT_BOXES
       sync_items(consumer + 1, 128);  // the cells of the last tile are no longer read
       find_cells(places, &g, j, g.image_rows * g.pitch, out_w, out_h, images, out_pitch, out_stride, OUT_INTERLEAVED ? out_channels : 1,
                  item % 128);
       sync_items(consumer + 1, 128);
+#endif
       value sum[TILE_N / 2];
 #pragma unroll
       for (uint i = 0; i < TILE_N / 2; ++i) sum[i] = 0;
       if (RESIDENT) p.stage = p.parity = 0;
-      multiply_halos(sum, channel_blocks, &p, &h, g.pitch * dilation_y, dilation_x, lane);
+      wait_phase(turns + consumer * 8, parity);
+      parity ^= 1;
+      multiply_halos(sum, channel_blocks, &p, &h, g.pitch * dilation_y, dilation_x, turns + (consumer ^ 1) * 8, lane);
+#if OUT_BOXES
+      const uint filter = j.filter + warp * 16 + lane / 4;
+      value add[2] = {0, 0};
+      if (with_bias && filter < out_channels) add[0] = load_result(bias + bias_offset + filter);
+      if (with_bias && filter + 8 < out_channels) add[1] = load_result(bias + bias_offset + filter + 8);
+      if (item % 128 == 0) wait_stored_boxes();
+      sync_items(consumer + 1, 128);
+      stage_results(sum, mine, add, warp, lane);
+      fence_async();
+      sync_items(consumer + 1, 128);
+      if (item % 128 == 0) store_box_4d(map, j.filter, 0, j.y, j.image, mine);
+#else
       const result_grid to = {out + out_offset + (ulong)j.filter * out_plane, out_plane, bias + (with_bias ? bias_offset + j.filter : 0),
                               with_bias, 0, min(out_channels - j.filter, 64u), places};
       write_halo(&to, sum, mine, warp * 16, lane);
+#endif
     }
+#if OUT_BOXES
+    if (item % 128 == 0) wait_stored_boxes();
+#endif
   }
 }
