@@ -151,7 +151,7 @@ TEST_CASE("conv2d by halos: windows read the cells of their results, and zeros a
     const Conv2dProblem p = problem_of(c);
     CAPTURE(c.text());
     std::vector<std::size_t> tiles{0};
-    for (std::size_t cells = 64; cells <= 256; cells += 16)
+    for (std::size_t cells = 64; cells <= 256; cells += 8)
       tiles.push_back(cells);
     std::size_t made = 0;
     for (const std::size_t cells : tiles) {

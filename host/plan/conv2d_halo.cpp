@@ -60,6 +60,13 @@ std::size_t padding_after(std::size_t out, std::size_t window, std::size_t dilat
   return end > before + size ? end - before - size : 0;
 }
 
+/// Columns of the smallest instruction that has so many (cl/nvidia/wgmma.clh).
+std::size_t columns_for(std::size_t cells) {
+  for (const std::size_t odd : {216U, 232U, 248U})
+    if (cells <= odd && odd - cells < 8) return odd;
+  return std::max<std::size_t>(round_up(cells, 16), 64);
+}
+
 /// The tile of so many rows of results, or images; cells is 0 if none is possible.
 HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t channels, std::size_t rows,
                       std::size_t images) {
@@ -76,7 +83,7 @@ HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t 
       std::max({t.pitch, t.image_rows, t.images}) > HaloTile::kMostBox)
     return {};
   const std::size_t zeros = (images > 1 ? below * t.pitch : 0) + after;
-  t.cells = std::max<std::size_t>(round_up(cells, 16), 64);
+  t.cells = columns_for(cells);
   t.halo_rows = round_up(std::max(t.box_rows() + zeros, t.cells + down * t.pitch + right), 8);
   if (stores_boxes(p))
     t.staged_rows = round_up(std::max(t.cells, t.pitch * (images > 1 ? t.image_rows : rows) * images), 8);
@@ -143,7 +150,7 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
   const HaloTile tile = best_halo_tile(device, p, needs.channels, fixed.tile_rows);
   if (tile.cells == 0) {
     if (fixed.tile_rows != 0)
-      refuse(kOperation, "tile_rows", "cells that rows or images of the layer take, a multiple of 16",
+      refuse(kOperation, "tile_rows", "cells of an instruction that rows or images of the layer take",
              formatted("{}", fixed.tile_rows));
     return formatted("no row with its halo fits {} columns and {} bytes of local memory", HaloTile::kMostBox,
                      device.local_bytes);

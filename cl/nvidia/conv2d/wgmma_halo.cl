@@ -22,7 +22,7 @@
 #define RESULT_TYPE ELEMENT_TYPE  // or float
 #endif
 #ifndef TILE_N
-#define TILE_N 256  // a multiple of 16 from 64 to 256
+#define TILE_N 256  // as nvidia/wgmma.clh has instructions
 #endif
 #define MMA_N TILE_N
 #ifndef STAGES
@@ -171,7 +171,7 @@ GROUP_FUNCTION global const uchar* make_map(global uchar* to, local ulong* made,
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
-  (void)in_plane, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y, (void)groups;
+  (void)in_plane, (void)out_plane, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y, (void)groups;
   local uchar tiles[HALOS * HALO_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
 #if OUT_BOXES
   local uchar staged[2 * STAGED_ROWS * 128] __attribute__((aligned(1024)));
