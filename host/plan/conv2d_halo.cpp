@@ -96,11 +96,14 @@ HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t 
   return {};
 }
 
+/// Instructions of 16 channels, of a step.
+std::size_t mma_steps(std::size_t channels) { return std::min<std::size_t>(divide_up(channels, 16), 4); }
+
 /// Nanoseconds of all tiles of a problem whose groups have so many channels.
 double time_of(const Device& device, const Conv2dProblem& p, const HaloTile& t, std::size_t channels) {
   const nvidia::Halo& times = nvidia::policy_of(device).halo;
   const double blocks = real(divide_up(channels, HaloTile::kDepth));
-  const double multiplies = real(p.taps()) * real(t.cells) * times.column;
+  const double multiplies = real(p.taps() * mma_steps(channels)) / 4 * real(t.cells) * times.column;
   const double fills =
       real((t.box_rows() + (t.resident ? 0 : p.taps() * HaloTile::kFilters)) * HaloTile::kRow) / times.fill;
   return real(divide_up(jobs_of(p, t), at_least_1(device.compute_units))) * blocks *
@@ -180,6 +183,7 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
                 {"STAGES", tile.stages},
                 {"RESIDENT", tile.resident ? 1 : 0},
                 {"OUT_BOXES", tile.staged_rows > 0 ? 1 : 0},
+                {"MMA_STEPS", mma_steps(needs.channels)},
                 {"HALOS", HaloTile::kHalos},
                 {"HALO_ROWS", tile.halo_rows},
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},

@@ -31,6 +31,9 @@
 #ifndef RESIDENT
 #define RESIDENT 0  // 1: all jobs have the same filters, whose taps are STAGES at most, and stay in local memory
 #endif
+#ifndef MMA_STEPS
+#define MMA_STEPS 4  // of 16 channels: fewer than 4 where there are no more channels
+#endif
 #ifndef OUT_BOXES
 // 1: results of 16 bits, whose cells, rows and images begin at multiples of 16 bytes, are copied as boxes. Else they are stored by lanes.
 #define OUT_BOXES 0
@@ -101,7 +104,7 @@ GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline*
         consumer_wait(p);
         begin_wgmma();
 #pragma unroll
-        for (uint x = 0; x < 4; ++x) multiply_add(sum, filters + x * 2, cell + x * 2);
+        for (uint x = 0; x < MMA_STEPS; ++x) multiply_add(sum, filters + x * 2, cell + x * 2);
         end_wgmma();
         WAIT_WGMMA(1);
         if (lane == 0 && !is_first) {
