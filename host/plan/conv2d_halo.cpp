@@ -17,16 +17,16 @@ namespace {
 using namespace plan;
 using namespace plan::conv2d;
 
-/// A tile: rows of results of one image, or several whole images.
+/// A tile: rows of results of one image, or of several.
 struct HaloTile {
-  static constexpr std::size_t kFilters = 64, kDepth = 64;  // of a tile, and channels of a step
-  static constexpr std::size_t kMostOfGelu = 224;           // columns, which leave registers for GELU
-  static constexpr std::size_t kMostBox = 256;              // of a side of a box
-  static constexpr std::size_t kRow = 128;                  // bytes of 64 channels
-  static constexpr std::size_t kGroup = 384, kMaps = 512;   // work-items, and bytes of four maps
-  static constexpr std::size_t kHalos = 2;                  // in local memory
-  static constexpr std::size_t kStaged = 20480;             // bytes of results on their way
-  static constexpr std::size_t kOthers = 1024;              // bytes of maps and barriers
+  static constexpr std::size_t kFilters = 64, kDepth = 64;           // of a tile, and channels of a step
+  static constexpr std::size_t kMostCells = 248, kMostOfGelu = 224;  // columns, which leave registers
+  static constexpr std::size_t kMostBox = 256;                       // of a side of a box
+  static constexpr std::size_t kRow = 128;                           // bytes of 64 channels
+  static constexpr std::size_t kGroup = 384, kMaps = 512;            // work-items, and bytes of four maps
+  static constexpr std::size_t kHalos = 2;                           // in local memory
+  static constexpr std::size_t kStaged = 20480;                      // bytes of results on their way
+  static constexpr std::size_t kOthers = 1024;                       // bytes of maps and barriers
   static constexpr std::size_t kLeastStages = 4, kMostStages = 12, kMostResident = 24;
 
   std::size_t pitch = 0, rows = 0, image_rows = 0, images = 0;  ///< as the kernel counts them
@@ -53,13 +53,6 @@ bool stores_boxes(const Conv2dProblem& p) {
   return p.out_interleaved && size_of(p.out) == 2 && p.out_channels % 8 == 0 && p.out_alignment >= 16;
 }
 
-/// Padding on the right and below that windows of the output read.
-std::size_t padding_after(std::size_t out, std::size_t window, std::size_t dilation, std::size_t before,
-                          std::size_t size) {
-  const std::size_t end = out - 1 + (window - 1) * dilation + 1;
-  return end > before + size ? end - before - size : 0;
-}
-
 /// Columns of the smallest instruction that has so many (cl/nvidia/wgmma.clh).
 std::size_t columns_for(std::size_t cells) {
   for (const std::size_t odd : {216U, 232U, 248U})
@@ -67,26 +60,23 @@ std::size_t columns_for(std::size_t cells) {
   return std::max<std::size_t>(round_up(cells, 16), 64);
 }
 
-/// The tile of so many rows of results, or images; cells is 0 if none is possible.
+/// The tile of so many rows of results of so many images; cells is 0 if it is not possible.
 HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t channels, std::size_t rows,
                       std::size_t images) {
   const std::size_t down = (p.window.height - 1) * p.dilation.y, right = (p.window.width - 1) * p.dilation.x;
-  const std::size_t after = padding_after(p.out_width, p.window.width, p.dilation.x, p.padding.left, p.width);
-  const std::size_t below =
-      padding_after(p.out_height, p.window.height, p.dilation.y, p.padding.top, p.height);
+  // What windows read to the right of a row.
+  const std::size_t end = p.out_width + right, inside = p.padding.left + p.width;
+  const std::size_t after = end > inside ? end - inside : 0;
   HaloTile t;
   t.pitch = std::max(p.width + std::max(p.padding.left, after), p.out_width);
-  t.rows = rows, t.images = images;
-  t.image_rows = images > 1 ? std::max(p.height + std::max(p.padding.top, below), p.out_height) : rows + down;
-  const std::size_t cells = ((images - 1) * t.image_rows + rows - 1) * t.pitch + p.out_width;
-  if (cells > (p.activation == Activation::gelu ? HaloTile::kMostOfGelu : HaloTile::kMostBox) ||
+  t.rows = rows, t.images = images, t.image_rows = rows + down;
+  const std::size_t cells = (images * rows - 1) * t.pitch + p.out_width;
+  if (cells > (p.activation == Activation::gelu ? HaloTile::kMostOfGelu : HaloTile::kMostCells) ||
       std::max({t.pitch, t.image_rows, t.images}) > HaloTile::kMostBox)
     return {};
-  const std::size_t zeros = (images > 1 ? below * t.pitch : 0) + after;
   t.cells = columns_for(cells);
-  t.halo_rows = round_up(std::max(t.box_rows() + zeros, t.cells + down * t.pitch + right), 8);
-  if (stores_boxes(p))
-    t.staged_rows = round_up(std::max(t.cells, t.pitch * (images > 1 ? t.image_rows : rows) * images), 8);
+  t.halo_rows = round_up(std::max(t.box_rows() + after, t.cells + down * t.pitch * images + right), 8);
+  if (stores_boxes(p)) t.staged_rows = round_up(std::max(t.cells, t.pitch * rows * images), 8);
   t.stages = size_product(divide_up(channels, HaloTile::kDepth), p.taps());
   t.resident = p.out_channels <= HaloTile::kFilters && t.stages <= HaloTile::kMostResident &&
                t.local_bytes(t.stages) <= device.local_bytes;
@@ -120,10 +110,9 @@ HaloTile best_halo_tile(const Device& device, const Conv2dProblem& p, std::size_
     if (t.cells == 0 || (cells > 0 && t.cells != cells)) return;
     if (best.cells == 0 || time_of(device, p, t, channels) < time_of(device, p, best, channels)) best = t;
   };
-  for (std::size_t rows = std::min(p.out_height, HaloTile::kMostBox); rows > 0; --rows)
-    consider(rows, 1);
-  for (std::size_t images = 2; images <= std::min(p.images, HaloTile::kMostBox); ++images)
-    consider(p.out_height, images);
+  for (std::size_t rows = std::min(p.out_height, HaloTile::kMostCells); rows > 0; --rows)
+    for (std::size_t images = 1; images <= std::min(p.images, HaloTile::kMostCells / rows); ++images)
+      consider(rows, images);
   return best;
 }
 
@@ -155,8 +144,8 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
     if (fixed.tile_rows != 0)
       refuse(kOperation, "tile_rows", "cells of an instruction that rows or images of the layer take",
              formatted("{}", fixed.tile_rows));
-    return formatted("no row with its halo fits {} columns and {} bytes of local memory", HaloTile::kMostBox,
-                     device.local_bytes);
+    return formatted("no row with its halo fits {} columns and {} bytes of local memory",
+                     HaloTile::kMostCells, device.local_bytes);
   }
   if (HaloTile::kGroup > device.max_work_group)
     return formatted("its work-groups have {} work-items", HaloTile::kGroup);
@@ -202,8 +191,7 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
       "a product of matrix units, whose right factor is read from {} of the input with its halo in local "
       "memory, "
       "at each of {} weights: tiles of {} cells x {} filters",
-      tile.images > 1 ? formatted("{} images", tile.images) : formatted("{} rows", tile.rows), p.taps(),
-      tile.cells, HaloTile::kFilters);
+      formatted("{} rows of {} image(s)", tile.rows, tile.images), p.taps(), tile.cells, HaloTile::kFilters);
   return plan;
 }
 

@@ -9,9 +9,8 @@
 // One work-item copies halos, and another one the filters' tiles of each tap. Two warpgroups, the consumers, multiply. They take turns at the
 // tiles of a group: one multiplies while the other one writes, and while the halo is copied that it will read.
 //
-// tile_w: pitch; tile_h: rows of results of a tile; block_k: rows of the input of an image in a box; depth: images of a tile. If they are
-// several, tile_h is out_h, and the padding between two images is shared as that between rows is. Strides of the input's cells, rows and
-// images, and of filters, are multiples of 16 bytes.
+// tile_w: pitch; tile_h: rows of results of a tile; block_k: rows of the input of an image in a box; depth: images of a tile. Strides of the
+// input's cells, rows and images, and of filters, are multiples of 16 bytes.
 //
 // Launch: WORK_ITEMS; as many groups as multiprocessors, or tiles if they are fewer. `maps`: MAPS_BYTES for each group. Local memory: HALOS *
 // HALO_ROWS * 128; STAGES * 8192; STAGED_ROWS * 256, or 20480 + 16 * TILE_N; and 1024. For sm_90a: see nvidia/wgmma.clh.
@@ -138,7 +137,7 @@ GROUP_FUNCTION void produce_halos(halo_ring h, global const uchar* map, const ha
       const uint full = h.full + h.stage * 8;
       wait_phase(h.empty + h.stage * 8, h.parity ^ 1);
       expect_bytes(full, g->pitch * g->image_rows * g->tile_images * 128);
-      copy_box_4d(halo_address(&h), map, block * TILE_K, -(int)pad_left, (int)j.y - (int)pad_top, j.image, full);
+      copy_box_4d(halo_address(&h), map, block * TILE_K, -(int)pad_left, j.image, (int)j.y - (int)pad_top, full);
       halo_advance(&h, 1);
     }
   }
@@ -163,13 +162,12 @@ GROUP_FUNCTION void produce_filters(pipeline p, global const uchar* map, const h
 }
 
 // Makes a map: by a warp, whose lane 0 has the description. `made`: local memory for it.
-GROUP_FUNCTION global const uchar* make_map(global uchar* to, local ulong* made, const tensor_4d* x, uint lane) {
+GROUP_FUNCTION void make_map(global uchar* to, local ulong* made, const tensor_4d* x, uint lane) {
   if (lane < TENSOR_MAP_BYTES / 8) made[lane] = 0;
   sync_warp();
   if (lane == 0) describe_tensor_4d(local_address(made), x);
   sync_warp();
   publish_tensor_map(to, local_address(made));
-  return to;
 }
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
@@ -186,42 +184,51 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
   local ulong new_maps[MAPS_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32 % 4;
   const halo_grid g = halo_grid_of(tile_w, tile_h, block_k, depth, images, out_h, out_channels);
+  const uint channel_blocks = (in_channels + TILE_K - 1) / TILE_K;
+  // Maps of the input and the filters; and of the output, for each consumer one, whose work-item then sees it.
+  const uint number = item < 128 ? warp : 1 + item / 128;
+  maps += (get_group_id(0) * 4 + number) * TENSOR_MAP_BYTES;
+  const uint has_map = OUT_BOXES ? item < 64 || item / 32 % 4 == 0 : item < 64;
+  if (has_map) {
+    const ulong cell = (item < 128 ? in_channels : out_channels) * ELEMENT_BYTES;
+    tensor_4d x = {in + in_offset, {cell, whole_pieces(in_stride), whole_pieces(in_pitch)}, {in_channels, in_w, (uint)images, in_h},
+                   {g.pitch, g.tile_images, g.image_rows}, {1, 1, 1}};
+    if (item >= 128) {
+      x.from = out + out_offset;
+      x.pitch[1] = whole_pieces(out_stride), x.pitch[2] = whole_pieces(out_pitch);
+      x.size[0] = out_channels, x.size[1] = out_w, x.size[3] = out_h;
+      x.box[2] = g.rows;
+    } else if (item >= 32) {
+      x.from = weights + weight_offset;
+      x.pitch[1] = x.pitch[2] = whole_pieces(weight_stride);
+      x.size[1] = TAPS, x.size[2] = out_channels, x.size[3] = 1;
+      x.box[0] = 1, x.box[1] = 64, x.box[2] = 1;
+    }
+    make_map(maps, new_maps + number * (TENSOR_MAP_BYTES / 8), &x, lane);
+  }
   pipeline p = begin_pipeline(tiles + HALOS * HALO_BYTES, barriers);
   halo_ring h = {local_address(tiles), local_address(barriers + 2 * STAGES), local_address(barriers + 2 * STAGES + HALOS), 0, 0};
   const uint turns = local_address(barriers + 2 * STAGES + 2 * HALOS);
-  if (item == 0) {
+  if (item == 64) {
     for (uint i = 0; i < HALOS; ++i) init_mbarrier(h.full + i * 8, 1), init_mbarrier(h.empty + i * 8, 4);
     for (uint i = 0; i < 2; ++i) init_mbarrier(turns + i * 8, 4);
     init_pipeline(&p, 1, 4);
   }
   // Zeros below the boxes.
-  const uint box_rows = g.pitch * g.image_rows * g.tile_images;
   for (uint i = 0; i < HALOS; ++i)
-    for (uint at = box_rows * 8 + item; at < HALO_ROWS * 8; at += WORK_ITEMS) ((local uint4*)(tiles + i * HALO_BYTES))[at] = (uint4)0;
+    for (uint at = g.pitch * g.image_rows * g.tile_images * 8 + item; at < HALO_ROWS * 8; at += WORK_ITEMS)
+      ((local uint4*)(tiles + i * HALO_BYTES))[at] = (uint4)0;
   fence_async();
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  const uint channel_blocks = (in_channels + TILE_K - 1) / TILE_K;
-  maps += get_group_id(0) * MAPS_BYTES;
-  if (item < 32) {  // copies halos
-    const tensor_4d x = {in + in_offset, {in_channels * ELEMENT_BYTES, whole_pieces(in_pitch), whole_pieces(in_stride)},
-                         {in_channels, in_w, in_h, (uint)images}, {g.pitch, g.image_rows, g.tile_images}, {1, 1, 1}};
-    global const uchar* const map = make_map(maps, new_maps, &x, lane);
-    if (lane == 0) produce_halos(h, map, &g, channel_blocks, pad_left, pad_top);
-  } else if (item < 64) {  // copies filters
-    const tensor_4d x = {weights + weight_offset, {in_channels * ELEMENT_BYTES, whole_pieces(weight_stride), whole_pieces(weight_stride)},
-                         {in_channels, TAPS, out_channels, 1}, {1, 64, 1}, {1, 1, 1}};
-    global const uchar* const map = make_map(maps + TENSOR_MAP_BYTES, new_maps + TENSOR_MAP_BYTES / 8, &x, lane);
-    if (lane == 0) produce_filters(p, map, &g, channel_blocks);
+  if (item == 0) {
+    produce_halos(h, maps, &g, channel_blocks, pad_left, pad_top);
+  } else if (item == 32) {
+    produce_filters(p, maps, &g, channel_blocks);
   } else if (item >= 128) {
     const uint consumer = item / 128 - 1;
 #if OUT_BOXES
     const uint mine = local_address(staged) + consumer * (STAGED_ROWS * 128);
-    const tensor_4d x = {out + out_offset, {out_channels * ELEMENT_BYTES, whole_pieces(out_pitch), whole_pieces(out_stride)},
-                         {out_channels, out_w, out_h, (uint)images}, {g.pitch, g.tile_images > 1 ? g.image_rows : g.rows, g.tile_images},
-                         {1, 1, 1}};
-    global const uchar* const map = maps + (2 + consumer) * TENSOR_MAP_BYTES;
-    if (warp == 0) make_map(maps + (2 + consumer) * TENSOR_MAP_BYTES, new_maps + (2 + consumer) * (TENSOR_MAP_BYTES / 8), &x, lane);
 #else
     local value* const mine = staged + (consumer * 4 + warp) * WARP_VALUES;
     local ulong* const places = cells + consumer * TILE_N;
@@ -237,8 +244,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
       const halo_job j = halo_job_of(job, &g);
 #if !OUT_BOXES
       sync_items(consumer + 1, 128);  // the cells of the last tile are no longer read
-      find_cells(places, &g, j, g.image_rows * g.pitch, out_w, out_h, images, out_pitch, out_stride, OUT_INTERLEAVED ? out_channels : 1,
-                 item % 128);
+      find_cells(places, &g, j, out_w, out_h, images, out_pitch, out_stride, OUT_INTERLEAVED ? out_channels : 1, item % 128);
       sync_items(consumer + 1, 128);
 #endif
       value sum[TILE_N / 2];
@@ -247,7 +253,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
       if (RESIDENT) p.stage = p.parity = 0;
       wait_phase(turns + consumer * 8, parity);
       parity ^= 1;
-      multiply_halos(sum, channel_blocks, &p, &h, g.pitch * dilation_y, dilation_x, turns + (consumer ^ 1) * 8, lane);
+      multiply_halos(sum, channel_blocks, &p, &h, g.pitch * g.tile_images * dilation_y, dilation_x, turns + (consumer ^ 1) * 8, lane);
 #if OUT_BOXES
       const uint filter = j.filter + warp * 16 + lane / 4;
       value add[2] = {0, 0};
@@ -258,7 +264,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
       stage_results(sum, mine, add, warp, lane);
       fence_async();
       sync_items(consumer + 1, 128);
-      if (item % 128 == 0) store_box_4d(map, j.filter, 0, j.y, j.image, mine);
+      if (item % 128 == 0) store_box_4d(maps, j.filter, 0, j.image, j.y, mine);
 #else
       const result_grid to = {out + out_offset + (ulong)j.filter * out_plane, out_plane, bias + (with_bias ? bias_offset + j.filter : 0),
                               with_bias, 0, min(out_channels - j.filter, 64u), places};
