@@ -94,11 +94,12 @@ double time_of(const Device& device, const Conv2dProblem& p, const HaloTile& t, 
   const nvidia::Halo& times = nvidia::policy_of(device).halo;
   const double blocks = real(divide_up(channels, HaloTile::kDepth));
   const double multiplies = real(p.taps() * mma_steps(channels)) / 4 * real(t.cells) * times.column;
-  const double fills =
-      real((t.box_rows() + (t.resident ? 0 : p.taps() * HaloTile::kFilters)) * HaloTile::kRow) / times.fill;
-  return real(divide_up(jobs_of(p, t), at_least_1(device.compute_units))) * blocks *
-             std::max(multiplies, fills) +
-         times.tile;
+  const auto filled = [&](std::size_t rows) { return real(rows * HaloTile::kRow) / times.fill; };
+  const double filters = filled(p.taps() * HaloTile::kFilters);
+  const double fills = filled(t.box_rows()) + (t.resident ? 0 : filters);
+  return real(divide_up(jobs_of(p, t), at_least_1(device.compute_units))) *
+             (blocks * std::max(multiplies, fills) + times.turn) +
+         (t.resident ? blocks * filters : 0) + times.tile;
 }
 
 /// The fastest tile; with no cells: none fits.
