@@ -71,12 +71,12 @@ inline constexpr std::array<Wgmma, 6> kWgmma{{
 }};
 
 /// The times of "wgmma_halo", whose tiles follow from the layer: nanoseconds of 64 channels by 64 filters and
-/// a column of the tile; bytes a nanosecond that fill local memory; nanoseconds before the first tile and
-/// after the last one.
+/// a column of the tile; bytes a nanosecond that fill local memory; nanoseconds between two tiles; and before
+/// the first and after the last one.
 struct Halo {
-  double column, fill, tile;
+  double column, fill, turn, tile;
 };
-inline constexpr Halo kHalo{1.3, 60, 3000};
+inline constexpr Halo kHalo{1.3, 70, 200, 3000};
 
 struct Policy {
   When when;
