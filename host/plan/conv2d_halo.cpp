@@ -26,7 +26,7 @@ struct HaloTile {
   static constexpr std::size_t kGroup = 384, kMaps = 512;            // work-items, and bytes of four maps
   static constexpr std::size_t kHalos = 2;                           // in local memory
   static constexpr std::size_t kStaged = 20480;                      // bytes of results on their way
-  static constexpr std::size_t kOthers = 1024;                       // bytes of maps and barriers
+  static constexpr std::size_t kOthers = 2048;                       // bytes of maps, barriers and places
   static constexpr std::size_t kLeastStages = 4, kMostStages = 12, kMostResident = 24;
 
   std::size_t pitch = 0, rows = 0, image_rows = 0, images = 0;  ///< as the kernel counts them
@@ -51,6 +51,18 @@ std::size_t jobs_of(const Conv2dProblem& p, const HaloTile& t) {
 /// Whether results are copied as boxes.
 bool stores_boxes(const Conv2dProblem& p) {
   return p.out_interleaved && size_of(p.out) == 2 && p.out_channels % 8 == 0 && p.out_alignment >= 16;
+}
+
+/// Whether they are planes that are copied through local memory; and how many of a tile's rows at once.
+bool stores_planes(const Conv2dProblem& p) {
+  return !p.out_interleaved && p.out_packed && size_of(p.out) == 2;
+}
+std::size_t plane_width(const Conv2dProblem& p, std::size_t rows) {
+  const std::size_t last = p.out_height % rows * p.out_width;
+  std::size_t width = store_width(p);
+  while (rows * p.out_width % width != 0 || last % width != 0)
+    width /= 2;
+  return width;
 }
 
 /// Columns of the smallest instruction that has so many (cl/nvidia/wgmma.clh).
@@ -172,12 +184,15 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
                 {"TILE_N", tile.cells},
                 {"STAGES", tile.stages},
                 {"RESIDENT", tile.resident ? 1 : 0},
-                {"OUT_BOXES", tile.staged_rows > 0 ? 1 : 0},
+                {"OUT_BOXES", stores_boxes(p) ? 1 : 0},
+                {"OUT_PLANES", stores_planes(p) ? 1 : 0},
                 {"MMA_STEPS", mma_steps(needs.channels)},
                 {"HALOS", HaloTile::kHalos},
                 {"HALO_ROWS", tile.halo_rows},
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
-                {"OUT_VECTOR", p.out_interleaved ? store_width(p) : 1}});
+                {"OUT_VECTOR", p.out_interleaved  ? store_width(p)
+                               : stores_planes(p) ? plane_width(p, tile.rows)
+                                                  : 1}});
   if (tile.staged_rows > 0) define(plan, "STAGED_ROWS", tile.staged_rows);
   if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
   set_group_tile(plan, {.rows = tile.cells,

@@ -13,7 +13,7 @@
 // input's cells, rows and images, and of filters, are multiples of 16 bytes.
 //
 // Launch: WORK_ITEMS; as many groups as multiprocessors, or tiles if they are fewer. `maps`: MAPS_BYTES for each group. Local memory: HALOS *
-// HALO_ROWS * 128; STAGES * 8192; STAGED_ROWS * 256, or 20480 + 16 * TILE_N; and 1024. For sm_90a: see nvidia/wgmma.clh.
+// HALO_ROWS * 128; STAGES * 8192; STAGED_ROWS * 256, or 20480 + 16 * TILE_N; and 2048. For sm_90a: see nvidia/wgmma.clh.
 #ifndef ELEMENT_TYPE
 #define ELEMENT_TYPE 2  // 2: half, 3: bfloat16, as gemm/numbers.clh has them
 #endif
@@ -37,8 +37,11 @@
 // 1: results of 16 bits, whose cells, rows and images begin at multiples of 16 bytes, are copied as boxes. Else they are stored by lanes.
 #define OUT_BOXES 0
 #endif
+#ifndef OUT_PLANES
+#define OUT_PLANES 0  // 1: the same of planes without gaps between rows, which are copied through local memory (nvidia/conv2d_halo_planes.clh)
+#endif
 #ifndef STAGED_ROWS
-#define STAGED_ROWS 256  // cells of such a box: a multiple of 8
+#define STAGED_ROWS 256  // cells of a tile of such results: a multiple of 8
 #endif
 #ifndef HALOS
 #define HALOS 2
@@ -82,6 +85,9 @@
 #include "nvidia/wgmma.clh"
 #include "nvidia/conv2d_results.clh"
 #include "nvidia/conv2d_halo.clh"
+#if OUT_PLANES
+#include "nvidia/conv2d_halo_planes.clh"
+#endif
 
 // The bytes of a pitch, which of a single row may be any number.
 static inline ulong whole_pieces(ulong pitch) { return (pitch * ELEMENT_BYTES + 15) / 16 * 16; }
@@ -172,13 +178,16 @@ GROUP_FUNCTION void make_map(global uchar* to, local ulong* made, const tensor_4
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
-  (void)in_plane, (void)out_plane, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y, (void)groups;
+  (void)in_plane, (void)out_plane, (void)out_pitch, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y, (void)groups;
   local uchar tiles[HALOS * HALO_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
-#if OUT_BOXES
+#if OUT_BOXES || OUT_PLANES
   local uchar staged[2 * STAGED_ROWS * 128] __attribute__((aligned(1024)));
 #else
   local value staged[8 * WARP_VALUES] __attribute__((aligned(16)));
   local ulong cells[2 * TILE_N];
+#endif
+#if OUT_PLANES
+  local uint places[TILE_N] __attribute__((aligned(8)));
 #endif
   local ulong barriers[2 * STAGES + 2 * HALOS + 2];
   local ulong new_maps[MAPS_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
@@ -214,6 +223,9 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
     for (uint i = 0; i < 2; ++i) init_mbarrier(turns + i * 8, 4);
     init_pipeline(&p, 1, 4);
   }
+#if OUT_PLANES
+  find_places(places, &g, out_w, item);
+#endif
   // Zeros below the boxes.
   for (uint i = 0; i < HALOS; ++i)
     for (uint at = g.pitch * g.image_rows * g.tile_images * 8 + item; at < HALO_ROWS * 8; at += WORK_ITEMS)
@@ -229,6 +241,8 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
     const uint consumer = item / 128 - 1;
 #if OUT_BOXES
     const uint mine = local_address(staged) + consumer * (STAGED_ROWS * 128);
+#elif OUT_PLANES
+    local ushort* const mine = (local ushort*)(staged + consumer * (STAGED_ROWS * 128));
 #else
     local value* const mine = staged + (consumer * 4 + warp) * WARP_VALUES;
     local ulong* const places = cells + consumer * TILE_N;
@@ -242,7 +256,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
         continue;
       }
       const halo_job j = halo_job_of(job, &g);
-#if !OUT_BOXES
+#if !OUT_BOXES && !OUT_PLANES
       sync_items(consumer + 1, 128);  // the cells of the last tile are no longer read
       find_cells(places, &g, j, out_w, out_h, images, out_pitch, out_stride, OUT_INTERLEAVED ? out_channels : 1, item % 128);
       sync_items(consumer + 1, 128);
@@ -254,17 +268,27 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
       wait_phase(turns + consumer * 8, parity);
       parity ^= 1;
       multiply_halos(sum, channel_blocks, &p, &h, g.pitch * g.tile_images * dilation_y, dilation_x, turns + (consumer ^ 1) * 8, lane);
-#if OUT_BOXES
+#if OUT_BOXES || OUT_PLANES
       const uint filter = j.filter + warp * 16 + lane / 4;
       value add[2] = {0, 0};
       if (with_bias && filter < out_channels) add[0] = load_result(bias + bias_offset + filter);
       if (with_bias && filter + 8 < out_channels) add[1] = load_result(bias + bias_offset + filter + 8);
+#if OUT_BOXES
       if (item % 128 == 0) wait_stored_boxes();
-      sync_items(consumer + 1, 128);
+#endif
+      sync_items(consumer + 1, 128);  // the last tile has been copied
+#if OUT_BOXES
       stage_results(sum, mine, add, warp, lane);
       fence_async();
       sync_items(consumer + 1, 128);
       if (item % 128 == 0) store_box_4d(maps, j.filter, 0, j.image, j.y, mine);
+#else
+      stage_planes(sum, mine, places, add, g.rows * out_w, warp, lane);
+      sync_items(consumer + 1, 128);
+      copy_planes(out + out_offset + (ulong)j.image * out_stride + (ulong)j.filter * out_plane, out_plane, out_stride, mine, &g,
+                  (uint)min(images - j.image, (ulong)g.tile_images), min(out_channels - j.filter, 64u), min(out_h - j.y, g.rows), j.y, out_w,
+                  out_h, item % 128);
+#endif
 #else
       const result_grid to = {out + out_offset + (ulong)j.filter * out_plane, out_plane, bias + (with_bias ? bias_offset + j.filter : 0),
                               with_bias, 0, min(out_channels - j.filter, 64u), places};
