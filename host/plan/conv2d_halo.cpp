@@ -88,7 +88,8 @@ HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t 
     return {};
   t.cells = columns_for(cells);
   t.halo_rows = round_up(std::max(t.box_rows() + after, t.cells + down * t.pitch * images + right), 8);
-  if (stores_boxes(p)) t.staged_rows = round_up(std::max(t.cells, t.pitch * rows * images), 8);
+  if (stores_boxes(p) || stores_planes(p))
+    t.staged_rows = round_up(std::max(t.cells, t.pitch * rows * images), 8);
   t.stages = size_product(divide_up(channels, HaloTile::kDepth), p.taps());
   t.resident = p.out_channels <= HaloTile::kFilters && t.stages <= HaloTile::kMostResident &&
                t.local_bytes(t.stages) <= device.local_bytes;
