@@ -99,19 +99,19 @@ HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t 
   return {};
 }
 
-/// Instructions of 16 channels, of a step.
-std::size_t mma_steps(std::size_t channels) { return std::min<std::size_t>(divide_up(channels, 16), 4); }
+/// Instructions of 16 channels, of a step of the last 64.
+std::size_t last_steps(std::size_t channels) { return divide_up((channels - 1) % HaloTile::kDepth + 1, 16); }
 
 /// Nanoseconds of all tiles of a problem whose groups have so many channels.
 double time_of(const Device& device, const Conv2dProblem& p, const HaloTile& t, std::size_t channels) {
   const nvidia::Halo& times = nvidia::policy_of(device).halo;
   const double blocks = real(divide_up(channels, HaloTile::kDepth));
-  const double multiplies = real(p.taps() * mma_steps(channels)) / 4 * real(t.cells) * times.column;
+  const double multiplies = real(p.taps() * divide_up(channels, 16)) / 4 * real(t.cells) * times.column;
   const auto filled = [&](std::size_t rows) { return real(rows * HaloTile::kRow) / times.fill; };
   const double filters = filled(p.taps() * HaloTile::kFilters);
   const double fills = filled(t.box_rows()) + (t.resident ? 0 : filters);
   return real(divide_up(jobs_of(p, t), at_least_1(device.compute_units))) *
-             (blocks * std::max(multiplies, fills) + times.turn) +
+             (std::max(multiplies, blocks * fills) + times.turn) +
          (t.resident ? blocks * filters : 0) + times.tile;
 }
 
@@ -187,7 +187,7 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
                 {"RESIDENT", tile.resident ? 1 : 0},
                 {"OUT_BOXES", stores_boxes(p) ? 1 : 0},
                 {"OUT_PLANES", stores_planes(p) ? 1 : 0},
-                {"MMA_STEPS", mma_steps(needs.channels)},
+                {"MMA_STEPS", last_steps(needs.channels)},
                 {"HALOS", HaloTile::kHalos},
                 {"HALO_ROWS", tile.halo_rows},
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},

@@ -31,7 +31,7 @@
 #define RESIDENT 0  // 1: all jobs have the same filters, whose taps are STAGES at most, and stay in local memory
 #endif
 #ifndef MMA_STEPS
-#define MMA_STEPS 4  // of 16 channels: fewer than 4 where there are no more channels
+#define MMA_STEPS 4  // of 16 channels, of the last 64: 1 to 4
 #endif
 #ifndef OUT_BOXES
 // 1: results of 16 bits, whose cells, rows and images begin at multiples of 16 bytes, are copied as boxes. Else they are stored by lanes.
@@ -92,44 +92,56 @@
 // The bytes of a pitch, which of a single row may be any number.
 static inline ulong whole_pieces(ulong pitch) { return (pitch * ELEMENT_BYTES + 15) / 16 * 16; }
 
-// Adds the products of a tile: `blocks` of 64 channels. What a step read is released one step later, when its instructions are complete.
+// What a consumer has read last, which it releases one step later, when its instructions are complete.
+typedef struct {
+  uint is_first, stage, halo;
+} last_read;
+
+// Adds the products of a halo, of `steps` times 16 channels, a constant.
+GROUP_FUNCTION void multiply_halo(value sum[TILE_N / 2], const uint steps, pipeline* p, halo_ring* h, last_read* last, uint down, uint right,
+                                  uint lane) {
+  ulong line = tile_descriptor(halo_address(h), 16, 1024);
+  wait_phase(h->full + h->stage * 8, h->parity);
+#pragma unroll 1
+  for (uint r = 0; r < WINDOW_H; ++r, line += down * 8) {
+    ulong cell = line;
+#pragma unroll 1
+    for (uint s = 0; s < WINDOW_W; ++s, cell += right * 8) {
+      const ulong filters = tile_descriptor(stage_address(p), 16, 1024);
+      consumer_wait(p);
+      begin_wgmma();
+#pragma unroll
+      for (uint x = 0; x < steps; ++x) multiply_add(sum, filters + x * 2, cell + x * 2);
+      end_wgmma();
+      WAIT_WGMMA(1);
+      if (lane == 0 && !last->is_first) {
+        if (!RESIDENT) consumer_release(p, last->stage);
+        if (r + s == 0) arrive(h->empty + last->halo * 8);
+      }
+      last->is_first = 0;
+      last->stage = p->stage;
+      advance(p);
+    }
+  }
+  last->halo = h->stage;
+  halo_advance(h, 1);
+}
+
+// Adds the products of a tile: `blocks` of 64 channels, of which the last one may have fewer. Then lets the other consumer begin.
 GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline* p, halo_ring* h, uint down, uint right, uint next_turn,
                                    uint lane) {
-  uint last = 0, last_halo = 0, is_first = 1;
+  last_read last = {1, 0, 0};
 #pragma unroll 1
-  for (uint block = 0; block < blocks; ++block) {
-    ulong line = tile_descriptor(halo_address(h), 16, 1024);
-    wait_phase(h->full + h->stage * 8, h->parity);
-#pragma unroll 1
-    for (uint r = 0; r < WINDOW_H; ++r, line += down * 8) {
-      ulong cell = line;
-#pragma unroll 1
-      for (uint s = 0; s < WINDOW_W; ++s, cell += right * 8) {
-        const ulong filters = tile_descriptor(stage_address(p), 16, 1024);
-        consumer_wait(p);
-        begin_wgmma();
-#pragma unroll
-        for (uint x = 0; x < MMA_STEPS; ++x) multiply_add(sum, filters + x * 2, cell + x * 2);
-        end_wgmma();
-        WAIT_WGMMA(1);
-        if (lane == 0 && !is_first) {
-          if (!RESIDENT) consumer_release(p, last);
-          if (r + s == 0) arrive(h->empty + last_halo * 8);
-        }
-        is_first = 0;
-        last = p->stage;
-        advance(p);
-      }
-    }
-    last_halo = h->stage;
-    halo_advance(h, 1);
-  }
+  for (uint block = MMA_STEPS < 4; block < blocks; ++block) multiply_halo(sum, 4, p, h, &last, down, right, lane);
+#if MMA_STEPS < 4
+  multiply_halo(sum, MMA_STEPS, p, h, &last, down, right, lane);
+#endif
   if (lane == 0) arrive(next_turn);
   WAIT_WGMMA(0);
   HOLD_SUMS(sum, TILE_N);
   if (lane == 0) {
-    if (!RESIDENT) consumer_release(p, last);
-    arrive(h->empty + last_halo * 8);
+    if (!RESIDENT) consumer_release(p, last.stage);
+    arrive(h->empty + last.halo * 8);
   }
 }
 
