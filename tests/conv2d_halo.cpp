@@ -71,7 +71,7 @@ std::vector<std::size_t> halo_of(const Conv2dProblem& p, const Plan& plan, std::
 /// Columns of a tile that hold a result whose windows read other cells than they should.
 std::size_t wrong_columns(const Conv2dProblem& p, const Plan& plan, std::size_t image, std::size_t y) {
   const std::vector<std::size_t> cells = halo_of(p, plan, image, y);
-  const std::size_t pitch = plan.number("tile_w"), rows = plan.number("block_k"),
+  const std::size_t pitch = plan.number("tile_w"), images = plan.number("depth"),
                     tile = plan.number("tile_h");
   std::size_t wrong = 0;
   for (std::size_t n = 0; n < images && image + n < p.images; ++n) {
