@@ -85,108 +85,10 @@
 #include "nvidia/wgmma.clh"
 #include "nvidia/conv2d_results.clh"
 #include "nvidia/conv2d_halo.clh"
+#include "nvidia/conv2d_halo_copies.clh"
 #if OUT_PLANES
 #include "nvidia/conv2d_halo_planes.clh"
 #endif
-
-// The bytes of a pitch, which of a single row may be any number.
-static inline ulong whole_pieces(ulong pitch) { return (pitch * ELEMENT_BYTES + 15) / 16 * 16; }
-
-// What a consumer has read last, which it releases one step later, when its instructions are complete.
-typedef struct {
-  uint is_first, stage, halo;
-} last_read;
-
-// Adds the products of a halo, of `steps` times 16 channels, a constant.
-GROUP_FUNCTION void multiply_halo(value sum[TILE_N / 2], const uint steps, pipeline* p, halo_ring* h, last_read* last, uint down, uint right,
-                                  uint lane) {
-  ulong line = tile_descriptor(halo_address(h), 16, 1024);
-  wait_phase(h->full + h->stage * 8, h->parity);
-#pragma unroll 1
-  for (uint r = 0; r < WINDOW_H; ++r, line += down * 8) {
-    ulong cell = line;
-#pragma unroll 1
-    for (uint s = 0; s < WINDOW_W; ++s, cell += right * 8) {
-      const ulong filters = tile_descriptor(stage_address(p), 16, 1024);
-      consumer_wait(p);
-      begin_wgmma();
-#pragma unroll
-      for (uint x = 0; x < steps; ++x) multiply_add(sum, filters + x * 2, cell + x * 2);
-      end_wgmma();
-      WAIT_WGMMA(1);
-      if (lane == 0 && !last->is_first) {
-        if (!RESIDENT) consumer_release(p, last->stage);
-        if (r + s == 0) arrive(h->empty + last->halo * 8);
-      }
-      last->is_first = 0;
-      last->stage = p->stage;
-      advance(p);
-    }
-  }
-  last->halo = h->stage;
-  halo_advance(h, 1);
-}
-
-// Adds the products of a tile: `blocks` of 64 channels, of which the last one may have fewer. Then lets the other consumer begin.
-GROUP_FUNCTION void multiply_halos(value sum[TILE_N / 2], uint blocks, pipeline* p, halo_ring* h, uint down, uint right, uint next_turn,
-                                   uint lane) {
-  last_read last = {1, 0, 0};
-#pragma unroll 1
-  for (uint block = MMA_STEPS < 4; block < blocks; ++block) multiply_halo(sum, 4, p, h, &last, down, right, lane);
-#if MMA_STEPS < 4
-  multiply_halo(sum, MMA_STEPS, p, h, &last, down, right, lane);
-#endif
-  if (lane == 0) arrive(next_turn);
-  WAIT_WGMMA(0);
-  HOLD_SUMS(sum, TILE_N);
-  if (lane == 0) {
-    if (!RESIDENT) consumer_release(p, last.stage);
-    arrive(h->empty + last.halo * 8);
-  }
-}
-
-// Copies the halos of all tiles of the group: by one work-item.
-GROUP_FUNCTION void produce_halos(halo_ring h, global const uchar* map, const halo_grid* g, uint channel_blocks, uint pad_left, uint pad_top) {
-#pragma unroll 1
-  for (uint job = get_group_id(0); job < g->jobs; job += get_num_groups(0)) {
-    const halo_job j = halo_job_of(job, g);
-#pragma unroll 1
-    for (uint block = 0; block < channel_blocks; ++block) {
-      const uint full = h.full + h.stage * 8;
-      wait_phase(h.empty + h.stage * 8, h.parity ^ 1);
-      expect_bytes(full, g->pitch * g->image_rows * g->tile_images * 128);
-      copy_box_4d(halo_address(&h), map, block * TILE_K, -(int)pad_left, j.image, (int)j.y - (int)pad_top, full);
-      halo_advance(&h, 1);
-    }
-  }
-}
-
-// The same of the filters' tiles, one for each tap of 64 channels.
-GROUP_FUNCTION void produce_filters(pipeline p, global const uchar* map, const halo_grid* g, uint channel_blocks) {
-#pragma unroll 1
-  for (uint job = get_group_id(0); job < (RESIDENT ? get_group_id(0) + 1 : g->jobs); job += get_num_groups(0)) {
-    const halo_job j = halo_job_of(job, g);
-#pragma unroll 1
-    for (uint block = 0; block < channel_blocks; ++block)
-#pragma unroll 1
-      for (uint tap = 0; tap < TAPS; ++tap) {
-        const uint full = p.full + p.stage * 8;
-        producer_acquire(&p);
-        expect_bytes(full, STAGE_BYTES);
-        copy_box_4d(stage_address(&p), map, block * TILE_K, tap, j.filter, 0, full);
-        advance(&p);
-      }
-  }
-}
-
-// Makes a map: by a warp, whose lane 0 has the description. `made`: local memory for it.
-GROUP_FUNCTION void make_map(global uchar* to, local ulong* made, const tensor_4d* x, uint lane) {
-  if (lane < TENSOR_MAP_BYTES / 8) made[lane] = 0;
-  sync_warp();
-  if (lane == 0) describe_tensor_4d(local_address(made), x);
-  sync_warp();
-  publish_tensor_map(to, local_address(made));
-}
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
