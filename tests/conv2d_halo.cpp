@@ -34,7 +34,7 @@ std::vector<Conv2dCase> halo_cases() {
       {Scalar::half, 9, 16, 11, 6, 300, 3, 3, Conv2d::square(1, 0)},
       {Scalar::half, 4, 40, 9, 12, 16, 3, 3, Conv2d::square(1, 3)},
       {Scalar::half, 7, 200, 5, 5, 130, 1, 1, Conv2d::square(1, 0)},
-      {Scalar::half, 2, 24, 247, 3, 24, 2, 2, Conv2d::square(1, 1)},
+      {Scalar::half, 2, 24, 239, 3, 24, 2, 2, Conv2d::square(1, 1)},
   };
   all[4].how.dilation = {2, 2};
   all[6].how.padding = {0, 3, 2, 1};
@@ -152,7 +152,7 @@ TEST_CASE("conv2d by halos: windows read the cells of their results, and zeros a
     const Conv2dProblem p = problem_of(c);
     CAPTURE(c.text());
     std::vector<std::size_t> tiles{0};
-    for (std::size_t cells = 64; cells <= 248; cells += 8)
+    for (std::size_t cells = 64; cells <= 240; cells += 8)
       tiles.push_back(cells);
     std::size_t made = 0;
     for (const std::size_t cells : tiles) {

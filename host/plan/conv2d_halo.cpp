@@ -20,7 +20,7 @@ using namespace plan::conv2d;
 /// A tile: rows of results of one image, or of several.
 struct HaloTile {
   static constexpr std::size_t kFilters = 64, kDepth = 64;           // of a tile, and channels of a step
-  static constexpr std::size_t kMostCells = 248, kMostOfGelu = 224;  // columns, which leave registers
+  static constexpr std::size_t kMostCells = 240, kMostOfGelu = 224;  // columns, which leave registers
   static constexpr std::size_t kMostBox = 256;                       // of a side of a box
   static constexpr std::size_t kRow = 128;                           // bytes of 64 channels
   static constexpr std::size_t kGroup = 384, kMaps = 512;            // work-items, and bytes of four maps
@@ -67,7 +67,7 @@ std::size_t plane_width(const Conv2dProblem& p, std::size_t rows) {
 
 /// Columns of the smallest instruction that has so many (cl/nvidia/wgmma.clh).
 std::size_t columns_for(std::size_t cells) {
-  for (const std::size_t odd : {216U, 232U, 248U})
+  for (const std::size_t odd : {216U, 232U})
     if (cells <= odd && odd - cells < 8) return odd;
   return std::max<std::size_t>(round_up(cells, 16), 64);
 }
