@@ -27,8 +27,8 @@
 #define WRITE 1
 #endif
 #ifndef WHOLE
-// 1: a tile has all cells of its planes, an odd number, or few channels, so that columns meet other banks in local memory as the planes lie.
-// Where they have no gaps, they are copied in vectors of 16 bytes, whatever vectors their cells allow. Groups lack no channels.
+// 1: a tile has all cells of its planes, an odd number, so that columns meet other banks in local memory as the planes lie. Where they have no
+// gaps, they are copied in vectors of 16 bytes, whatever vectors their cells allow. Groups lack no channels.
 #define WHOLE 0
 #endif
 #ifndef GROUP

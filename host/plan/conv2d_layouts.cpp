@@ -55,11 +55,6 @@ std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
     cells = std::max(least, std::bit_ceil(copy.cells));
     channels = std::clamp<std::size_t>(std::bit_ceil(all), 8, kTile / cells);
   }
-  const bool packs = !copy.from_interleaved && copy.to_interleaved && copy.channels == copy.to_channels;
-  // Planes that are copied whole in vectors, 16 channels at a time: on GPUs cells of 32 bytes are written as
-  // well as longer ones.
-  if (packs && bytes >= 2 && copy.read < 8 && copy.cells > cells && copy.cells * 16 <= kTile && all >= 16)
-    cells = std::bit_ceil(copy.cells), channels = kTile / cells;
   const auto local = [&] { return is_direct ? 0 : channels * (cells + kGap) * bytes; };
   while (local() > local_room(device) && channels > kMostChannels)
     channels /= 2;
@@ -82,8 +77,8 @@ std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
                   {"READ", copy.read},
                   {"WRITE", copy.write},
                   {"GROUP", kGroup}});
-  // Where there are few channels, those of a cell are all that other banks are for.
-  const bool whole = packs && copy.cells <= cells && (copy.cells % 2 == 1 || channels <= 2 * copy.write);
+  const bool whole = !copy.from_interleaved && copy.to_interleaved && copy.channels == copy.to_channels &&
+                     copy.cells % 2 == 1 && copy.cells <= cells;
   if (whole) define(launch, "WHOLE", 1);
   set_groups(launch, kGroup, blocks);
   launch.numbers = {{"grid", static_cast<std::size_t>(copy.which)}};
