@@ -26,10 +26,21 @@
 #ifndef WRITE
 #define WRITE 1
 #endif
+#ifndef WHOLE
+// 1: a tile has all cells of its planes, an odd number, so that columns meet other banks in local memory as the planes lie. Where they have no
+// gaps, they are copied in vectors of 16 bytes, whatever vectors their cells allow. Groups lack no channels.
+#define WHOLE 0
+#endif
 #ifndef GROUP
 #define GROUP 256
 #endif
 #define PITCH (CELLS + 2)  // of a channel in local memory: columns meet other banks
+#define OF_16 (16 / ELEMENT_BYTES)
+#if WHOLE
+#define IN_TILE(channel, cell) ((channel) * cells + (cell))
+#else
+#define IN_TILE(channel, cell) ((channel) * PITCH + (cell))
+#endif
 
 #define JOIN_WORDS(a, b) a##b
 #define JOIN(a, b) JOIN_WORDS(a, b)
@@ -97,10 +108,20 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
     }
   }
 #else
-  local element tile[CHANNELS * PITCH];
+  local element tile[CHANNELS * PITCH] __attribute__((aligned(16)));
   const uint channels_here = min(all - first_channel, (uint)CHANNELS);
+  uint begin = item;  // of what is read cell by cell
+#if WHOLE
+  global const element* const planes = from + (ulong)first_channel * from_plane;
+  if (from_plane == cells && (height == 1 || from_pitch == width) && (ulong)planes % 16 == 0) {
+    const uint count = channels_here * cells;
+    for (uint i = item; i < count / OF_16; i += GROUP) ((local uint4*)tile)[i] = ((global const uint4*)planes)[i];
+    for (uint i = count / OF_16 * OF_16 + item; i < count; i += GROUP) tile[i] = planes[i];
+    begin = CELLS * CHANNELS / READ;
+  }
+#endif
 #pragma unroll 8  // loads in flight
-  for (uint i = item; i < CELLS * CHANNELS / READ; i += GROUP) {
+  for (uint i = begin; i < CELLS * CHANNELS / READ; i += GROUP) {
 #if FROM_INTERLEAVED
     const uint channel = i % (CHANNELS / READ) * READ, cell = i / (CHANNELS / READ);
 #else
@@ -115,8 +136,11 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
                        (ulong)(group * channels + c) * from_plane;
       if (c < channels) x.all = *(global const read_vector*)(from + at);
     }
+#if WHOLE
+    if (cell >= cells || channel >= channels_here) continue;
+#endif
 #pragma unroll
-    for (uint e = 0; e < READ; ++e) tile[(channel + (FROM_INTERLEAVED ? e : 0)) * PITCH + cell + (FROM_INTERLEAVED ? 0 : e)] = x.each[e];
+    for (uint e = 0; e < READ; ++e) tile[IN_TILE(channel + (FROM_INTERLEAVED ? e : 0), cell + (FROM_INTERLEAVED ? 0 : e))] = x.each[e];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint i = item; i < CELLS * CHANNELS / WRITE; i += GROUP) {
@@ -129,7 +153,7 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
       write_pack x;
 #pragma unroll
       for (uint e = 0; e < WRITE; ++e)
-        x.each[e] = tile[(channel + (TO_INTERLEAVED ? e : 0)) * PITCH + cell + (TO_INTERLEAVED ? 0 : e)];
+        x.each[e] = tile[IN_TILE(channel + (TO_INTERLEAVED ? e : 0), cell + (TO_INTERLEAVED ? 0 : e))];
       const ulong at = place_of(first_cell + cell, width, to_pitch, TO_INTERLEAVED ? all : 1) +
                        (ulong)(first_channel + channel) * to_plane;
       *(global write_vector*)(to + at) = x.all;

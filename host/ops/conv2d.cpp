@@ -188,7 +188,8 @@ struct Grids {
 Grids grids_of(const ops::Launching& launch, const Conv2dCall& c) {
   const Plan& plan = launch.plan();
   const Conv2dProblem& p = c.problem;
-  const bool interleaved = plan.variant == "mma" || plan.variant == "wgmma" || plan.variant == "matrix_units";
+  const bool interleaved =
+      plan.variant == "mma" || plan.variant.starts_with("wgmma") || plan.variant == "matrix_units";
   Grids g{for_kernel(c.in), for_kernel(c.weights), for_kernel(c.out),
           std::max(plan.number("channels"), p.group_channels())};
   const auto memory = [&](const char* area) -> cl_mem {
@@ -233,12 +234,18 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
   ConstVector bias = c.convolution.bias;
   if (!p.bias) bias.buffer = nullptr;
-  launch(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias, small(p.bias ? 1 : 0),
-         p.images, small(p.groups), small(g.channels), small(p.group_filters()), small(p.width),
-         small(p.height), small(p.out_width), small(p.out_height), small(p.window.width),
-         small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
-         small(p.dilation.y), small(p.padding.left), small(p.padding.top), planned("block_k"),
-         planned("tile_w"), planned("tile_h"), planned("depth"));
+  const auto with = [&](const auto&... more) {
+    launch(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias,
+           small(p.bias ? 1 : 0), p.images, small(p.groups), small(g.channels), small(p.group_filters()),
+           small(p.width), small(p.height), small(p.out_width), small(p.out_height), small(p.window.width),
+           small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
+           small(p.dilation.y), small(p.padding.left), small(p.padding.top), planned("block_k"),
+           planned("tile_w"), planned("tile_h"), planned("depth"), more...);
+  };
+  if (const std::size_t maps = launch.plan().number("maps_area"); maps > 0)
+    with(launch.scratch(maps - 1, c.in.buffer));
+  else
+    with();
 }
 
 /// A slice of the images, or of the rows of one.

@@ -46,10 +46,11 @@ std::vector<std::string_view> plain_preference(const Device& device, const Conv2
   if (conv2d::prefers_mma(device, p)) {
     std::vector<std::string_view> all{"wgmma", "mma", "gemm", "implicit", "direct", "naive"};
     if (!conv2d::prefers_wgmma(device, p)) std::swap(all[0], all[1]);
+    all.insert(all.begin() + (conv2d::prefers_wgmma_halo(device, p) ? 0 : 2), "wgmma_halo");
     // Planes of int8 lie across k, and gemm turns them first. H100, 64 images of 64 x 56^2, 256 of 1 x 1:
     // 0.134 ms, by "wgmma" 0.103; of interleaved channels both 0.094.
     const bool turns = p.type == Scalar::int8 && !p.in_interleaved && all[0] == "wgmma";
-    if (conv2d::is_straight(p) && !turns) std::rotate(all.begin(), all.begin() + 2, all.begin() + 3);
+    if (conv2d::is_straight(p) && !turns) std::rotate(all.begin(), all.begin() + 3, all.begin() + 4);
     return all;
   }
   if (conv2d::prefers_matrix_units(device, p)) {
@@ -79,7 +80,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   if (conv2d::is_winograd(chosen.variant) && variant != "naive")
     return "it multiplies nine times for a result";
   const auto has_units = [](std::string_view name) {
-    return name == "mma" || name == "wgmma" || name == "matrix_units";
+    return name == "mma" || name == "wgmma" || name == "wgmma_halo" || name == "matrix_units";
   };
   if (has_units(variant) && has_units(chosen.variant)) return "by the times of gemm's tiles, it takes longer";
   if (variant == "matrix_units" && device.emulated_unit) return "its unit is emulated, for tests";
@@ -111,7 +112,8 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
 }
 
 const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const Plan& plan) {
-  if (plan.variant == "mma" || plan.variant == "wgmma") return conv2d::nvidia::policy_of(device).evidence;
+  if (plan.variant == "mma" || plan.variant.starts_with("wgmma"))
+    return conv2d::nvidia::policy_of(device).evidence;
   if (plan.variant == "matrix_units") return gemm::units::policy_of(device).evidence;
   if (conv2d::is_winograd(plan.variant)) return conv2d::winograd_policy_of(device).evidence;
   if (plan.entry_point == "conv2d_depthwise_cells") return conv2d::policy_of(device).depthwise.cells_evidence;
@@ -180,8 +182,8 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
 }
 
 std::vector<std::string_view> conv2d_variants() {
-  return {"naive",        "direct",       "implicit", "depthwise", "cpu",         "gemm",
-          "winograd_2x2", "winograd_4x4", "mma",      "wgmma",     "matrix_units"};
+  return {"naive",        "direct",       "implicit", "depthwise", "cpu",        "gemm",
+          "winograd_2x2", "winograd_4x4", "mma",      "wgmma",     "wgmma_halo", "matrix_units"};
 }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {

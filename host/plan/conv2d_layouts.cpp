@@ -77,6 +77,9 @@ std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
                   {"READ", copy.read},
                   {"WRITE", copy.write},
                   {"GROUP", kGroup}});
+  const bool whole = !copy.from_interleaved && copy.to_interleaved && copy.channels == copy.to_channels &&
+                     copy.cells % 2 == 1 && copy.cells <= cells;
+  if (whole) define(launch, "WHOLE", 1);
   set_groups(launch, kGroup, blocks);
   launch.numbers = {{"grid", static_cast<std::size_t>(copy.which)}};
   launch.tile_rows = channels;

@@ -34,6 +34,9 @@ std::size_t piece_of_units(const Conv2dProblem& p);
 /// Whether 32 bits count what lies between the windows of a tile, and the weights of a filter.
 bool counts_windows(const Conv2dProblem& p, std::size_t channels, std::size_t tile_m);
 
+/// Elements of a store: filters of a cell, or results of a plane.
+std::size_t store_width(const Conv2dProblem& p);
+
 /// The problem that is left where copies give all grids planes.
 Conv2dProblem as_planes(Conv2dProblem p);
 

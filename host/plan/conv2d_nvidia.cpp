@@ -41,16 +41,6 @@ double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma
          (real(divide_up(depth * size_of(p.type), kRow)) * tile.step + tile.tile);
 }
 
-/// Elements of a store: filters of a cell, or results of a plane.
-std::size_t store_width(const Conv2dProblem& p) {
-  const std::size_t bytes = size_of(p.out);
-  if (!p.out_interleaved && !p.out_packed) return 1;
-  const std::size_t length = p.out_interleaved ? p.group_filters() : p.plane_results();
-  for (const std::size_t width : {8U, 4U, 2U})
-    if (width * bytes <= 16 && length % width == 0 && p.out_alignment >= width * bytes) return width;
-  return 1;
-}
-
 /// Whether the compiler keeps in registers what a tile of many sums has beside them.
 template <class Tile>
 bool leaves_registers(const Conv2dProblem& p) {
@@ -130,6 +120,15 @@ std::size_t plan::conv2d::piece_of_units(const Conv2dProblem& p) {
   return (p.group_channels() * bytes <= 8 ? 8 : 16) / bytes;
 }
 
+std::size_t plan::conv2d::store_width(const Conv2dProblem& p) {
+  const std::size_t bytes = size_of(p.out);
+  if (!p.out_interleaved && !p.out_packed) return 1;
+  const std::size_t length = p.out_interleaved ? p.group_filters() : p.plane_results();
+  for (const std::size_t width : {8U, 4U, 2U})
+    if (width * bytes <= 16 && length % width == 0 && p.out_alignment >= width * bytes) return width;
+  return 1;
+}
+
 Needs plan::conv2d::needs_of_units(const Conv2dProblem& p) {
   const std::size_t bytes = size_of(p.type), piece = piece_of_units(p);
   Needs needs{.interleaved = true, .channels = round_up(p.group_channels(), piece), .weight_row = 16 / bytes};
@@ -173,6 +172,17 @@ bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
   const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
   if (wide == nullptr || narrow == nullptr) return wide != nullptr;
   return time_of(device, p, *wide, depth) <= time_of(device, p, *narrow, depth);
+}
+
+bool plan::conv2d::prefers_wgmma_halo(const Device& device, const Conv2dProblem& p) {
+  const double time = time_of_halo(device, p);
+  if (time == kNever) return false;
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const std::size_t depth = p.taps() * needs_of_units(p).channels;
+  const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
+  const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
+  return (wide == nullptr || time <= time_of(device, p, *wide, depth)) &&
+         (narrow == nullptr || time <= time_of(device, p, *narrow, depth));
 }
 
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {

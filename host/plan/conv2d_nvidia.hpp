@@ -1,5 +1,5 @@
-/// The numbers of "mma" and "wgmma", convolutions by NVIDIA's matrix units (cl/nvidia/conv2d/mma.cl,
-/// wgmma.cl).
+/// The numbers of "mma", "wgmma" and "wgmma_halo", convolutions by NVIDIA's matrix units
+/// (cl/nvidia/conv2d/mma.cl, wgmma.cl, wgmma_halo.cl).
 #pragma once
 
 #include "plan/policy.hpp"
@@ -70,11 +70,20 @@ inline constexpr std::array<Wgmma, 6> kWgmma{{
     {{1, 64, 8, 6}, 334, 820},
 }};
 
+/// The times of "wgmma_halo", whose tiles follow from the layer: nanoseconds of 64 channels by 64 filters and
+/// a column of the tile; bytes a nanosecond that fill local memory; nanoseconds between two tiles; and before
+/// the first and after the last one.
+struct Halo {
+  double column, fill, turn, tile;
+};
+inline constexpr Halo kHalo{1.3, 70, 200, 3000};
+
 struct Policy {
   When when;
   Evidence evidence = {.what = "no measurement yet: the tiles of gemm's products on a Hopper"};
   std::span<const Mma> mma = kMma;
   std::span<const Wgmma> wgmma = kWgmma;
+  Halo halo = kHalo;
   /// Filters of a group and weights of one, from which matrix units are worth their packing.
   std::size_t least_filters = 8, least_depth = 16;
   /// Bytes of the channels of a group, from which "wgmma" is compared with "mma": of fewer, pieces of its
@@ -87,9 +96,11 @@ inline constexpr Policy kPolicies[] = {
      .evidence =
          {.device = "H200",
           .driver = "580.159",
-          .what = "layers of 3, 16, 64 and 128 channels, half, channels last; wgmma beside mma: 0.331 and "
-                  "0.306 ms, 0.109 and 0.069, 0.064 and 0.065, 0.036 and 0.055",
-          .share = "0.49, 0.84, 0.67 and 0.82 of cuDNN"}},
+          .what =
+              "layers of 3, 16, 64 and 128 channels, half, channels last; wgmma beside mma: 0.331 and "
+              "0.306 ms, 0.109 and 0.069, 0.064 and 0.065, 0.036 and 0.055; wgmma_halo of 64, 128, 256 and "
+              "512 channels, 3 x 3: 0.029, 0.028, 0.028 and 0.028",
+          .share = "0.49 and 0.84 of cuDNN; 1.38, 1.05, 1.00 and 0.97"}},
     {},
 };
 

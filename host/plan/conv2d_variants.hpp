@@ -56,6 +56,14 @@ std::string no_mma(const Device& device, const Conv2dProblem& p);
 std::string no_wgmma(const Device& device, const Conv2dProblem& p);
 bool prefers_mma(const Device& device, const Conv2dProblem& p);
 bool prefers_wgmma(const Device& device, const Conv2dProblem& p);
+bool prefers_wgmma_halo(const Device& device, const Conv2dProblem& p);
+
+/// Hopper's matrix units, whose windows are read from a halo in local memory. Why they cannot; and the
+/// nanoseconds that they take, kNever if they cannot.
+Attempt wgmma_halo(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
+std::string no_wgmma_halo(const Device& device, const Conv2dProblem& p);
+inline constexpr double kNever = 1e300;
+double time_of_halo(const Device& device, const Conv2dProblem& p);
 
 /// The same of AMD and Intel. Why they cannot; and whether they are worth it.
 Attempt matrix_units(const Device& device, const Conv2dProblem& p);

@@ -57,7 +57,7 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
             layer(1, 48, 7, 96, 5, 3), winograd, cells, depthwise}) {
         for (const std::string_view variant :
              {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4",
-              "mma", "wgmma", "matrix_units"}) {
+              "mma", "wgmma", "wgmma_halo", "matrix_units"}) {
           CAPTURE(variant);
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {
@@ -84,7 +84,7 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   Conv2dProblem of_half = layer(32, 64, 56, 64, 3);
   of_half.type = of_half.out = smem::Scalar::half;
   const smem::Plan units = smem::plan_conv2d(h200, of_half);
-  CHECK(units.variant == "wgmma");
+  CHECK(units.variant == "wgmma_halo");
   CHECK(units.target == "sm_90a");
   REQUIRE(units.before.size() == 2);  // the input and the filters are copied
   CHECK(units.before[0].entry_point == "conv2d_pack");
@@ -95,7 +95,10 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   Conv2dProblem cells = of_half;
   cells.in_interleaved = cells.weights_interleaved = cells.out_interleaved = true;
   CHECK(smem::plan_conv2d(h200, cells).before.empty());
-  CHECK(smem::plan_conv2d(h200, cells).scratch.empty());
+  CHECK(smem::plan_conv2d(h200, cells, {.variant = "wgmma"}).scratch.empty());
+  // Maps for each group.
+  REQUIRE(smem::plan_conv2d(h200, cells).scratch.size() == 1);
+  CHECK(smem::plan_conv2d(h200, cells).scratch[0].bytes == h200.compute_units * 512);
   cells.in_alignment = 8;  // cells that copies of 16 bytes would not find
   CHECK(smem::plan_conv2d(h200, cells).before.size() == 1);
   CHECK(smem::plan_conv2d(target("sm_86"), cells).variant == "mma");
@@ -177,7 +180,7 @@ TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each ven
     CAPTURE(smem::name_of(type));
     Conv2dProblem p = layer(32, 64, 56, 64, 3);
     p.type = type, p.out = out;
-    for (const auto& wanted : {std::pair{"sm_90", "wgmma"},
+    for (const auto& wanted : {std::pair{"sm_90", type == int8 ? "wgmma" : "wgmma_halo"},
                                {"sm_86", "mma"},
                                {"sm_75", "implicit"},
                                {"gfx90a", "matrix_units"},
