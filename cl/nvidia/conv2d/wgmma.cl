@@ -81,6 +81,24 @@ static inline tile_place place_of(uint job, uint blocks, uint blocks_of_results,
   return t;
 }
 
+#if PAIRS
+// Writes the sums of a warp, 16 results from `row` of the tile on, 64 filters at a time: finished, as words of two neighbours.
+GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2], local value* mine, uint row, uint lane) {
+  local uint* const words = (local uint*)mine;
+#pragma unroll
+  for (uint x = 0; x < TILE_N; x += 64) {
+#pragma unroll
+    for (uint j = x / 8; j < x / 8 + 8; ++j) {
+      const uint c = j * 8 + lane % 4 * 2, at = lane / 4 * PAIRS_ROW + j * 4 - x / 2 + lane % 4;
+      const value2 more = bias_pair(g, c);
+#pragma unroll
+      for (uint h = 0; h < 2; ++h)
+        words[at + h * 8 * PAIRS_ROW] = pair_word(activate(sum[j * 4 + h * 2] + more.x), activate(sum[j * 4 + h * 2 + 1] + more.y));
+    }
+    write_pairs(g, words, 16, row, x, lane);
+  }
+}
+#else
 // Writes the sums of a warp, 16 results from `row` of the tile on, 32 filters at a time.
 GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2], local value* mine, uint row, uint lane) {
 #pragma unroll
@@ -100,6 +118,7 @@ GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2]
     write_results(g, mine, OUT_INTERLEAVED ? OUT_ROW : OUT_COLUMN, 16, 32, row, x, lane);
   }
 }
+#endif
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma(CONV2D_ARGUMENTS) {
