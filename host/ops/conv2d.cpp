@@ -233,12 +233,18 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
   ConstVector bias = c.convolution.bias;
   if (!p.bias) bias.buffer = nullptr;
-  launch(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias, small(p.bias ? 1 : 0),
-         p.images, small(p.groups), small(g.channels), small(p.group_filters()), small(p.width),
-         small(p.height), small(p.out_width), small(p.out_height), small(p.window.width),
-         small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
-         small(p.dilation.y), small(p.padding.left), small(p.padding.top), planned("block_k"),
-         planned("tile_w"), planned("tile_h"), planned("depth"));
+  const auto start = [&](const auto&... more) {
+    launch(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias,
+           small(p.bias ? 1 : 0), p.images, small(p.groups), small(g.channels), small(p.group_filters()),
+           small(p.width), small(p.height), small(p.out_width), small(p.out_height), small(p.window.width),
+           small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
+           small(p.dilation.y), small(p.padding.left), small(p.padding.top), planned("block_k"),
+           planned("tile_w"), planned("tile_h"), planned("depth"), more...);
+  };
+  if (const std::size_t maps = launch.plan().number("maps_area"); maps > 0)
+    start(launch.scratch(maps - 1), planned("parts"), launch.counters(launch.scratch(maps - 1)));
+  else
+    start();
 }
 
 /// A slice of the images, or of the rows of one.

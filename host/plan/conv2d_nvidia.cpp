@@ -36,9 +36,51 @@ double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Mma& 
          (left_over > 0 ? steps * std::max(tile.step, tile.shared * real(left_over)) + tile.tile : 0);
 }
 
+/// Parts along the steps of a tile, and nanoseconds of all.
+struct Parts {
+  std::size_t parts = 1;
+  double time = 0;
+};
+Parts parts_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
+  const std::size_t bytes = depth * size_of(p.type), taps = tile.tensor ? p.taps() : 1;
+  const std::size_t steps = taps * divide_up(bytes / taps, kRow), jobs = jobs_of(p, tile);
+  const std::size_t room = at_least_1(device.compute_units) * tile.resident;
+  Parts best{.time = real(divide_up(jobs, room)) * (real(steps) * tile.step + tile.tile)};
+  if (!tile.tensor || jobs * tile.of.consumers > kSharedCounters) return best;
+  for (std::size_t parts = 2; parts <= std::min(steps, room / at_least_1(jobs)); ++parts) {
+    const double time = real(divide_up(steps, parts)) * tile.step + tile.tile + nvidia::kJoin +
+                        real(parts, 64 * tile.tile_n()) * 4 / nvidia::kJoinBytes;
+    if (time < best.time) best = {parts, time};
+  }
+  return best;
+}
+
 double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
-  return real(divide_up(jobs_of(p, tile), at_least_1(device.compute_units))) *
-         (real(divide_up(depth * size_of(p.type), kRow)) * tile.step + tile.tile);
+  return parts_of(device, p, tile, depth).time;
+}
+
+/// Whether a map has the first cells of a row's or column's windows.
+bool has_map(std::size_t size, std::size_t results, std::size_t window, std::size_t stride,
+             std::size_t dilation, std::size_t before) {
+  if (stride > nvidia::kMostStride || (window - 1) * dilation > nvidia::kMostOffset ||
+      before > nvidia::kMostBefore)
+    return false;
+  const std::size_t last =
+      (at_least_1(results) - 1) * stride + 1 + nvidia::kMostBefore;  // and as many as that
+  return last >= size + before && last < size + before + 2 * nvidia::kMostBefore;
+}
+
+/// Whether tensor maps have the windows of a convolution. Maps of several groups have no zeros after the
+/// channels of one.
+bool has_maps(const Conv2dProblem& p, std::size_t channels) {
+  return channels * size_of(p.type) % (p.groups == 1 ? 16 : kRow) == 0 &&
+         has_map(p.width, p.out_width, p.window.width, p.stride.x, p.dilation.x, p.padding.left) &&
+         has_map(p.height, p.out_height, p.window.height, p.stride.y, p.dilation.y, p.padding.top);
+}
+
+bool fits(const Conv2dProblem& /*p*/, const nvidia::Mma& /*tile*/, std::size_t /*depth*/) { return true; }
+bool fits(const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
+  return !tile.tensor || has_maps(p, depth / p.taps());
 }
 
 /// Elements of a store: filters of a cell, or results of a plane.
@@ -66,17 +108,19 @@ const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<con
   const Tile* best = nullptr;
   for (const Tile& tile : tiles) {
     if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group) continue;
-    if (tile.is_full() && !leaves_registers<Tile>(p)) continue;
+    if ((tile.is_full() && !leaves_registers<Tile>(p)) || !fits(p, tile, depth)) continue;
     if (best == nullptr || time_of(device, p, tile, depth) < time_of(device, p, *best, depth)) best = &tile;
   }
   return best;
 }
 
 /// \throws Error unless "wgmma" has the tile that was fixed by hand.
-const nvidia::Wgmma& fixed_tile(const Device& device, const PlanOverrides& fixed) {
+const nvidia::Wgmma& fixed_tile(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed,
+                                std::size_t depth) {
   const auto is_it = [](std::size_t wanted, std::size_t has) { return wanted == 0 || wanted == has; };
   std::string all;
   for (const nvidia::Wgmma& tile : nvidia::policy_of(device).wgmma) {
+    if (!fits(p, tile, depth)) continue;
     if (is_it(fixed.tile_rows, tile.tile_m()) && is_it(fixed.tile_cols, tile.tile_n())) return tile;
     all += formatted("{}{} x {}", all.empty() ? "" : ", ", tile.tile_m(), tile.tile_n());
   }
@@ -199,18 +243,28 @@ plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
 plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
   if (std::string reason = no_wgmma(device, p); !reason.empty()) return reason;
   const Needs needs = needs_of_units(p);
-  const nvidia::Wgmma* const tile =
-      fixed.tile_rows + fixed.tile_cols > 0
-          ? &fixed_tile(device, fixed)
-          : tile_for(device, p, nvidia::policy_of(device).wgmma, p.taps() * needs.channels);
+  const std::size_t depth = p.taps() * needs.channels;
+  const nvidia::Wgmma* const tile = fixed.tile_rows + fixed.tile_cols > 0
+                                        ? &fixed_tile(device, p, fixed, depth)
+                                        : tile_for(device, p, nvidia::policy_of(device).wgmma, depth);
   Attempt attempt = made(device, p, "wgmma", "nvidia/conv2d/wgmma.cl", "conv2d_wgmma", tile, needs);
   if (!attempt.plan) return attempt;
-  attempt.plan->target = "sm_90a";
-  set_groups(*attempt.plan, tile->group(), std::min(jobs_of(p, *tile), at_least_1(device.compute_units)));
-  define(*attempt.plan, {{"CONSUMERS", tile->of.consumers},
-                         {"TILE_N", tile->of.tile_n},
-                         {"STAGES", tile->of.stages},
-                         {"LAG", tile->of.lag}});
+  Plan& plan = *attempt.plan;
+  plan.target = "sm_90a";
+  const std::size_t parts = parts_of(device, p, *tile, depth).parts, jobs = jobs_of(p, *tile) * parts;
+  const std::size_t groups = std::min(jobs, at_least_1(device.compute_units) * tile->resident);
+  set_groups(plan, tile->group(), groups);
+  define(plan, {{"CONSUMERS", tile->of.consumers},
+                {"TILE_N", tile->of.tile_n},
+                {"STAGES", tile->of.stages},
+                {"LAG", tile->of.lag}});
+  if (!tile->tensor) return attempt;
+  define(plan, {{"TENSOR", 1}, {"SPLIT", parts > 1 ? 1 : 0}});
+  const std::size_t shared = parts > 1 ? size_product(jobs, tile->tile_m() * tile->tile_n() * 4) : 0;
+  add_scratch(plan, groups * nvidia::Wgmma::kMaps + shared);
+  plan.numbers.emplace_back("maps_area", plan.scratch.size());
+  plan.numbers.emplace_back("parts", parts);
+  plan.counters = parts > 1;
   return attempt;
 }
 

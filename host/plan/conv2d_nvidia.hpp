@@ -48,20 +48,35 @@ struct Wgmma {
   } of;
   double step,
       tile;  ///< nanoseconds of 128 bytes of weights, and of a tile before the first and after the last one
+  bool tensor = false;       ///< windows by tensor maps, a tap and 128 bytes of channels a step
+  std::size_t resident = 1;  ///< groups that share a multiprocessor
 
   static constexpr std::size_t kStore = 8;
   static constexpr bool kIsTight = false;
   constexpr bool is_full() const { return of.consumers == 2 && of.tile_n >= 256; }  ///< as above
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t tile_n() const { return of.tile_n; }
-  constexpr std::size_t group() const { return 128 * (of.consumers + 1); }
+  constexpr std::size_t group() const { return 128 * of.consumers + (tensor ? 32 : 128); }
   constexpr std::size_t local_bytes() const {
-    return of.stages * ((tile_m() + of.tile_n) * 128 + 16) + of.consumers * 10752;
+    return of.stages * ((tile_m() + of.tile_n) * 128 + 16) + of.consumers * 10752 + (tensor ? kMaps : 0);
   }
+  static constexpr std::size_t kMaps = 256;  ///< bytes of a group's tensor maps
 };
 
+/// Of tiles that several groups share, as of gemm's: nanoseconds of the join, and bytes of parts a
+/// nanosecond.
+inline constexpr double kJoin = 1980, kJoinBytes = 63;
+
+/// What maps of windows hold: dilated windows, strides, and where the first cells of windows are.
+inline constexpr std::size_t kMostOffset = 255, kMostStride = 8, kMostBefore = 128;
+
 // As above.
-inline constexpr std::array<Wgmma, 6> kWgmma{{
+inline constexpr std::array<Wgmma, 11> kWgmma{{
+    {{2, 256, 4, 0}, 640, 1500, true},
+    {{2, 128, 6, 0}, 440, 800, true},
+    {{4, 128, 3, 0}, 640, 1500, true},
+    {{1, 128, 6, 0}, 330, 800, true},
+    {{2, 64, 8, 0}, 330, 600, true},
     {{2, 256, 4, 1}, 853, 4090},
     {{2, 128, 6, 3}, 544, 1780},
     {{1, 256, 4, 2}, 645, 4310},
