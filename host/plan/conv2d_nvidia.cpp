@@ -128,6 +128,10 @@ const nvidia::Wgmma& fixed_tile(const Device& device, const Conv2dProblem& p, co
          formatted("a tile of \"wgmma\": {}", all), formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
 }
 
+/// Whether windows are gathered in pieces, whose places a program knows.
+bool gathers(const nvidia::Mma& /*tile*/) { return true; }
+bool gathers(const nvidia::Wgmma& tile) { return !tile.tensor; }
+
 /// What both variants have.
 template <class Tile>
 Attempt made(const Device& device, const Conv2dProblem& p, std::string_view variant, const char* file,
@@ -148,11 +152,10 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
   const std::size_t bytes = size_of(p.type), piece = piece_of_units(p);
   define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
                 {"RESULT_TYPE", gemm::type_number(p.out)},
-                {"WINDOW_W", p.window.width},
-                {"WINDOW_H", p.window.height},
-                {"PIECE", piece},
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
                 {"OUT_VECTOR", store_width(p)}});
+  if (gathers(tile))
+    define(plan, {{"WINDOW_W", p.window.width}, {"WINDOW_H", p.window.height}, {"PIECE", piece}});
   if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
   set_group_tile(plan, {.rows = tile.tile_m(),
                         .cols = tile.tile_n(),

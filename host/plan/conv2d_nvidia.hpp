@@ -71,12 +71,15 @@ inline constexpr double kJoin = 1980, kJoinBytes = 63;
 inline constexpr std::size_t kMostOffset = 255, kMostStride = 8, kMostBefore = 128;
 
 // As above.
-inline constexpr std::array<Wgmma, 11> kWgmma{{
+inline constexpr std::array<Wgmma, 14> kWgmma{{
     {{2, 256, 4, 0}, 640, 1500, true},
     {{2, 128, 6, 0}, 440, 800, true},
     {{4, 128, 3, 0}, 640, 1500, true},
     {{1, 128, 6, 0}, 330, 800, true},
     {{2, 64, 8, 0}, 330, 600, true},
+    {{1, 64, 8, 0}, 250, 500, true},
+    {{1, 256, 5, 0}, 500, 1500, true},
+    {{3, 192, 4, 0}, 640, 1500, true},
     {{2, 256, 4, 1}, 853, 4090},
     {{2, 128, 6, 3}, 544, 1780},
     {{1, 256, 4, 2}, 645, 4310},
