@@ -51,6 +51,9 @@
 #define WINDOW_ITEMS GROUP
 #define A_BYTES (TILE_M * ROW_BYTES)
 #define STAGE_BYTES ((TILE_M + TILE_N) * ROW_BYTES)
+#ifndef STAGED_ROWS
+#define STAGED_ROWS 16  // results of a warp that are in local memory at once; 8, with interleaved results of 16 bits, for two groups a multiprocessor
+#endif
 #define OUT_ROW 40     // pitches of 16 rows or 32 columns of sums in local memory, which are stored without conflicts
 #define OUT_COLUMN 20
 
@@ -62,6 +65,16 @@
 #include "nvidia/pipeline.clh"
 #include "nvidia/wgmma.clh"
 #include "nvidia/wgmma_tile.clh"
+// What the producer reads. Pitches in elements.
+typedef struct {
+  global const element *in, *weights;
+  ulong pitch, stride, weight_stride;  // from one row, image, filter to the next
+  uint images, groups, in_channels, out_channels, in_w, in_h, out_w, out_h, window_w, window_h;
+  uint stride_x, stride_y, dilation_x, dilation_y, pad_left, pad_top;
+} window_source;
+
+// Of a tile, where results may be computed again.
+#define RESULT_PLACE const window_source* source; ulong first_image; uint first_of_image, group, first_filter;
 #include "nvidia/conv2d_results.clh"
 #if SPLIT
 #include "nvidia/gemm_join.clh"
@@ -99,14 +112,6 @@ static inline tile_place place_of(const tile_grid* g, uint job, uint steps) {
   return t;
 }
 
-// What the producer reads. Pitches in elements.
-typedef struct {
-  global const element *in, *weights;
-  ulong pitch, stride, weight_stride;  // from one row, image, filter to the next
-  uint images, groups, in_channels, out_channels, in_w, in_h, out_w, out_h, window_w, window_h;
-  uint stride_x, stride_y, dilation_x, dilation_y, pad_left, pad_top;
-} window_source;
-
 #if TENSOR
 #include "nvidia/tensor_map.clh"
 #include "nvidia/conv2d_producer_tensor.clh"
@@ -120,21 +125,25 @@ typedef struct {
 #endif
 
 #if PAIRS
-// Writes the sums of a warp, 16 results from `row` of the tile on, 64 filters at a time: finished, as words of two neighbours.
+// Writes the sums of a warp, 16 results from `row` of the tile on, 64 filters of STAGED_ROWS at a time: finished, as words of two neighbours.
 GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2], local value* mine, uint row, uint lane) {
   local uint* const words = (local uint*)mine;
 #pragma unroll
-  for (uint x = 0; x < TILE_N; x += 64) {
+  for (uint x = 0; x < TILE_N; x += 64)
 #pragma unroll
-    for (uint j = x / 8; j < x / 8 + 8; ++j) {
-      const uint c = j * 8 + lane % 4 * 2, at = lane / 4 * PAIRS_ROW + j * 4 - x / 2 + lane % 4;
-      const value2 more = bias_pair(g, c);
+    for (uint first = 0; first < 2; first += STAGED_ROWS / 8) {
 #pragma unroll
-      for (uint h = 0; h < 2; ++h)
-        words[at + h * 8 * PAIRS_ROW] = pair_word(activate(sum[j * 4 + h * 2] + more.x), activate(sum[j * 4 + h * 2 + 1] + more.y));
+      for (uint j = x / 8; j < x / 8 + 8; ++j) {
+        const uint c = j * 8 + lane % 4 * 2, at = lane / 4 * PAIRS_ROW + j * 4 - x / 2 + lane % 4;
+        const value2 more = bias_pair(g, c);
+#pragma unroll
+        for (uint h = 0; h < STAGED_ROWS / 8; ++h) {
+          const uint i = j * 4 + (first + h) * 2;
+          words[at + h * 8 * PAIRS_ROW] = pair_word(activate(sum[i] + more.x), activate(sum[i + 1] + more.y));
+        }
+      }
+      write_pairs(g, words, STAGED_ROWS, row + first * 8, x, lane);
     }
-    write_pairs(g, words, 16, row, x, lane);
-  }
 }
 #else
 // Writes the sums of a warp, 16 results from `row` of the tile on, 32 filters at a time.
@@ -158,13 +167,17 @@ GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2]
 }
 #endif
 
+#if STAGED_ROWS == 8
+kernel  // the plan says how many registers a work-item has
+#else
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
+#endif
 void conv2d_wgmma(CONV2D_WGMMA_ARGUMENTS) {
   (void)in_plane;  // known from the layout
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   local ulong barriers[2 * STAGES];
-  local value staged[CONSUMERS * 4 * 16 * OUT_ROW] __attribute__((aligned(16)));
+  local value staged[CONSUMERS * 4 * STAGED_ROWS * OUT_ROW] __attribute__((aligned(16)));
   local ulong cells[TILE_M];
 #if TENSOR
   local ulong made[2 * TENSOR_MAP_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
@@ -198,7 +211,7 @@ void conv2d_wgmma(CONV2D_WGMMA_ARGUMENTS) {
 #endif
   } else {
     const uint row = consumer * 64 + item / 32 % 4 * 16, steps = steps_of(&source);
-    local value* const mine = staged + row * OUT_ROW;
+    local value* const mine = staged + row / 16 * STAGED_ROWS * OUT_ROW;
 #pragma unroll 1
     for (uint job = get_group_id(0); job < grid.jobs; job += get_num_groups(0)) {
       value sum[TILE_N / 2];
@@ -220,7 +233,7 @@ void conv2d_wgmma(CONV2D_WGMMA_ARGUMENTS) {
       }
       const ulong first_filter = (ulong)t.group * out_channels + t.first_filter;
       const result_grid to = {out + first_filter * out_plane, out_plane, bias + (with_bias ? bias_offset + first_filter : 0),
-                              with_bias, t.rows, t.filters, cells};
+                              with_bias, t.rows, t.filters, cells, &source, t.first_image, t.first_of_image, t.group, t.first_filter};
       write_warp(&to, sum, mine, row, lane);
     }
   }
