@@ -3,10 +3,12 @@
 #include <smem/smem.hpp>
 
 #include "support/conv2ds.hpp"
+#include "support/targets.hpp"
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -109,4 +111,119 @@ TEST_CASE("conv2d: windows by tensor maps, tiles that several groups share") {
   }
   CHECK(sweep.ran() == 2 * asked);
   if (context.device().retargeting) CHECK(asked == 6);
+}
+
+TEST_CASE("conv2d: windows by tensor maps, groups of channels that are computed as one") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t turn = 0, asked = 0;
+  for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::int8}) {
+    for (const std::size_t tile : {0, 256, 128, 64}) {
+      // 4, 8 and 16 channels a group of half, twice as many of int8; as many and fewer filters.
+      const std::size_t each = (std::size_t{4} << turn % 3) * (type == Scalar::int8 ? 2 : 1),
+                        groups = 128 / each * 2;
+      Conv2dCase c{type, 3, each * groups,
+                   11,   9, turn % 2 == 0 ? each * groups : groups * 3,
+                   3,    3, Conv2d::square(1 + turn % 2, 1)};
+      c.variant = "wgmma";
+      c.how.groups = groups;
+      c.tile_rows = tile, c.tile_cols = tile > 0 ? 64 : 0;
+      c.in_interleaved = turn % 4 != 1, c.weights_interleaved = turn % 3 != 0,
+      c.out_interleaved = turn % 5 != 2;
+      c.gaps = turn % 3 == 1;
+      c.bias = turn % 2 == 1;
+      c.to_sums = turn % 7 == 3;
+      c.how.activation =
+          turn % 6 == 4 && tile != 256 && type != Scalar::int8 ? Activation::gelu : Activation::none;
+      ++turn;
+      if (!has_maps(context.device(), c)) continue;
+      ++asked;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == asked);
+  if (context.device().retargeting) CHECK(asked == 12);
+}
+
+TEST_CASE("conv2d: infinities and NaNs of a group of channels that is computed with others") {
+  const smem::Context context;
+  if (!context.device().retargeting) return;
+  const smem::GridSize size{9, 8};
+  const std::size_t channels = 64, groups = 16;
+  std::vector<smem::half> in(2 * size.width * size.height * channels),
+      weights(channels * 9 * channels / groups);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in[i] = smem::half(i % 997 == 0 ? INFINITY : i % 1499 == 0 ? NAN : static_cast<float>(i % 7) - 3);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = smem::half(static_cast<float>(i % 5) - 2);
+  const smem::Array<smem::half> input(context, in), filters(context, weights);
+  for (const bool interleaved : {true, false}) {
+    CAPTURE(interleaved);
+    const auto results = [&](std::string_view variant) {
+      const smem::Array<smem::half> out(context, smem::Count{in.size()});
+      const smem::Grid to = interleaved
+                                ? smem::Grid(out.grid(size, {.channels = channels, .batch = 2}))
+                                : smem::Grid(out.grid({size.width, size.height, channels}, {.batch = 2}));
+      Conv2d how = Conv2d::square(1, 1);
+      how.groups = groups;
+      how.activation = Activation::relu;
+      smem::conv2d(context, input.grid(size, {.channels = channels, .batch = 2}),
+                   filters.grid({3, 3}, {.channels = channels / groups, .batch = channels}), to, how,
+                   {.variant = variant});
+      return out.to_host();
+    };
+    const auto got = results("wgmma"), wanted = results("naive");
+    std::size_t wrong = 0, nans = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const auto a = static_cast<float>(got[i]), b = static_cast<float>(wanted[i]);
+      nans += std::isnan(b) ? 1 : 0;
+      wrong += std::isnan(b) ? !std::isnan(a) : a != b;
+    }
+    CHECK(wrong == 0);
+    CHECK(nans > 0);
+    CHECK(nans < got.size() / 2);
+  }
+}
+
+TEST_CASE("conv2d: filters of groups of channels that are computed as one") {
+  const smem::Context context;
+  for (const bool interleaved : {true, false}) {
+    CAPTURE(interleaved);
+    smem::Conv2dProblem p;
+    p.type = p.out = Scalar::half;
+    p.images = 2, p.in_channels = 128, p.out_channels = 96, p.groups = 32;
+    p.width = p.height = p.out_width = p.out_height = 9;
+    p.window = {3, 3}, p.padding = {1, 1, 1, 1};
+    p.in_interleaved = p.out_interleaved = true, p.weights_interleaved = interleaved;
+    const smem::Plan plan = smem::plan_conv2d(test::target("sm_90"), p, {.variant = "wgmma"});
+    REQUIRE(plan.before.size() == 1);
+    const smem::Launch& launch = plan.before[0];
+    REQUIRE(launch.entry_point == "conv2d_spread");
+    CHECK(plan.number("merged") == 16);
+    CHECK(plan.number("channels") == 64);
+    CHECK(launch.number("channels") == 4);
+    CHECK(launch.number("filters") == 3);
+    const std::size_t row = 9 * 64, count = 96 * row;
+    std::vector<unsigned short> weights(96 * 36 + 5);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<unsigned short>(i + 1);
+    const smem::Array<unsigned short> from(context, weights),
+        to(context, std::vector<unsigned short>(count + 8, 7));
+    const smem::Kernel kernel = context.build({.source = "#include \"" + launch.kernel_file + "\"\n",
+                                               .entry_point = launch.entry_point,
+                                               .defines = launch.defines});
+    const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
+    const auto u = [](std::size_t x) { return static_cast<cl_uint>(x); };
+    kernel({.global = launch.global, .work_group = launch.work_group}, from, n(5), n(0), n(0), n(36), to,
+           n(0), n(0), n(0), n(row), u(9), u(3), u(4), u(64), n(count));
+    const std::vector<unsigned short> got = to.to_host();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t k = i / row, tap = i % row / 64, c = i % 64;
+      const std::size_t place = interleaved ? tap * 4 + c % 4 : c % 4 * 9 + tap;
+      wrong += got[i] != (c / 4 == k / 3 % 16 ? weights[5 + k * 36 + place] : 0);
+    }
+    CHECK(wrong == 0);
+    CHECK(got[count] == 7);
+  }
 }

@@ -65,52 +65,13 @@
 #include "nvidia/pipeline.clh"
 #include "nvidia/wgmma.clh"
 #include "nvidia/wgmma_tile.clh"
-// What the producer reads. Pitches in elements.
-typedef struct {
-  global const element *in, *weights;
-  ulong pitch, stride, weight_stride;  // from one row, image, filter to the next
-  uint images, groups, in_channels, out_channels, in_w, in_h, out_w, out_h, window_w, window_h;
-  uint stride_x, stride_y, dilation_x, dilation_y, pad_left, pad_top;
-} window_source;
-
+#include "nvidia/conv2d_tiles.clh"
 // Of a tile, where results may be computed again.
 #define RESULT_PLACE const window_source* source; ulong first_image; uint first_of_image, group, first_filter;
 #include "nvidia/conv2d_results.clh"
 #if SPLIT
 #include "nvidia/gemm_join.clh"
 #endif
-
-// All tiles: of groups, results of all images, filters of a group, the latter innermost.
-typedef struct {
-  uint jobs, parts;                      // tiles times parts; parts of a tile
-  uint blocks, blocks_of_results;        // tiles along filters, and along results
-  ulong results;                         // of all images
-  uint plane_results, out_channels;      // of an image; of a group
-} tile_grid;
-
-// A part of a tile of results and filters.
-typedef struct {
-  uint first, steps;          // of the tile's
-  uint group, first_filter;   // of channels; of the group's filters
-  uint rows, filters;         // that are there
-  ulong first_image;          // of the first result
-  uint first_of_image;        // the first result of it
-} tile_place;
-
-static inline tile_place place_of(const tile_grid* g, uint job, uint steps) {
-  tile_place t;
-  const uint tile = SPLIT ? job / g->parts : job, part = job - tile * g->parts, line = tile / g->blocks;
-  t.first = SPLIT ? steps * part / g->parts : 0;
-  t.steps = SPLIT ? steps * (part + 1) / g->parts - t.first : steps;
-  t.group = line / g->blocks_of_results;
-  t.first_filter = (tile - line * g->blocks) * TILE_N;
-  const ulong first = (ulong)(line - t.group * g->blocks_of_results) * TILE_M;
-  t.first_image = first / g->plane_results;
-  t.first_of_image = (uint)(first - t.first_image * g->plane_results);
-  t.rows = (uint)min(g->results - first, (ulong)TILE_M);
-  t.filters = min(g->out_channels - t.first_filter, (uint)TILE_N);
-  return t;
-}
 
 #if TENSOR
 #include "nvidia/tensor_map.clh"
@@ -124,48 +85,7 @@ static inline tile_place place_of(const tile_grid* g, uint job, uint steps) {
 #define CONV2D_WGMMA_ARGUMENTS CONV2D_ARGUMENTS
 #endif
 
-#if PAIRS
-// Writes the sums of a warp, 16 results from `row` of the tile on, 64 filters of STAGED_ROWS at a time: finished, as words of two neighbours.
-GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2], local value* mine, uint row, uint lane) {
-  local uint* const words = (local uint*)mine;
-#pragma unroll
-  for (uint x = 0; x < TILE_N; x += 64)
-#pragma unroll
-    for (uint first = 0; first < 2; first += STAGED_ROWS / 8) {
-#pragma unroll
-      for (uint j = x / 8; j < x / 8 + 8; ++j) {
-        const uint c = j * 8 + lane % 4 * 2, at = lane / 4 * PAIRS_ROW + j * 4 - x / 2 + lane % 4;
-        const value2 more = bias_pair(g, c);
-#pragma unroll
-        for (uint h = 0; h < STAGED_ROWS / 8; ++h) {
-          const uint i = j * 4 + (first + h) * 2;
-          words[at + h * 8 * PAIRS_ROW] = pair_word(activate(sum[i] + more.x), activate(sum[i + 1] + more.y));
-        }
-      }
-      write_pairs(g, words, STAGED_ROWS, row + first * 8, x, lane);
-    }
-}
-#else
-// Writes the sums of a warp, 16 results from `row` of the tile on, 32 filters at a time.
-GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2], local value* mine, uint row, uint lane) {
-#pragma unroll
-  for (uint x = 0; x < TILE_N; x += 32) {
-#pragma unroll
-    for (uint j = x / 8; j < x / 8 + 4; ++j)
-#pragma unroll
-      for (uint h = 0; h < 2; ++h) {
-        const uint r = lane / 4 + h * 8, c = j * 8 - x + lane % 4 * 2;
-#if OUT_INTERLEAVED
-        *(local value2*)(mine + r * OUT_ROW + c) = (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
-#else
-        mine[c * OUT_COLUMN + r] = sum[j * 4 + h * 2];
-        mine[(c + 1) * OUT_COLUMN + r] = sum[j * 4 + h * 2 + 1];
-#endif
-      }
-    write_results(g, mine, OUT_INTERLEAVED ? OUT_ROW : OUT_COLUMN, 16, 32, row, x, lane);
-  }
-}
-#endif
+#include "nvidia/conv2d_write_warp.clh"
 
 #if STAGED_ROWS == 8
 kernel  // the plan says how many registers a work-item has
