@@ -191,8 +191,8 @@ TEST_CASE("conv2d: filters of groups of channels that are computed as one") {
     CAPTURE(interleaved);
     smem::Conv2dProblem p;
     p.type = p.out = Scalar::half;
-    p.images = 2, p.in_channels = 128, p.out_channels = 96, p.groups = 32;
-    p.width = p.height = p.out_width = p.out_height = 9;
+    p.images = 64, p.in_channels = 128, p.out_channels = 96, p.groups = 32;
+    p.width = p.height = p.out_width = p.out_height = 28;
     p.window = {3, 3}, p.padding = {1, 1, 1, 1};
     p.in_interleaved = p.out_interleaved = true, p.weights_interleaved = interleaved;
     const smem::Plan plan = smem::plan_conv2d(test::target("sm_90"), p, {.variant = "wgmma"});

@@ -44,7 +44,7 @@ struct Parts {
 Parts parts_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
   const std::size_t bytes = depth * size_of(p.type), taps = tile.tensor ? p.taps() : 1;
   const std::size_t steps = taps * divide_up(bytes / taps, kRow), jobs = jobs_of(p, tile);
-  const std::size_t room = at_least_1(device.compute_units) * tile.resident;
+  const std::size_t room = at_least_1(device.compute_units);
   const double step = tile.tensor && bytes / taps % kRow != 0 ? tile.step * nvidia::kUneven : tile.step;
   Parts best{.time = real(divide_up(jobs, room)) * (real(steps) * step + tile.tile)};
   if (!tile.tensor || jobs * tile.of.consumers > kSharedCounters) return best;
@@ -81,8 +81,6 @@ bool has_maps(const Conv2dProblem& p, std::size_t channels) {
 
 bool fits(const Conv2dProblem& /*p*/, const nvidia::Mma& /*tile*/, std::size_t /*depth*/) { return true; }
 bool fits(const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
-  if (tile.resident > 1 && (!p.out_interleaved || size_of(p.out) != 2 || p.activation == Activation::gelu))
-    return false;
   return !tile.tensor || has_maps(p, depth / p.taps());
 }
 
@@ -312,16 +310,12 @@ plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, 
   plan.target = "sm_90a";
   const Conv2dProblem& q = found.problem;
   const std::size_t parts = parts_of(device, q, *tile, found.depth()).parts, jobs = jobs_of(q, *tile) * parts;
-  const std::size_t groups = std::min(jobs, at_least_1(device.compute_units) * tile->resident);
+  const std::size_t groups = std::min(jobs, at_least_1(device.compute_units));
   set_groups(plan, tile->group(), groups);
   define(plan, {{"CONSUMERS", tile->of.consumers},
                 {"TILE_N", tile->of.tile_n},
                 {"STAGES", tile->of.stages},
                 {"LAG", tile->of.lag}});
-  if (tile->resident > 1) {
-    plan.most_registers = 112;
-    define(plan, "STAGED_ROWS", 8);
-  }
   if (!tile->tensor) return attempt;
   define(plan, {{"TENSOR", 1}, {"SPLIT", parts > 1 ? 1 : 0}});
   const std::size_t shared = parts > 1 ? size_product(jobs, tile->tile_m() * tile->tile_n() * 4) : 0;

@@ -5,7 +5,7 @@
 // copies windows of a tap each by tensor maps (nvidia/conv2d_producer_tensor.clh). The kernel is persistent: a group computes several
 // tiles, and its producer fills stages of the next one while its consumers write the last one.
 //
-// Launch: WORK_ITEMS a group; as many groups as multiprocessors have room for, or tiles if they are fewer. A tile: TILE_M results of all
+// Launch: WORK_ITEMS a group; as many groups as multiprocessors, or tiles if they are fewer. A tile: TILE_M results of all
 // images and TILE_N filters of a group of channels, filters innermost. Local memory: STAGES * ((TILE_M + TILE_N) * 128 + 16),
 // CONSUMERS * 10752, with TENSOR also 256. For sm_90a: see nvidia/wgmma.clh.
 #ifndef ELEMENT_TYPE
@@ -51,9 +51,6 @@
 #define WINDOW_ITEMS GROUP
 #define A_BYTES (TILE_M * ROW_BYTES)
 #define STAGE_BYTES ((TILE_M + TILE_N) * ROW_BYTES)
-#ifndef STAGED_ROWS
-#define STAGED_ROWS 16  // results of a warp that are in local memory at once; 8, with interleaved results of 16 bits, for two groups a multiprocessor
-#endif
 #define OUT_ROW 40     // pitches of 16 rows or 32 columns of sums in local memory, which are stored without conflicts
 #define OUT_COLUMN 20
 
@@ -87,17 +84,13 @@
 
 #include "nvidia/conv2d_write_warp.clh"
 
-#if STAGED_ROWS == 8
-kernel  // the plan says how many registers a work-item has
-#else
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
-#endif
 void conv2d_wgmma(CONV2D_WGMMA_ARGUMENTS) {
   (void)in_plane;  // known from the layout
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   local ulong barriers[2 * STAGES];
-  local value staged[CONSUMERS * 4 * STAGED_ROWS * OUT_ROW] __attribute__((aligned(16)));
+  local value staged[CONSUMERS * 4 * 16 * OUT_ROW] __attribute__((aligned(16)));
   local ulong cells[TILE_M];
 #if TENSOR
   local ulong made[2 * TENSOR_MAP_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
@@ -131,7 +124,7 @@ void conv2d_wgmma(CONV2D_WGMMA_ARGUMENTS) {
 #endif
   } else {
     const uint row = consumer * 64 + item / 32 % 4 * 16, steps = steps_of(&source);
-    local value* const mine = staged + row / 16 * STAGED_ROWS * OUT_ROW;
+    local value* const mine = staged + row * OUT_ROW;
 #pragma unroll 1
     for (uint job = get_group_id(0); job < grid.jobs; job += get_num_groups(0)) {
       value sum[TILE_N / 2];
