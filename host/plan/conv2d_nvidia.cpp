@@ -48,6 +48,8 @@ Parts parts_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma
   const double step = tile.tensor && bytes / taps % kRow != 0 ? tile.step * nvidia::kUneven : tile.step;
   Parts best{.time = real(divide_up(jobs, room)) * (real(steps) * step + tile.tile)};
   if (!tile.tensor || jobs * tile.of.consumers > kSharedCounters) return best;
+  // What is added last takes registers, and so do planes and results of 4 bytes.
+  if (tile.is_full() && (!p.out_interleaved || size_of(p.out) != 2)) return best;
   for (std::size_t parts = 2; parts <= std::min(steps, room / at_least_1(jobs)); ++parts) {
     const double time = real(divide_up(steps, parts)) * step + tile.tile + nvidia::kJoin +
                         real(parts, 64 * tile.tile_n()) * 4 / nvidia::kJoinBytes;
@@ -112,7 +114,7 @@ const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<con
   const Tile* best = nullptr;
   for (const Tile& tile : tiles) {
     if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group) continue;
-    if (is_merged && gathers(tile)) continue;
+    if (is_merged && (gathers(tile) || (tile.is_full() && tile.tile_n() > 64))) continue;
     if ((tile.is_full() && !leaves_registers<Tile>(p)) || !fits(p, tile, depth)) continue;
     if (best == nullptr || time_of(device, p, tile, depth) < time_of(device, p, *best, depth)) best = &tile;
   }
