@@ -259,6 +259,13 @@ std::vector<Programs> conv2d_programs() {
        {"depthwise"}},
       {"28x28 int8 --channels 63 --filters 63 --groups 63 --window 5 --stride 2 --interleaved",
        {"depthwise"}},
+      // Windows by tensor maps: tiles that several groups share, merged groups of channels.
+      {"14x14 half --channels 256 --filters 256 --interleaved --bias", {"wgmma"}},
+      {"7x7 int8 --channels 512 --filters 512 --activation relu", {"wgmma"}},
+      {"56x56 half --channels 128 --filters 128 --groups 32 --batch 64 --interleaved --activation relu",
+       {"wgmma"}},
+      {"56x56 bfloat16 --channels 128 --filters 128 --groups 8 --batch 64 --activation gelu", {"wgmma"}},
+      {"14x14 int8 --channels 256 --filters 256 --groups 16 --interleaved", {"wgmma"}},
       {halves + " --filters 64 --interleaved", {"matrix_units"}},
       {"224x224 half --channels 3 --filters 64 --batch 8 --window 7 --stride 2 --activation gelu",
        {"matrix_units"}},

@@ -183,21 +183,23 @@ ConstGrid copied(cl_mem memory, const ConstGrid& of, std::size_t channels, bool 
 /// The grids that the main launch has: the caller's, or copies of them.
 struct Grids {
   ConstGrid in, weights, out;
-  std::size_t channels;  ///< of a group
+  std::size_t channels, groups, filters;  ///< of a group; groups, of which some may be merged; filters of one
 };
 Grids grids_of(const ops::Launching& launch, const Conv2dCall& c) {
   const Plan& plan = launch.plan();
   const Conv2dProblem& p = c.problem;
   const bool interleaved =
       plan.variant == "mma" || plan.variant.starts_with("wgmma") || plan.variant == "matrix_units";
-  Grids g{for_kernel(c.in), for_kernel(c.weights), for_kernel(c.out),
-          std::max(plan.number("channels"), p.group_channels())};
+  const std::size_t merged = std::max<std::size_t>(plan.number("merged"), 1);
+  Grids g{for_kernel(c.in),  for_kernel(c.weights),
+          for_kernel(c.out), std::max(plan.number("channels"), p.group_channels()),
+          p.groups / merged, p.group_filters() * merged};
   const auto memory = [&](const char* area) -> cl_mem {
     const std::size_t number = plan.number(area);
     return number > 0 ? launch.scratch(number - 1, c.in.buffer) : nullptr;
   };
   if (const cl_mem area = memory("in_area"); area != nullptr)
-    g.in = copied(area, c.in, p.groups * g.channels, interleaved);
+    g.in = copied(area, c.in, g.groups * g.channels, interleaved);
   if (const cl_mem area = memory("weights_area"); area != nullptr) {
     g.weights = copied(area, c.weights, g.channels, interleaved);
     g.weights.batch_stride = plan.number("weight_row");
@@ -217,7 +219,7 @@ void bind_copy(const ops::Launching& launch, const Conv2dCall& c, const Grids& g
   };
   const auto which = static_cast<Which>(launch.launch().number("grid"));
   if (which == Which::in) {
-    copy(for_kernel(c.in), g.in, p.width, p.height, p.groups, p.group_channels(), g.channels);
+    copy(for_kernel(c.in), g.in, p.width, p.height, g.groups, p.in_channels / g.groups, g.channels);
   } else if (which == Which::weights) {
     copy(for_kernel(c.weights), g.weights, p.window.width, p.window.height, 1, p.group_channels(),
          g.channels);
@@ -231,21 +233,27 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   const Conv2dProblem& p = c.problem;
   const Grids g = grids_of(launch, c);
   if (launch.launch().entry_point == "conv2d_pack") return bind_copy(launch, c, g);
+  if (launch.launch().entry_point == "conv2d_spread") {
+    const auto of = [&](const char* name) { return small(launch.launch().number(name)); };
+    return launch(for_kernel(c.weights), g.weights, small(p.taps()), of("filters"), of("channels"),
+                  small(g.channels), plan::size_product(p.out_channels, p.taps(), g.channels));
+  }
   const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
   ConstVector bias = c.convolution.bias;
   if (!p.bias) bias.buffer = nullptr;
-  const auto with = [&](const auto&... more) {
+  const auto start = [&](const auto&... more) {
     launch(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias,
-           small(p.bias ? 1 : 0), p.images, small(p.groups), small(g.channels), small(p.group_filters()),
+           small(p.bias ? 1 : 0), p.images, small(g.groups), small(g.channels), small(g.filters),
            small(p.width), small(p.height), small(p.out_width), small(p.out_height), small(p.window.width),
            small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
            small(p.dilation.y), small(p.padding.left), small(p.padding.top), planned("block_k"),
            planned("tile_w"), planned("tile_h"), planned("depth"), more...);
   };
-  if (const std::size_t maps = launch.plan().number("maps_area"); maps > 0)
-    with(launch.scratch(maps - 1, c.in.buffer));
-  else
-    with();
+  const std::size_t maps = launch.plan().number("maps_area");
+  if (maps == 0) return start();
+  const cl_mem area = launch.scratch(maps - 1);
+  if (launch.plan().variant == "wgmma_halo") return start(area);
+  start(area, planned("parts"), launch.counters(area));
 }
 
 /// A slice of the images, or of the rows of one.

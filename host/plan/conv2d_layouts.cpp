@@ -103,6 +103,32 @@ std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
 
 }  // namespace
 
+namespace {
+
+/// The launch that copies filters for several groups of channels as one. `p`: of these; empty: it does not
+/// fit.
+std::optional<Launch> launch_of_spread(const Device& device, const Conv2dProblem& p, const Needs& needs) {
+  const std::size_t channels = needs.channels / needs.merged,
+                    count = size_product(p.out_channels, p.taps(), needs.channels);
+  if (kGroup > std::min(device.max_work_group, device.max_work_items[0]) ||
+      divide_up(count, kGroup) > kMaxTiles)
+    return std::nullopt;
+  Launch launch = named_plan(conv2d::kOperation, "spread", "conv2d/spread.cl", "conv2d_spread");
+  define(launch, {{"ELEMENT_BYTES", size_of(p.type)},
+                  {"FROM_INTERLEAVED", p.weights_interleaved ? 1 : 0},
+                  {"GROUP", kGroup}});
+  set_groups(launch, kGroup, divide_up(count, kGroup));
+  launch.numbers = {{"channels", channels}, {"filters", p.group_filters() / needs.merged}};
+  launch.prediction.bytes_read = real(count, size_of(p.type)) / real(needs.merged);
+  launch.prediction.bytes_written = real(count, size_of(p.type));
+  launch.reason =
+      formatted("copies the filters of {} groups as those of one, with zeros for the channels of the others",
+                needs.merged);
+  return launch;
+}
+
+}  // namespace
+
 Conv2dProblem plan::conv2d::as_planes(Conv2dProblem p) {
   const auto alignment = [](std::size_t elements, Scalar type) {
     return std::size_t{1} << std::countr_zero(64 | (elements * size_of(type)));
@@ -164,7 +190,14 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
                     needs.interleaved ? vector_of(needs.channels, 16, bytes) : 1,
                     bytes};
     plan.numbers.emplace_back("weight_row", row);
-    if (!add(copy, size_product(p.out_channels, row), "weights_area", plan.before)) return too_large(device);
+    if (needs.merged > 1) {
+      std::optional<Launch> launch = launch_of_spread(device, p, needs);
+      if (!launch) return too_large(device);
+      plan.before.push_back(std::move(*launch));
+      add_scratch(plan, size_product(p.out_channels, row, bytes));
+      plan.numbers.emplace_back("weights_area", plan.scratch.size());
+    } else if (!add(copy, size_product(p.out_channels, row), "weights_area", plan.before))
+      return too_large(device);
   }
   if (needs.out) {
     const std::size_t cells = p.plane_results();

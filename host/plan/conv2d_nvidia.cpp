@@ -36,9 +36,54 @@ double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Mma& 
          (left_over > 0 ? steps * std::max(tile.step, tile.shared * real(left_over)) + tile.tile : 0);
 }
 
+/// Parts along the steps of a tile, and nanoseconds of all.
+struct Parts {
+  std::size_t parts = 1;
+  double time = 0;
+};
+Parts parts_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
+  const std::size_t bytes = depth * size_of(p.type), taps = tile.tensor ? p.taps() : 1;
+  const std::size_t steps = taps * divide_up(bytes / taps, kRow), jobs = jobs_of(p, tile);
+  const std::size_t room = at_least_1(device.compute_units);
+  const double step = tile.tensor && bytes / taps % kRow != 0 ? tile.step * nvidia::kUneven : tile.step;
+  Parts best{.time = real(divide_up(jobs, room)) * (real(steps) * step + tile.tile)};
+  if (!tile.tensor || jobs * tile.of.consumers > kSharedCounters) return best;
+  // What is added last takes registers, and so do planes and results of 4 bytes.
+  if (tile.is_full() && (!p.out_interleaved || size_of(p.out) != 2)) return best;
+  for (std::size_t parts = 2; parts <= std::min(steps, room / at_least_1(jobs)); ++parts) {
+    const double time = real(divide_up(steps, parts)) * step + tile.tile + nvidia::kJoin +
+                        real(parts, 64 * tile.tile_n()) * 4 / nvidia::kJoinBytes;
+    if (time < best.time) best = {parts, time};
+  }
+  return best;
+}
+
 double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
-  return real(divide_up(jobs_of(p, tile), at_least_1(device.compute_units))) *
-         (real(divide_up(depth * size_of(p.type), kRow)) * tile.step + tile.tile);
+  return parts_of(device, p, tile, depth).time;
+}
+
+/// Whether a map has the first cells of a row's or column's windows.
+bool has_map(std::size_t size, std::size_t results, std::size_t window, std::size_t stride,
+             std::size_t dilation, std::size_t before) {
+  if (stride > nvidia::kMostStride || (window - 1) * dilation > nvidia::kMostOffset ||
+      before > nvidia::kMostBefore)
+    return false;
+  const std::size_t last =
+      (at_least_1(results) - 1) * stride + 1 + nvidia::kMostBefore;  // and as many as that
+  return last >= size + before && last < size + before + 2 * nvidia::kMostBefore;
+}
+
+/// Whether tensor maps have the windows of a convolution. Maps of several groups have no zeros after the
+/// channels of one.
+bool has_maps(const Conv2dProblem& p, std::size_t channels) {
+  return channels * size_of(p.type) % (p.groups == 1 ? 16 : kRow) == 0 &&
+         has_map(p.width, p.out_width, p.window.width, p.stride.x, p.dilation.x, p.padding.left) &&
+         has_map(p.height, p.out_height, p.window.height, p.stride.y, p.dilation.y, p.padding.top);
+}
+
+bool fits(const Conv2dProblem& /*p*/, const nvidia::Mma& /*tile*/, std::size_t /*depth*/) { return true; }
+bool fits(const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
+  return !tile.tensor || has_maps(p, depth / p.taps());
 }
 
 /// Whether the compiler keeps in registers what a tile of many sums has beside them.
@@ -49,35 +94,51 @@ bool leaves_registers(const Conv2dProblem& p) {
   return !Tile::kIsTight || (piece_of_units(p) * size_of(p.type) == 16 && (bytes == 2 || p.out_interleaved));
 }
 
-/// Of those that fit, the fastest; null: none fits.
+bool gathers(const nvidia::Mma& /*tile*/) { return true; }
+bool gathers(const nvidia::Wgmma& tile) { return !tile.tensor; }
+
+/// Of those that fit, the fastest; null: none fits. `is_merged`: without those that gather.
 template <class Tile>
 const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<const Tile> tiles,
-                     std::size_t depth) {
+                     std::size_t depth, bool is_merged = false) {
   const Tile* best = nullptr;
   for (const Tile& tile : tiles) {
     if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group) continue;
-    if (tile.is_full() && !leaves_registers<Tile>(p)) continue;
+    if (is_merged && (gathers(tile) || (tile.is_full() && tile.tile_n() > 64))) continue;
+    if ((tile.is_full() && !leaves_registers<Tile>(p)) || !fits(p, tile, depth)) continue;
     if (best == nullptr || time_of(device, p, tile, depth) < time_of(device, p, *best, depth)) best = &tile;
   }
   return best;
 }
 
-/// \throws Error unless "wgmma" has the tile that was fixed by hand.
-const nvidia::Wgmma& fixed_tile(const Device& device, const PlanOverrides& fixed) {
-  const auto is_it = [](std::size_t wanted, std::size_t has) { return wanted == 0 || wanted == has; };
-  std::string all;
+bool is_fixed(const PlanOverrides& fixed) { return fixed.tile_rows + fixed.tile_cols > 0; }
+bool is_it(std::size_t wanted, std::size_t has) { return wanted == 0 || wanted == has; }
+
+/// The tile of "wgmma" that was fixed by hand; null: it does not have that.
+const nvidia::Wgmma* fixed_tile(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed,
+                                std::size_t depth, bool is_merged) {
   for (const nvidia::Wgmma& tile : nvidia::policy_of(device).wgmma) {
-    if (is_it(fixed.tile_rows, tile.tile_m()) && is_it(fixed.tile_cols, tile.tile_n())) return tile;
-    all += formatted("{}{} x {}", all.empty() ? "" : ", ", tile.tile_m(), tile.tile_n());
+    if (!fits(p, tile, depth) || (is_merged && gathers(tile))) continue;
+    if (is_it(fixed.tile_rows, tile.tile_m()) && is_it(fixed.tile_cols, tile.tile_n())) return &tile;
   }
-  refuse(kOperation, is_it(fixed.tile_rows, 64) || is_it(fixed.tile_rows, 128) ? "tile_cols" : "tile_rows",
-         formatted("a tile of \"wgmma\": {}", all), formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
+  return nullptr;
 }
 
-/// What both variants have.
+[[noreturn]] void refuse_tile(const Device& device, const PlanOverrides& fixed) {
+  std::string all;
+  for (const nvidia::Wgmma& tile : nvidia::policy_of(device).wgmma)
+    all += formatted("{}{} x {}{}", all.empty() ? "" : ", ", tile.tile_m(), tile.tile_n(),
+                     tile.tensor ? " by tensor maps" : "");
+  refuse(kOperation, is_it(fixed.tile_rows, 64) || is_it(fixed.tile_rows, 128) ? "tile_cols" : "tile_rows",
+         formatted("a tile of \"wgmma\" for this layer: {}", all),
+         formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
+}
+
+/// What both variants have. `whole`: the problem whose groups are merged to those of `p`.
 template <class Tile>
-Attempt made(const Device& device, const Conv2dProblem& p, std::string_view variant, const char* file,
-             const char* entry, const Tile* found, const Needs& needs) {
+Attempt made(const Device& device, const Conv2dProblem& whole, const Conv2dProblem& p,
+             std::string_view variant, const char* file, const char* entry, const Tile* found,
+             const Needs& needs) {
   if (found == nullptr) {
     return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
                      device.max_work_group);
@@ -87,18 +148,18 @@ Attempt made(const Device& device, const Conv2dProblem& p, std::string_view vari
   const std::size_t jobs = jobs_of(p, tile), depth = p.taps() * needs.channels;
   if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
   Plan plan = named_plan(conv2d::kOperation, variant, file, entry);
-  predict(p, plan);
+  predict(whole, plan);
   count_for_matrix_units(plan.prediction);
   if (std::string reason = add_copies(device, p, needs, plan); !reason.empty()) return reason;
   set_groups(plan, tile.group(), jobs);
   const std::size_t bytes = size_of(p.type), piece = piece_of_units(p);
   define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
                 {"RESULT_TYPE", gemm::type_number(p.out)},
-                {"WINDOW_W", p.window.width},
-                {"WINDOW_H", p.window.height},
-                {"PIECE", piece},
                 {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
                 {"OUT_VECTOR", store_width(p)}});
+  // A program knows the places of pieces that it gathers.
+  if (gathers(tile))
+    define(plan, {{"WINDOW_W", p.window.width}, {"WINDOW_H", p.window.height}, {"PIECE", piece}});
   if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
   set_group_tile(plan, {.rows = tile.tile_m(),
                         .cols = tile.tile_n(),
@@ -163,15 +224,57 @@ std::string plan::conv2d::no_wgmma(const Device& device, const Conv2dProblem& p)
   return no_mma(device, p);
 }
 
+namespace {
+
+/// The problem of as many groups as one as fill a row of a tile with their channels; itself: they do not.
+Conv2dProblem merged(const Device& device, const Conv2dProblem& p) {
+  const std::size_t row = kRow / size_of(p.type), channels = p.group_channels();
+  if (!device.retargeting || p.groups == 1 || channels * nvidia::kMostMerged < row || row % channels != 0 ||
+      p.groups % (row / channels) != 0)
+    return p;
+  Conv2dProblem all = p;
+  all.groups = p.groups / (row / channels);
+  return all;
+}
+
+/// What "wgmma" makes of a problem, or of its merged groups, whichever is faster; without a tile: none fits.
+struct Chosen {
+  const nvidia::Wgmma* tile = nullptr;
+  Conv2dProblem problem;
+  Needs needs;
+  double time = std::numeric_limits<double>::infinity();
+
+  std::size_t depth() const { return problem.taps() * needs.channels; }
+};
+Chosen chosen(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed = {}) {
+  const auto with = [&](const Conv2dProblem& q) {
+    Chosen c{.problem = q, .needs = needs_of_units(q)};
+    c.needs.merged = p.groups / q.groups;
+    if (c.needs.merged > 1) c.needs.weights = true;
+    c.tile = is_fixed(fixed)
+                 ? fixed_tile(device, q, fixed, c.depth(), c.needs.merged > 1)
+                 : tile_for(device, q, nvidia::policy_of(device).wgmma, c.depth(), c.needs.merged > 1);
+    if (c.tile != nullptr) c.time = time_of(device, q, *c.tile, c.depth());
+    return c;
+  };
+  Chosen alone = with(p);
+  const Conv2dProblem all = merged(device, p);
+  if (all.groups == p.groups) return alone;
+  Chosen together = with(all);
+  return together.time < alone.time ? together : alone;
+}
+
+}  // namespace
+
 bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
   if (!no_wgmma(device, p).empty()) return false;
   const nvidia::Policy& policy = nvidia::policy_of(device);
-  if (p.group_channels() * size_of(p.type) < policy.wgmma_bytes) return false;
+  const Chosen wide = chosen(device, p);
+  if (wide.needs.merged == 1 && p.group_channels() * size_of(p.type) < policy.wgmma_bytes) return false;
   const std::size_t depth = p.taps() * needs_of_units(p).channels;
-  const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
   const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
-  if (wide == nullptr || narrow == nullptr) return wide != nullptr;
-  return time_of(device, p, *wide, depth) <= time_of(device, p, *narrow, depth);
+  if (wide.tile == nullptr || narrow == nullptr) return wide.tile != nullptr;
+  return wide.time <= time_of(device, p, *narrow, depth);
 }
 
 bool plan::conv2d::prefers_wgmma_halo(const Device& device, const Conv2dProblem& p) {
@@ -187,8 +290,9 @@ bool plan::conv2d::prefers_wgmma_halo(const Device& device, const Conv2dProblem&
 
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
-  return no_mma(device, p).empty() && p.group_filters() >= policy.least_filters &&
-         p.depth() >= policy.least_depth;
+  if (!no_mma(device, p).empty() || p.depth() < policy.least_depth) return false;
+  return p.group_filters() >= policy.least_filters ||
+         (chosen(device, p).needs.merged > 1 && prefers_wgmma(device, p));
 }
 
 plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
@@ -196,7 +300,7 @@ plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
   const Needs needs = needs_of_units(p);
   const nvidia::Mma* const tile =
       tile_for(device, p, nvidia::policy_of(device).mma, p.taps() * needs.channels);
-  Attempt attempt = made(device, p, "mma", "nvidia/conv2d/mma.cl", "conv2d_mma", tile, needs);
+  Attempt attempt = made(device, p, p, "mma", "nvidia/conv2d/mma.cl", "conv2d_mma", tile, needs);
   if (!attempt.plan) return attempt;
   define(*attempt.plan, {{"WARPS_M", tile->of.warps_m},
                          {"WARPS_N", tile->of.warps_n},
@@ -208,19 +312,32 @@ plan::Attempt plan::conv2d::mma(const Device& device, const Conv2dProblem& p) {
 
 plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
   if (std::string reason = no_wgmma(device, p); !reason.empty()) return reason;
-  const Needs needs = needs_of_units(p);
-  const nvidia::Wgmma* const tile =
-      fixed.tile_rows + fixed.tile_cols > 0
-          ? &fixed_tile(device, fixed)
-          : tile_for(device, p, nvidia::policy_of(device).wgmma, p.taps() * needs.channels);
-  Attempt attempt = made(device, p, "wgmma", "nvidia/conv2d/wgmma.cl", "conv2d_wgmma", tile, needs);
+  const Chosen found = chosen(device, p, fixed);
+  const nvidia::Wgmma* const tile = found.tile;
+  if (tile == nullptr && is_fixed(fixed)) refuse_tile(device, fixed);
+  Attempt attempt =
+      made(device, p, found.problem, "wgmma", "nvidia/conv2d/wgmma.cl", "conv2d_wgmma", tile, found.needs);
   if (!attempt.plan) return attempt;
-  attempt.plan->target = "sm_90a";
-  set_groups(*attempt.plan, tile->group(), std::min(jobs_of(p, *tile), at_least_1(device.compute_units)));
-  define(*attempt.plan, {{"CONSUMERS", tile->of.consumers},
-                         {"TILE_N", tile->of.tile_n},
-                         {"STAGES", tile->of.stages},
-                         {"LAG", tile->of.lag}});
+  Plan& plan = *attempt.plan;
+  plan.target = "sm_90a";
+  const Conv2dProblem& q = found.problem;
+  const std::size_t parts = parts_of(device, q, *tile, found.depth()).parts, jobs = jobs_of(q, *tile) * parts;
+  const std::size_t groups = std::min(jobs, at_least_1(device.compute_units));
+  set_groups(plan, tile->group(), groups);
+  define(plan, {{"CONSUMERS", tile->of.consumers},
+                {"TILE_N", tile->of.tile_n},
+                {"STAGES", tile->of.stages},
+                {"LAG", tile->of.lag}});
+  if (!tile->tensor) return attempt;
+  define(plan, {{"TENSOR", 1}, {"SPLIT", parts > 1 ? 1 : 0}});
+  const std::size_t shared = parts > 1 ? size_product(jobs, tile->tile_m() * tile->tile_n() * 4) : 0;
+  add_scratch(plan, groups * nvidia::Wgmma::kMaps + shared);
+  plan.numbers.emplace_back("maps_area", plan.scratch.size());
+  plan.numbers.emplace_back("parts", parts);
+  plan.counters = parts > 1;
+  if (found.needs.merged == 1) return attempt;
+  define(plan, "MERGED", found.needs.merged);
+  plan.numbers.emplace_back("merged", found.needs.merged);
   return attempt;
 }
 

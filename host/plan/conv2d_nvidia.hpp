@@ -48,20 +48,50 @@ struct Wgmma {
   } of;
   double step,
       tile;  ///< nanoseconds of 128 bytes of weights, and of a tile before the first and after the last one
+  bool tensor = false;  ///< windows by tensor maps, a tap and 128 bytes of channels a step
 
   static constexpr std::size_t kStore = 8;
   static constexpr bool kIsTight = false;
-  constexpr bool is_full() const { return of.consumers == 2 && of.tile_n >= 256; }  ///< as above
+  constexpr bool is_full() const {
+    return (of.consumers == 2 && of.tile_n >= 256) || of.consumers == 4;
+  }  ///< as above
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t tile_n() const { return of.tile_n; }
-  constexpr std::size_t group() const { return 128 * (of.consumers + 1); }
+  constexpr std::size_t group() const { return 128 * of.consumers + (tensor ? 32 : 128); }
   constexpr std::size_t local_bytes() const {
-    return of.stages * ((tile_m() + of.tile_n) * 128 + 16) + of.consumers * 10752;
+    return of.stages * ((tile_m() + of.tile_n) * 128 + 16) + of.consumers * 10752 + (tensor ? kMaps : 0);
   }
+  static constexpr std::size_t kMaps = 256;  ///< bytes of a group's tensor maps
 };
 
-// As above.
-inline constexpr std::array<Wgmma, 6> kWgmma{{
+/// Of tiles that several groups share, as of gemm's: nanoseconds of the join, and bytes of parts a
+/// nanosecond.
+inline constexpr double kJoin = 1980, kJoinBytes = 63;
+
+/// Of steps by tensor maps, as many times as long where cells are no multiple of 128 bytes. On an H200, ns:
+/// 48 and 64 channels of tiles of 128 x 64 500, 210; 104 and 128 of 256 x 128 1150, 650.
+inline constexpr double kUneven = 2;
+
+/// Groups of channels that are computed as one, at most: as many times the products.
+inline constexpr std::size_t kMostMerged = 16;
+
+/// What maps of windows hold: dilated windows, strides, and where the first cells of windows are.
+inline constexpr std::size_t kMostOffset = 255, kMostStride = 8, kMostBefore = 128;
+
+// As above. By tensor maps, what layers of 64 images took on an H200 (microseconds): 1 x 1 / 2 of 256 x 56^2,
+// 512, by tiles of 128 x 256 34.7, 128 x 128 35.4, 128 x 64 45.3; 3 x 3 / 2 of 128 x 56^2, 128,
+// 72, 31.4, 34.8; 3 x 3 / 2 of 256 x 28^2, 256, 30.4, 31.6, 29.6, by 256 x 128 30.9; 3 x 3 of 256 x 28^2,
+// 256, dilation 2, 81.4, 84.3, 103.6, 83.6. Two groups of 128 x 128 that share a multiprocessor, with 3
+// stages each, took 47, 40, 38 and 105, tiles of 192 x 192 36.6, 44.3, 39.4 and 147.
+inline constexpr std::array<Wgmma, 14> kWgmma{{
+    {{2, 256, 4, 0}, 610, 2900, true},
+    {{4, 128, 3, 0}, 650, 3000, true},
+    {{2, 128, 6, 0}, 350, 1000, true},
+    {{4, 64, 4, 0}, 430, 1600, true},
+    {{2, 64, 8, 0}, 200, 1000, true},
+    {{1, 256, 5, 0}, 450, 1800, true},
+    {{1, 128, 8, 0}, 230, 800, true},
+    {{1, 64, 8, 0}, 170, 600, true},
     {{2, 256, 4, 1}, 853, 4090},
     {{2, 128, 6, 3}, 544, 1780},
     {{1, 256, 4, 2}, 645, 4310},
@@ -97,10 +127,11 @@ inline constexpr Policy kPolicies[] = {
          {.device = "H200",
           .driver = "580.159",
           .what =
-              "layers of 3, 16, 64 and 128 channels, half, channels last; wgmma beside mma: 0.331 and "
-              "0.306 ms, 0.109 and 0.069, 0.064 and 0.065, 0.036 and 0.055; wgmma_halo of 64, 128, 256 and "
-              "512 channels, 3 x 3: 0.029, 0.028, 0.028 and 0.028",
-          .share = "0.49 and 0.84 of cuDNN; 1.38, 1.05, 1.00 and 0.97"}},
+              "64 images, half, channels last, ms: 1 x 1 / 2 of 256 x 56^2, 512, 3 x 3 / 2 of 128 x 56^2, "
+              "128, 3 x 3 of 256 x 28^2, 256, dilation 2, 3 x 3 of 128 x 56^2, 128, 32 groups, and cuDNN; "
+              "wgmma_halo of 64, 128, 256 and 512 channels, 3 x 3: 0.029, 0.028, 0.028 and 0.028",
+          .share = "0.0346, 0.0304, 0.082, 0.083; 0.0330, 0.0320, 0.083, 0.083; 1.38, 1.05, 1.00 and 0.97 "
+                   "of cuDNN"}},
     {},
 };
 

@@ -50,7 +50,9 @@ struct Conv2d {
 /// (half, bfloat16 and int8 on NVIDIA's sm_80 and later and on AMD's and Intel's GPUs with such units;
 /// channels last are fastest there, planes are copied first); and gemm() with a right factor in temporary
 /// memory, made one slice of bounded size at a time. For 1 x 1 windows without stride and padding this factor
-/// is `in` itself. Depthwise convolutions keep windows in registers on GPUs.
+/// is `in` itself. Depthwise convolutions keep windows in registers on GPUs. On Hopper several groups of few
+/// channels are multiplied as one, with zeros for each other's channels; results that infinities or NaNs of
+/// another group would reach are computed again, alone.
 ///
 /// Where `winograd` allows it, a fifth: tiles of the input and the filters are transformed, multiplied as a
 /// batch of matrices by gemm() in temporary memory of bounded size, and transformed back (A. Lavin and S.

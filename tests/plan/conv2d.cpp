@@ -95,10 +95,11 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   Conv2dProblem cells = of_half;
   cells.in_interleaved = cells.weights_interleaved = cells.out_interleaved = true;
   CHECK(smem::plan_conv2d(h200, cells).before.empty());
-  CHECK(smem::plan_conv2d(h200, cells, {.variant = "wgmma"}).scratch.empty());
+  CHECK(smem::plan_conv2d(h200, cells, {.variant = "wgmma"}).number("maps_area") == 1);
   // Maps for each group.
   REQUIRE(smem::plan_conv2d(h200, cells).scratch.size() == 1);
   CHECK(smem::plan_conv2d(h200, cells).scratch[0].bytes == h200.compute_units * 512);
+  CHECK(smem::plan_conv2d(h200, cells).number("maps_area") == 1);
   cells.in_alignment = 8;  // cells that copies of 16 bytes would not find
   CHECK(smem::plan_conv2d(h200, cells).before.size() == 1);
   CHECK(smem::plan_conv2d(target("sm_86"), cells).variant == "mma");
@@ -221,6 +222,67 @@ TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each ven
   const smem::Device emulated = smem::clamp(target("cpu"), "matrix_unit=mfma");
   CHECK(smem::plan_conv2d(emulated, p).variant != "matrix_units");
   CHECK(smem::plan_conv2d(emulated, p, {.variant = "matrix_units"}).variant == "matrix_units");
+}
+
+TEST_CASE("plan of conv2d: windows by tensor maps, and tiles that several groups share") {
+  const smem::Device h200 = target("sm_90");
+  Conv2dProblem p = layer(64, 128, 28, 128, 3);
+  p.type = p.out = smem::Scalar::half;
+  p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
+  // By a tile that no other copies fill.
+  const auto has_maps = [&] {
+    try {
+      return smem::plan_conv2d(h200, p, {.variant = "wgmma", .tile_rows = 256, .tile_cols = 64})
+                 .number("maps_area") > 0;
+    } catch (const smem::Error&) {
+      return false;
+    }
+  };
+  const Conv2dProblem usual = p;
+  CHECK(has_maps());
+  CHECK(smem::plan_conv2d(h200, p, {.variant = "wgmma"}).number("parts") == 1);
+  // Strides of at most 8, windows of at most 256 cells, channels in whole pieces, of groups in whole rows.
+  p.stride = {8, 8}, p.out_width = p.out_height = 4;
+  CHECK(has_maps());
+  p.stride = {9, 8};
+  CHECK_FALSE(has_maps());
+  p = usual;
+  p.dilation.x = 127, p.padding = {127, 1};
+  CHECK(has_maps());
+  p.dilation.x = 128, p.padding = {128, 1};
+  CHECK_FALSE(has_maps());
+  p = usual;
+  p.in_channels = 72;
+  CHECK(has_maps());
+  p.in_channels = 4;
+  CHECK_FALSE(has_maps());
+  p.in_channels = 128, p.groups = 2;
+  CHECK(has_maps());
+  p.in_channels = 192, p.groups = 2;
+  CHECK_FALSE(has_maps());
+  // First cells from 128 before the plane to 127 after its last.
+  p = usual;
+  p.padding = {128, 1}, p.out_width = 28 + 127;
+  CHECK(has_maps());
+  p.padding = {129, 1};
+  CHECK_FALSE(has_maps());
+  p.padding = {1, 1}, p.out_width = 28 + 128;
+  CHECK(has_maps());
+  p.out_width = 28 + 129;
+  CHECK_FALSE(has_maps());
+  // One image has fewer tiles than there are multiprocessors.
+  p = layer(1, 512, 7, 512, 3);
+  p.type = p.out = smem::Scalar::half;
+  p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
+  const smem::Plan shared = smem::plan_conv2d(h200, p);
+  CHECK(shared.variant == "wgmma");
+  CHECK(shared.number("parts") > 1);
+  CHECK(shared.counters);
+  CHECK(shared.groups() <= h200.compute_units);
+  const std::size_t tiles = shared.groups() / shared.number("parts");
+  CHECK(shared.groups() == tiles * shared.number("parts"));
+  CHECK(shared.scratch.at(shared.number("maps_area") - 1).bytes ==
+        shared.groups() * (256 + shared.tile_rows * shared.tile_cols * 4));
 }
 
 TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and worth its transforms") {

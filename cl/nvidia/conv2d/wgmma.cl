@@ -1,12 +1,13 @@
 // Convolution of many channels by Hopper's matrix units, warp-specialised: what nvidia/conv2d/mma.cl computes, of the same layouts.
 //
-// A warpgroup, the producer, gathers windows (nvidia/conv2d_windows.clh) and copies filters to the stages of a pipeline in local memory,
-// LAG steps before they are committed. CONSUMERS warpgroups multiply them, 64 results by TILE_N filters each. The kernel is persistent: a
-// group computes several tiles, and its producer gathers the next one while its consumers write the last one.
+// CONSUMERS warpgroups multiply the stages of a pipeline in local memory, 64 results by TILE_N filters each. A warpgroup behind them, the
+// producer, gathers windows and copies filters to the stages (nvidia/conv2d_producer.clh); or, with TENSOR, a warp, of which one work-item
+// copies windows of a tap each by tensor maps (nvidia/conv2d_producer_tensor.clh). The kernel is persistent: a group computes several
+// tiles, and its producer fills stages of the next one while its consumers write the last one.
 //
-// Launch: WORK_ITEMS a group; as many groups as multiprocessors, or tiles if they are fewer. A tile: TILE_M results of all images and
-// TILE_N filters of a group of channels, filters innermost. Local memory: STAGES * ((TILE_M + TILE_N) * 128 + 16), CONSUMERS * 10752. For
-// sm_90a: see nvidia/wgmma.clh.
+// Launch: WORK_ITEMS a group; as many groups as multiprocessors, or tiles if they are fewer. A tile: TILE_M results of all
+// images and TILE_N filters of a group of channels, filters innermost. Local memory: STAGES * ((TILE_M + TILE_N) * 128 + 16),
+// CONSUMERS * 10752, with TENSOR also 256. For sm_90a: see nvidia/wgmma.clh.
 #ifndef ELEMENT_TYPE
 #define ELEMENT_TYPE 2  // 2: half, 3: bfloat16, 4: int8, as gemm/numbers.clh has them
 #endif
@@ -14,7 +15,7 @@
 #define RESULT_TYPE ELEMENT_TYPE  // or that of the sums; of int8 int32
 #endif
 #ifndef CONSUMERS
-#define CONSUMERS 2  // warpgroups that multiply: 1, 2
+#define CONSUMERS 2  // warpgroups that multiply: 1, 2, with TENSOR to 4
 #endif
 #ifndef TILE_N
 #define TILE_N 128  // 64, 128, 192, 256
@@ -25,6 +26,12 @@
 #endif
 #ifndef LAG
 #define LAG 2  // steps whose copies the producer keeps in flight: 0 to STAGES - 2
+#endif
+#ifndef TENSOR
+#define TENSOR 0  // 1: by tensor maps, whose memory `maps` is
+#endif
+#ifndef SPLIT
+#define SPLIT 0  // 1, with TENSOR: each tile has `split` parts along its steps, of a group each, and the last group adds them (nvidia/gemm_join.clh)
 #endif
 
 #define ELEMENT element
@@ -39,8 +46,8 @@
 #define ROW_BYTES 128
 #define TILE_K (ROW_BYTES / ELEMENT_BYTES)
 #define TILE_M (64 * CONSUMERS)
-#define GROUP 128  // work-items that fill stages
-#define WORK_ITEMS (128 + 128 * CONSUMERS)
+#define GROUP (TENSOR ? 32 : 128)  // work-items of the producer
+#define WORK_ITEMS (128 * CONSUMERS + GROUP)
 #define WINDOW_ITEMS GROUP
 #define A_BYTES (TILE_M * ROW_BYTES)
 #define STAGE_BYTES ((TILE_M + TILE_N) * ROW_BYTES)
@@ -53,121 +60,84 @@
 #include "nvidia/copy_async.clh"
 #include "nvidia/mbarrier.clh"
 #include "nvidia/pipeline.clh"
-#define COPIES_SELECT 1
-#include "nvidia/fill_tile.clh"
 #include "nvidia/wgmma.clh"
 #include "nvidia/wgmma_tile.clh"
-#include "nvidia/conv2d_windows.clh"
+#include "nvidia/conv2d_tiles.clh"
+// Of a tile, where results may be computed again.
+#define RESULT_PLACE const window_source* source; ulong first_image; uint first_of_image, group, first_filter;
 #include "nvidia/conv2d_results.clh"
-
-// A tile of results and filters.
-typedef struct {
-  uint group, first_filter;   // of channels; of the group's filters
-  uint rows, filters;         // that are there
-  ulong first_image;          // of the first result
-  uint first_of_image;        // the first result of it
-} tile_place;
-
-static inline tile_place place_of(uint job, uint blocks, uint blocks_of_results, ulong results, uint plane_results, uint out_channels) {
-  tile_place t;
-  const uint line = job / blocks;
-  t.group = line / blocks_of_results;
-  t.first_filter = (job - line * blocks) * TILE_N;
-  const ulong first = (ulong)(line - t.group * blocks_of_results) * TILE_M;
-  t.first_image = first / plane_results;
-  t.first_of_image = (uint)(first - t.first_image * plane_results);
-  t.rows = (uint)min(results - first, (ulong)TILE_M);
-  t.filters = min(out_channels - t.first_filter, (uint)TILE_N);
-  return t;
-}
-
-// Writes the sums of a warp, 16 results from `row` of the tile on, 32 filters at a time.
-GROUP_FUNCTION void write_warp(const result_grid* g, const value sum[TILE_N / 2], local value* mine, uint row, uint lane) {
-#pragma unroll
-  for (uint x = 0; x < TILE_N; x += 32) {
-#pragma unroll
-    for (uint j = x / 8; j < x / 8 + 4; ++j)
-#pragma unroll
-      for (uint h = 0; h < 2; ++h) {
-        const uint r = lane / 4 + h * 8, c = j * 8 - x + lane % 4 * 2;
-#if OUT_INTERLEAVED
-        *(local value2*)(mine + r * OUT_ROW + c) = (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
-#else
-        mine[c * OUT_COLUMN + r] = sum[j * 4 + h * 2];
-        mine[(c + 1) * OUT_COLUMN + r] = sum[j * 4 + h * 2 + 1];
+#if SPLIT
+#include "nvidia/gemm_join.clh"
 #endif
-      }
-    write_results(g, mine, OUT_INTERLEAVED ? OUT_ROW : OUT_COLUMN, 16, 32, row, x, lane);
-  }
-}
+
+#if TENSOR
+#include "nvidia/tensor_map.clh"
+#include "nvidia/conv2d_producer_tensor.clh"
+#define CONV2D_WGMMA_ARGUMENTS CONV2D_ARGUMENTS, global uchar *maps, uint split, global uint *counters
+#else
+#define COPIES_SELECT 1
+#include "nvidia/fill_tile.clh"
+#include "nvidia/conv2d_windows.clh"
+#include "nvidia/conv2d_producer.clh"
+#define CONV2D_WGMMA_ARGUMENTS CONV2D_ARGUMENTS
+#endif
+
+#include "nvidia/conv2d_write_warp.clh"
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
-void conv2d_wgmma(CONV2D_ARGUMENTS) {
-  (void)in_plane, (void)window_w, (void)window_h;  // known from the layout and to the compiler
+void conv2d_wgmma(CONV2D_WGMMA_ARGUMENTS) {
+  (void)in_plane;  // known from the layout
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   local ulong barriers[2 * STAGES];
   local value staged[CONSUMERS * 4 * 16 * OUT_ROW] __attribute__((aligned(16)));
   local ulong cells[TILE_M];
-  const uint item = get_local_id(0), lane = item % 32;
+#if TENSOR
+  local ulong made[2 * TENSOR_MAP_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
+#endif
+  const uint item = get_local_id(0), lane = item % 32, consumer = item / 128;
   pipeline p = begin_pipeline(tiles, barriers);
-  if (item == 0) init_pipeline(&p, GROUP, 4 * CONSUMERS);
+  if (item == 0) init_pipeline(&p, TENSOR ? 1 : GROUP, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  const uint plane_results = out_w * out_h, weights_of_filter = in_channels * TAPS;
-  const uint steps = (weights_of_filter + TILE_K - 1) / TILE_K;
+  const uint plane_results = out_w * out_h;
   const ulong results = images * plane_results;
   const uint blocks = (out_channels + TILE_N - 1) / TILE_N, blocks_of_results = (uint)((results + TILE_M - 1) / TILE_M);
-  const uint jobs = groups * blocks_of_results * blocks;
-  if (item < GROUP) {
-    uint pending = 0, oldest = 0;  // stages that are not committed, and the first of them
-#pragma unroll 1
-    for (uint job = get_group_id(0); job < jobs; job += get_num_groups(0)) {
-      const tile_place t = place_of(job, blocks, blocks_of_results, results, plane_results, out_channels);
-      const window_grid windows = {in + in_offset + t.first_image * in_stride + (ulong)t.group * in_channels, (uint)in_pitch,
-                                   (uint)in_stride, groups * in_channels, in_channels, in_w, in_h, out_w, plane_results,
-                                   stride_x, stride_y, dilation_x, dilation_y, pad_left, pad_top};
-      int at[WINDOW_ROWS];
-      uint missing[WINDOW_WORDS];
-      find_windows(at, missing, &windows, t.first_of_image, t.rows, item);
-      window_place place = first_place(&windows, item);
-      global const element* filter = weights + weight_offset + ((ulong)t.group * out_channels + t.first_filter) * weight_stride;
-#pragma unroll 1
-      for (uint step = 0; step < steps; ++step) {
-        const uint to = stage_address(&p);
-        producer_acquire(&p);
-        copy_windows(to, at, missing, &windows, &place, item);
-        fill_tile(to + A_BYTES, filter + step * TILE_K, weight_stride, t.filters, min(weights_of_filter - step * TILE_K, (uint)TILE_K),
-                  filter, TILE_N, 1, 16, item);
-        end_copies();
-        next_place(&place, &windows);
-        if (pending == LAG) {
-          WAIT_COPIES(LAG);
-          fence_async();
-          producer_commit(&p, oldest);
-          oldest = stage_after(oldest);
-        } else {
-          ++pending;
-        }
-        advance(&p);
-      }
-    }
-    WAIT_COPIES(0);
-    fence_async();
-    for (; pending > 0; --pending) {
-      producer_commit(&p, oldest);
-      oldest = stage_after(oldest);
-    }
+#if SPLIT
+  local uint last[CONSUMERS];
+  const uint parts = split;
+  global value* const partials = (global value*)(maps + get_num_groups(0) * (2 * TENSOR_MAP_BYTES));
+#else
+  const uint parts = 1;
+#endif
+  const tile_grid grid = {groups * blocks_of_results * blocks * parts, parts, blocks, blocks_of_results, results, plane_results, out_channels};
+  const window_source source = {in + in_offset, weights + weight_offset, in_pitch, in_stride, weight_stride, (uint)images, groups, in_channels,
+                                out_channels, in_w, in_h, out_w, out_h, window_w, window_h, stride_x, stride_y, dilation_x, dilation_y, pad_left,
+                                pad_top};
+  if (consumer == CONSUMERS) {
+#if TENSOR
+    global uchar* const mine = maps + get_group_id(0) * (2 * TENSOR_MAP_BYTES);
+    make_maps(&source, mine, made, lane);
+    if (lane == 0) produce(&source, &grid, p, mine);
+#else
+    produce(&source, &grid, p, item - 128 * CONSUMERS);
+#endif
   } else {
-    const uint consumer = item / 128 - 1, row = consumer * 64 + item / 32 % 4 * 16;
+    const uint row = consumer * 64 + item / 32 % 4 * 16, steps = steps_of(&source);
     local value* const mine = staged + row * OUT_ROW;
 #pragma unroll 1
-    for (uint job = get_group_id(0); job < jobs; job += get_num_groups(0)) {
-      const tile_place t = place_of(job, blocks, blocks_of_results, results, plane_results, out_channels);
+    for (uint job = get_group_id(0); job < grid.jobs; job += get_num_groups(0)) {
       value sum[TILE_N / 2];
 #pragma unroll
       for (uint i = 0; i < TILE_N / 2; ++i) sum[i] = 0;
-      multiply_tile(sum, steps, &p, consumer, lane);
+      multiply_tile(sum, place_of(&grid, job, steps).steps, &p, consumer, lane);
+#if SPLIT
+      const uint size = 64 * TILE_N, tile = job / parts, first = (tile * parts * CONSUMERS + consumer) * size;
+      const tile_parts all = {(job * CONSUMERS + consumer) * size, first, first + CONSUMERS * size, CONSUMERS * size, parts};
+      if (!join_parts(sum, TILE_N / 2, partials, all, counters + tile * CONSUMERS + consumer, 128, item % 128, 1 + consumer, last + consumer))
+        continue;
+#endif
+      const tile_place t = place_of(&grid, hidden(job), steps);  // computed here, so that no register holds it in the loop
       if (lane < 16) {
         const uint of_image = t.first_of_image + row + lane, image = of_image / plane_results;
         const uint y = (of_image - image * plane_results) / out_w, x = of_image - image * plane_results - y * out_w;
@@ -176,7 +146,7 @@ void conv2d_wgmma(CONV2D_ARGUMENTS) {
       }
       const ulong first_filter = (ulong)t.group * out_channels + t.first_filter;
       const result_grid to = {out + first_filter * out_plane, out_plane, bias + (with_bias ? bias_offset + first_filter : 0),
-                              with_bias, t.rows, t.filters, cells};
+                              with_bias, t.rows, t.filters, cells, &source, t.first_image, t.first_of_image, t.group, t.first_filter};
       write_warp(&to, sum, mine, row, lane);
     }
   }
