@@ -233,7 +233,8 @@ struct TileSweep {
     c.transpose_b = order / 2 != 0;
     if (smem::size_of(in) != 2) c.transpose_a = false, c.transpose_b = true;  // along k
     c.alpha = order == 2 ? -2 : 1;
-    const bool is_exchanged = rows % 64 != 0 || rows > 256;  // which takes neither
+    // Which takes neither.
+    const bool is_exchanged = rows % 64 != 0 || rows > 256 || (rows == 256 && cols == 192);
     c.beta = order == 3 && !is_exchanged ? 1 : 0;
     c.bias = order == 2 && !is_exchanged ? 1 : 0;
     c.overrides.tile_rows = rows;
@@ -368,6 +369,21 @@ TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 144 and of 
   CHECK(tiles.sweep.ran() == 8);
   CHECK(tiles.boxes == 6);
   CHECK(tiles.pieces == 2);
+}
+// Whose producers have registers for boxes alone.
+TEST_CASE("gemm on NVIDIA: boxes copied to tiles of 192 x 256 and of 256 x 192") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  for (const bool exchanges : {false, true}) {
+    const std::size_t rows = exchanges ? 256 : 192, cols = exchanges ? 192 : 256;
+    tiles.run(Scalar::half, Scalar::half, 0, rows, cols, 26);
+    tiles.run(Scalar::half, Scalar::half, 1, rows, cols, 26);
+    tiles.run(Scalar::bfloat16, Scalar::bfloat16, 2, rows, cols, 26);
+    tiles.run(Scalar::bfloat16, Scalar::float32, 3, rows, cols, 26);
+    tiles.run(Scalar::int8, Scalar::int32, 0, rows, cols, 26);
+  }
+  CHECK(tiles.sweep.ran() == 10);
+  CHECK(tiles.boxes == 10);
 }
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 128") { copies_tile(192, 128, 4); }
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 256 x 128") { copies_tile(256, 128, 4); }

@@ -184,7 +184,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of fp8, sums of a step have registers of their own, which the widest of these tiles, and four warpgroups,
   // do not have.
   const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
-  if (is_fp8(problem.in) && (is_wide || tile.of.consumers > 3)) return;
+  const bool is_full = tile.of.consumers > 2 && tile.of.tile_n > 192;
+  if (is_fp8(problem.in) && (is_wide || is_full || tile.of.consumers > 3)) return;
   // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
   // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
@@ -203,7 +204,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
-    if (!boxes && narrow && tile.of.consumers > 2) return;  // the producers' addresses are spilled
+    // The producers' addresses are spilled.
+    if (!boxes && tile.of.consumers > 2 && (narrow || is_full)) return;
     if (!boxes && narrow) time *= model.policy.narrow_pieces;
     choices.push_back({"wgmma", split,
                        before + (boxes ? model.policy.maps : 0) +

@@ -106,7 +106,7 @@ constexpr Wgmma in_two(Wgmma tile, std::size_t mma_n) {
   return tile;
 }
 
-inline constexpr std::array<Wgmma, 28> kWgmma{{
+inline constexpr std::array<Wgmma, 29> kWgmma{{
     with_registers(aligned_tile(2, 256, 4, 1), 56, 224, true),
     aligned_tile(2, 128, 6, 3),
     aligned_tile(1, 256, 4, 2),
@@ -135,6 +135,7 @@ inline constexpr std::array<Wgmma, 28> kWgmma{{
     aligned_tile(1, 224, 5, 3),
     with_registers(aligned_tile(3, 144, 4, 1), 40, 152, false),
     with_registers(aligned_tile(3, 160, 4, 1), 40, 152, false),
+    in_two(with_registers(aligned_tile(3, 256, 3, 1), 32, 160, false), 128),
 }};
 
 /// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with
