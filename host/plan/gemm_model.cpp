@@ -70,6 +70,12 @@ struct Model {
     const double memory = of_memory(rates, tile_m, tile_n);
     return std::max(nanoseconds, memory) + (1 - policy.overlap) * std::min(nanoseconds, memory);
   }
+  /// Of all arrays.
+  double bytes() const {
+    const double m = real(problem.m), n = real(problem.n), k = real(problem.k);
+    const double factors = (m * k + k * n) * real(size_of(problem.in), problem.batch);
+    return factors + m * n * real(size_of(problem.out), problem.batch);
+  }
   double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
     return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
   }
@@ -191,12 +197,16 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
   const nvidia::Cost padded = waits ? nvidia::aligned_cost(1, round_up(tile.of.tile_n, 64)) : tile.cost;
   const double step = padded.step * model.factors(rates), own = model.of_tile(rates, tile.cost, results);
-  // A multiprocessor copies a step's tiles from the cache no faster, where all of them do.
+  // The cache has so many bytes for all groups. Of one round, where it holds all arrays, it has more: 400 x
+  // 2592 x 2656 half, both transposed, by 64 x 144 15 us, a step 133 bytes a nanosecond.
+  const bool is_cached = model.bytes() <= model.policy.cached_bytes;
   const auto lines = [](std::size_t width, bool along_k) { return along_k ? width : round_up(width, 64); };
   const double bytes = real(
       nvidia::kStepBytes, lines(tile.tile_m(), problem.a_along_k) + lines(tile.of.tile_n, problem.b_along_k));
-  const bool copies_all = tiles > units && !tile.loose && rates.shared > 0;
-  const double of_whole = copies_all ? std::max(step, bytes / rates.shared) : step;
+  const auto step_of = [&](std::size_t groups) {
+    if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return step;
+    return std::max(step, bytes * real(std::min(groups, units)) / (rates.shared * real(units)));
+  };
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
@@ -215,7 +225,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  add(split, real(divide_up(tiles, units)) * (real(steps) * of_whole + own));
+  add(split, real(divide_up(tiles, units)) * (real(steps) * step_of(tiles) + own));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.
@@ -235,7 +245,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     const double all_tiles = real(whole / units + divide_up(tiles - whole, units));
     // A group joins each of its units.
     const double joins = real(divide_up(split.parts, units));
-    add(split, all_steps * step + all_tiles * own + joins * model.of_join(rates, pieces, results));
+    const double join =
+        nvidia::shares_join(model.device, problem, split)
+            ? rates.shared_join + 2 * real(results, size_of(value_type(problem.in))) / rates.join_bytes
+            : model.of_join(rates, pieces, results);
+    add(split, all_steps * step_of(whole + split.parts) + all_tiles * own + joins * join);
   };
   for (const std::size_t parts : model.parts(tiles))
     add_units(0, divide_up(steps, parts), true);
