@@ -216,6 +216,7 @@ struct TileSweep {
   smem::Context context = smem::Context();
   test::GemmSweep sweep{context};
   std::size_t boxes = 0, pieces = 0, tiles = 0;
+  std::ptrdiff_t shared = 0;  ///< whose groups add the parts of a tile together
 
   /// `steps`: of k, so many that boxes are copied, or so few that pieces are.
   void run(Scalar in, Scalar out, std::size_t order, std::size_t rows, std::size_t cols, std::size_t steps) {
@@ -233,7 +234,8 @@ struct TileSweep {
     c.transpose_b = order / 2 != 0;
     if (smem::size_of(in) != 2) c.transpose_a = false, c.transpose_b = true;  // along k
     c.alpha = order == 2 ? -2 : 1;
-    const bool is_exchanged = rows % 64 != 0 || rows > 256;  // which takes neither
+    // Which takes neither.
+    const bool is_exchanged = rows % 64 != 0 || rows > 256 || (rows == 256 && cols == 192);
     c.beta = order == 3 && !is_exchanged ? 1 : 0;
     c.bias = order == 2 && !is_exchanged ? 1 : 0;
     c.overrides.tile_rows = rows;
@@ -244,6 +246,8 @@ struct TileSweep {
     CHECK(std::count(plan.defines.begin(), plan.defines.end(),
                      std::pair<std::string, long>{"EXCHANGED", 1}) == (is_exchanged ? 1 : 0));
     (test::copies_boxes(plan) ? boxes : pieces) += 1;
+    shared +=
+        std::count(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"SHARED_JOIN", 1});
     sweep.run(c);
   }
   /// Of boxes two orders, by which each factor lies both ways; every second tile has the other two. Sums in
@@ -252,12 +256,12 @@ struct TileSweep {
   void run_all(std::size_t rows, std::size_t cols) {
     const bool is_narrow = rows * cols <= 128 * 96, joins = rows <= 128;
     const std::size_t order = tiles++ % 2;
-    run(Scalar::half, Scalar::float32, order, rows, cols, 26);
-    run(Scalar::half, Scalar::half, 3 - order, rows, cols, is_narrow ? 560 : 26);
+    run(Scalar::half, Scalar::float32, order, rows, cols, 52);
+    run(Scalar::half, Scalar::half, 3 - order, rows, cols, is_narrow ? 560 : 52);
     run(Scalar::half, Scalar::half, 1, rows, cols, joins && !is_narrow ? 90 : 5);
-    run(Scalar::int8, Scalar::int32, 0, rows, cols, 26);
-    if (cols % 96 == 0) run(Scalar::float32, Scalar::float32, 0, rows, cols, 26);
-    if (cols == 96) run(Scalar::e4m3, Scalar::half, 0, rows, cols, 26);
+    run(Scalar::int8, Scalar::int32, 0, rows, cols, 52);
+    if (cols % 96 == 0) run(Scalar::float32, Scalar::float32, 0, rows, cols, 52);
+    if (cols == 96) run(Scalar::e4m3, Scalar::half, 0, rows, cols, 52);
   }
 };
 
@@ -309,8 +313,8 @@ void copies_columns(std::initializer_list<std::size_t> columns, std::size_t rows
   TileSweep tiles;
   if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
   for (const std::size_t cols : columns) {
-    tiles.run(Scalar::half, Scalar::half, 0, rows, cols, 26);
-    tiles.run(Scalar::bfloat16, Scalar::float32, 3, rows, cols, 26);
+    tiles.run(Scalar::half, Scalar::half, 0, rows, cols, 52);
+    tiles.run(Scalar::bfloat16, Scalar::float32, 3, rows, cols, 52);
     tiles.run(Scalar::half, Scalar::half, 1, rows, cols, 5);
   }
   CHECK(tiles.sweep.ran() == 3 * columns.size());
@@ -331,10 +335,10 @@ void copies_tile(std::size_t rows, std::size_t cols, std::size_t all) {
 void exchanges(std::size_t rows, std::size_t cols) {
   TileSweep tiles;
   if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
-  tiles.run(Scalar::half, Scalar::float32, 0, rows, cols, 26);
+  tiles.run(Scalar::half, Scalar::float32, 0, rows, cols, 52);
   tiles.run(Scalar::half, Scalar::half, 1, rows, cols, 5);
-  tiles.run(Scalar::bfloat16, Scalar::bfloat16, 3, rows, cols, 26);
-  tiles.run(Scalar::int8, Scalar::int32, 0, rows, cols, 26);
+  tiles.run(Scalar::bfloat16, Scalar::bfloat16, 3, rows, cols, 52);
+  tiles.run(Scalar::int8, Scalar::int32, 0, rows, cols, 52);
   tiles.run(Scalar::float32, Scalar::float32, 0, rows, cols, 5);
   CHECK(tiles.sweep.ran() == 5);
   CHECK(tiles.boxes >= 2);
@@ -360,14 +364,29 @@ TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 144 and of 
   if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
   for (const bool exchanges : {false, true}) {
     const std::size_t rows = exchanges ? 144 : 192, cols = exchanges ? 192 : 144;
-    tiles.run(Scalar::half, Scalar::half, 0, rows, cols, 26);
-    tiles.run(Scalar::bfloat16, Scalar::float32, 3, rows, cols, 26);
+    tiles.run(Scalar::half, Scalar::half, 0, rows, cols, 52);
+    tiles.run(Scalar::bfloat16, Scalar::float32, 3, rows, cols, 52);
     tiles.run(Scalar::half, Scalar::half, exchanges ? 0 : 3, rows, cols, 5);
-    tiles.run(Scalar::int8, Scalar::int32, 0, rows, cols, 26);
+    tiles.run(Scalar::int8, Scalar::int32, 0, rows, cols, 52);
   }
   CHECK(tiles.sweep.ran() == 8);
   CHECK(tiles.boxes == 6);
   CHECK(tiles.pieces == 2);
+}
+// Whose producers have registers for boxes alone.
+TEST_CASE("gemm on NVIDIA: boxes copied to tiles of 192 x 256 and of 256 x 192") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  for (const bool exchanges : {false, true}) {
+    const std::size_t rows = exchanges ? 256 : 192, cols = exchanges ? 192 : 256;
+    tiles.run(Scalar::half, Scalar::half, 0, rows, cols, 52);
+    tiles.run(Scalar::half, Scalar::half, 1, rows, cols, 52);
+    tiles.run(Scalar::bfloat16, Scalar::bfloat16, 2, rows, cols, 52);
+    tiles.run(Scalar::bfloat16, Scalar::float32, 3, rows, cols, 52);
+    tiles.run(Scalar::int8, Scalar::int32, 0, rows, cols, 52);
+  }
+  CHECK(tiles.sweep.ran() == 10);
+  CHECK(tiles.boxes == 10);
 }
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 128") { copies_tile(192, 128, 4); }
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 256 x 128") { copies_tile(256, 128, 4); }
@@ -380,6 +399,19 @@ TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 160 x 64") { exchan
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 176 x 128") { exchanges(176, 128); }
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 288 x 128") { exchanges(288, 128); }
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 320 x 128") { exchanges(320, 128); }
+TEST_CASE("gemm on NVIDIA: groups of a tile add its parts together") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  tiles.run(Scalar::half, Scalar::half, 0, 128, 128, 26);
+  tiles.run(Scalar::bfloat16, Scalar::float32, 2, 128, 128, 26);  // with a bias
+  tiles.run(Scalar::half, Scalar::half, 3, 128, 192, 26);         // which reads C
+  tiles.run(Scalar::half, Scalar::half, 1, 64, 256, 26);
+  tiles.run(Scalar::int8, Scalar::int32, 0, 128, 128, 26);
+  tiles.run(Scalar::half, Scalar::float32, 0, 144, 128, 26);  // whose rows are columns of C
+  tiles.run(Scalar::half, Scalar::half, 0, 176, 128, 26);
+  CHECK(tiles.sweep.ran() == 7);
+  CHECK(tiles.shared >= 6);
+}
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles, sums in parts") {
   TileSweep tiles;
   if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;

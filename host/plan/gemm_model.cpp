@@ -70,6 +70,12 @@ struct Model {
     const double memory = of_memory(rates, tile_m, tile_n);
     return std::max(nanoseconds, memory) + (1 - policy.overlap) * std::min(nanoseconds, memory);
   }
+  /// Of all arrays.
+  double bytes() const {
+    const double m = real(problem.m), n = real(problem.n), k = real(problem.k);
+    const double factors = (m * k + k * n) * real(size_of(problem.in), problem.batch);
+    return factors + m * n * real(size_of(problem.out), problem.batch);
+  }
   double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
     return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
   }
@@ -184,18 +190,23 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of fp8, sums of a step have registers of their own, which the widest of these tiles, and four warpgroups,
   // do not have.
   const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
-  if (is_fp8(problem.in) && (is_wide || tile.of.consumers > 3)) return;
+  const bool is_full = tile.of.consumers > 2 && tile.of.tile_n > 192;
+  if (is_fp8(problem.in) && (is_wide || is_full || tile.of.consumers > 3)) return;
   // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
   // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
   const nvidia::Cost padded = waits ? nvidia::aligned_cost(1, round_up(tile.of.tile_n, 64)) : tile.cost;
   const double step = padded.step * model.factors(rates), own = model.of_tile(rates, tile.cost, results);
-  // A multiprocessor copies a step's tiles from the cache no faster, where all of them do.
+  // The cache has so many bytes for all groups. Of one round, where it holds all arrays, it has more: 400 x
+  // 2592 x 2656 half, both transposed, by 64 x 144 15 us, a step 133 bytes a nanosecond.
+  const bool is_cached = model.bytes() <= model.policy.cached_bytes;
   const auto lines = [](std::size_t width, bool along_k) { return along_k ? width : round_up(width, 64); };
   const double bytes = real(
       nvidia::kStepBytes, lines(tile.tile_m(), problem.a_along_k) + lines(tile.of.tile_n, problem.b_along_k));
-  const bool copies_all = tiles > units && !tile.loose && rates.shared > 0;
-  const double of_whole = copies_all ? std::max(step, bytes / rates.shared) : step;
+  const auto step_of = [&](std::size_t groups) {
+    if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return step;
+    return std::max(step, bytes * real(std::min(groups, units)) / (rates.shared * real(units)));
+  };
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
@@ -203,7 +214,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
-    if (!boxes && narrow && tile.of.consumers > 2) return;  // the producers' addresses are spilled
+    // The producers' addresses are spilled.
+    if (!boxes && tile.of.consumers > 2 && (narrow || is_full)) return;
     if (!boxes && narrow) time *= model.policy.narrow_pieces;
     choices.push_back({"wgmma", split,
                        before + (boxes ? model.policy.maps : 0) +
@@ -213,7 +225,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  add(split, real(divide_up(tiles, units)) * (real(steps) * of_whole + own));
+  add(split, real(divide_up(tiles, units)) * (real(steps) * step_of(tiles) + own));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.
@@ -233,7 +245,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     const double all_tiles = real(whole / units + divide_up(tiles - whole, units));
     // A group joins each of its units.
     const double joins = real(divide_up(split.parts, units));
-    add(split, all_steps * step + all_tiles * own + joins * model.of_join(rates, pieces, results));
+    const double join =
+        nvidia::shares_join(model.device, problem, split)
+            ? rates.shared_join + 2 * real(results, size_of(value_type(problem.in))) / rates.join_bytes
+            : model.of_join(rates, pieces, results);
+    add(split, all_steps * step_of(whole + split.parts) + all_tiles * own + joins * join);
   };
   for (const std::size_t parts : model.parts(tiles))
     add_units(0, divide_up(steps, parts), true);

@@ -76,10 +76,10 @@ std::size_t pair_width(const GemmProblem& problem) {
   return problem.c_alignment < 16 ? 1 : store_width(problem, 2);
 }
 
-std::string in_parts(const Split& split) {
-  return split.parts > 1
-             ? formatted("; sums in {} parts of {}, which the last group adds", split.parts, split.part_depth)
-             : std::string();
+std::string in_parts(const Split& split, bool shares = false) {
+  return split.parts > 1 ? formatted("; sums in {} parts of {}, which {}", split.parts, split.part_depth,
+                                     shares ? "all groups of a tile add" : "the last group adds")
+                         : std::string();
 }
 
 /// The fastest choices and their times, by the model.
@@ -197,6 +197,13 @@ bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, cons
          all >= groups * nvidia::policy_of(device).box_steps;
 }
 
+bool nvidia::shares_join(const Device& device, const GemmProblem& problem, const Split& split) {
+  const std::size_t steps = divide_up(problem.k * size_of(problem.in), nvidia::kStepBytes);
+  const std::size_t pieces = divide_up(steps, at_least_1(split.part_depth));
+  return split.aligned && split.parts <= device.compute_units && pieces >= nvidia::kLeastShared &&
+         pieces <= nvidia::kMostShared;
+}
+
 Attempt multistage(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
                    std::string_view variant, const Split& split) {
   refuse_all_but_tile(fixed, variant);
@@ -264,6 +271,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   Plan plan = started(problem, split, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
   set_sizes(plan, problem, tile.tile_m(), tile.of.tile_n, tile.group(), groups, bytes);
+  const bool shares = nvidia::shares_join(device, problem, split);
+  if (shares) define(plan, "SHARED_JOIN", 1);
   if (is_exchanged) {
     define(plan, "EXCHANGED", 1);
     std::swap(plan.tile_rows, plan.tile_cols);
@@ -289,14 +298,13 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   // Four warpgroups that store single results spill for sm_90 without it.
   if (!problem.reads_c && (tile.of.consumers < 4 || width > 1)) define(plan, "READS_C", 0);
   if (boxes) add_scratch(plan, groups * nvidia::kMapsBytes + split.bytes);
-  const bool small = problem.m <= policy.few_rows || split.packing.bytes > 0;
-  define(plan, "BAND", small ? policy.small_band : policy.band);
+  define(plan, "BAND", policy.band);
   count_for_matrix_units(problem, plan);
   plan.reason = "Hopper's matrix units; " +
                 (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")
                        : formatted("{} warp(s) in four fill the tiles that the others multiply",
                                    4 * tile.of.producers / (tile.of.producers + tile.of.consumers))) +
-                (is_exchanged ? "; the rows of tiles are columns of C" : "") + in_parts(split);
+                (is_exchanged ? "; the rows of tiles are columns of C" : "") + in_parts(split, shares);
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");

@@ -236,6 +236,10 @@ struct Rates {
   /// 128 x 128 takes 460 ns (71), of 4048 x 3120 x 4976 by 128 x 160 550 (74), of 10320 x 1584 x 3152 by 128
   /// x 144 540 (76), of 2976 x 11296 x 3072 by 128 x 208 650 (76), half; of 4096^3 by 128 x 128 390 (84).
   double shared = 0;
+  /// As `join`, where the groups of a tile add its parts together. Half on an H200, us, before and so: 1512 x
+  /// 84 x 15628 53.2, 37.7; 384 x 656 x 12576 by 128 x 176 29.0, 24.3; 2032 x 80 x 15968 32.0, 29.6; of 2 or
+  /// 3 parts, 4736 x 224 x 3264 by 144 x 128 25.8, 26.9.
+  double shared_join = 0;
   /// Bytes a nanosecond of aligned results of TF32 that a group stores beside a tile's own time; 0: in that.
   /// By "wgmma" on an H200, in us, and the model without: 15520 x 3168 x 240 by 192 x 128 128, 96, by 128 x
   /// 128 132, 98; 656 x 14720 x 48 29.7, 25.7, by "mma" 27.4, 29.3.
@@ -294,6 +298,7 @@ struct Policy {
                        .short_lines = 1600,
                        .reread = 1550,
                        .shared = 75,
+                       .shared_join = 2500,
                        .stored = 48};
   Rates mma_rates = {.launch = 5250,
                      .memory = 4220,
@@ -343,9 +348,10 @@ struct Policy {
   double narrow_pieces = 1.5;
   double gain = 1.04;    ///< that it must have by the model, which is that far off
   double overlap = 0.8;  ///< the part of the shorter of memory's and the units' time that is hidden
-  /// Tiles down that groups of "wgmma" take before they go on to the right: of few rows and of packed
-  /// factors, and of others.
-  std::size_t few_rows = 2048, small_band = 8, band = 12;
+  /// Tiles down that groups of "wgmma" take before they go on to the right: 16 groups that follow each other
+  /// share a GPC. Half on an H200, us, 12 and 8: 8572 x 5082 x 3755 565, 532; 13888 x 4096 x 2880 511 to 531,
+  /// 499; 14208 x 7008 x 2992 878 to 917, 852; of 14 others the same.
+  std::size_t band = 8;
 };
 
 // The model's numbers were fitted to measurements of all tiles, in 1 to 256 parts, over 48 shapes drawn at

@@ -132,6 +132,11 @@ bool is_16_bit(Scalar type);
 std::string no_wgmma_at_all(const Device& device, const GemmProblem& problem);
 /// Why "wgmma" cannot run this; empty: it can.
 std::string no_wgmma(const Device& device, const GemmProblem& problem);
+namespace nvidia {
+/// Whether every group of "wgmma" has one part of one tile, so that the groups of a tile add its parts
+/// together.
+bool shares_join(const Device& device, const GemmProblem& problem, const Split& split);
+}  // namespace nvidia
 // What they share.
 
 using Kind = LocalLayout::Kind;

@@ -15,6 +15,9 @@ inline constexpr std::size_t kMostOfFp8 = 128;
 inline constexpr std::size_t kMapsBytes = 256;
 /// Of k that a step of wgmma.cl takes of each row.
 inline constexpr std::size_t kStepBytes = 128;
+/// Parts of a tile that groups add together (cl/nvidia/gemm_shared_join.clh), of which a counter has a bit
+/// for each.
+inline constexpr std::size_t kLeastShared = 4, kMostShared = 16;
 
 /// The time of a tile, in nanoseconds.
 struct Cost {
@@ -70,6 +73,10 @@ struct Wgmma {
 // H200, 12192 x 560 x 576 by 256 x 128 22.3, by 144 x 192 19.3 to 21.1; 2080 x 1808 x 15696, A
 // transposed, by 128 x 128 233, by 192 x 160 217, for which the model says 17 % less; cuBLAS 165.
 //
+// 192 x 256, whose producers have registers for boxes alone: 11040 x 400 x 15952, A transposed, by 128 x 144
+// 335, by 192 x 256 248 to 257; 10320 x 1584 x 3152 183 and 181 to 195; 8192^3 by 256 x 128 1474, 1449 to
+// 1564; 14208 x 7008 x 2992 by 192 x 192 855, 945.
+//
 // Slower there: consumers that begin a tile one step after another, so that one stores while others multiply
 // (6448 x 15104 x 480 by 256 x 128 175, 214 us; three steps of four stages are behind); bulk copies of rows
 // of 128 bytes from local memory to C (15520 x 3168 x 240 by 192 x 128 74 beside 60 us); the same time: a
@@ -106,7 +113,7 @@ constexpr Wgmma in_two(Wgmma tile, std::size_t mma_n) {
   return tile;
 }
 
-inline constexpr std::array<Wgmma, 28> kWgmma{{
+inline constexpr std::array<Wgmma, 29> kWgmma{{
     with_registers(aligned_tile(2, 256, 4, 1), 56, 224, true),
     aligned_tile(2, 128, 6, 3),
     aligned_tile(1, 256, 4, 2),
@@ -135,6 +142,7 @@ inline constexpr std::array<Wgmma, 28> kWgmma{{
     aligned_tile(1, 224, 5, 3),
     with_registers(aligned_tile(3, 144, 4, 1), 40, 152, false),
     with_registers(aligned_tile(3, 160, 4, 1), 40, 152, false),
+    in_two(with_registers(aligned_tile(3, 256, 3, 1), 32, 160, false), 128),
 }};
 
 /// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with

@@ -121,6 +121,18 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   plan = smem::plan_gemm(hopper, deep);
   CHECK(plan.tile_rows * plan.tile_cols == 192 * 160);
   CHECK(plan.groups() <= 132);
+  // 192 x 256 has the fewest copies.
+  deep = plan_problem_of(11040, 400, 15952, Scalar::half);
+  deep.out = Scalar::half;
+  deep.a_along_k = false;
+  plan = smem::plan_gemm(hopper, deep);
+  CHECK(plan.tile_rows * plan.tile_cols == 192 * 256);
+  CHECK(plan.local_bytes <= std::size_t{227} << 10);
+  // All groups of a tile add its parts.
+  smem::GemmProblem few = plan_problem_of(384, 656, 12576, Scalar::half);
+  few.a_along_k = false;
+  few.b_along_k = true;
+  CHECK(number(smem::plan_gemm(hopper, few), "SHARED_JOIN") == 1);
   // Lines of 128 bytes of a factor that the cache does not hold take longer.
   smem::GemmProblem streamed = plan_problem_of(3360, 160, 7648, Scalar::half);
   streamed.out = Scalar::half;

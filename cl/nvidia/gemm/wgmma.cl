@@ -15,7 +15,7 @@
 // STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 256, and
 // THROUGH_LOCAL adds CONSUMERS * 16 * ROWS_OF_WARP. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
 //
-// EXCHANGED: nvidia/gemm_exchanged.clh.
+// EXCHANGED: nvidia/gemm_exchanged.clh. SHARED_JOIN: nvidia/gemm_shared_join.clh.
 //
 // After: Shah et al., "FlashAttention-3" (producers and consumers); Thakkar et al., CUTLASS, "Efficient GEMM in CUDA: Hopper warp
 // specialization".
@@ -67,6 +67,9 @@
 #ifndef BAND
 #define BAND 12  // tile rasterisation: nvidia/gemm_band.clh
 #endif
+#ifndef SHARED_JOIN
+#define SHARED_JOIN 0  // 1: nvidia/gemm_shared_join.clh, with ALIGNED_UNITS of which each group has one
+#endif
 
 #define TILE_M (64 * CONSUMERS)
 #define GROUP (128 * (PRODUCERS + CONSUMERS))
@@ -115,6 +118,9 @@
 #include "nvidia/sync_items.clh"
 #if STREAM
 #include "nvidia/gemm_join.clh"
+#endif
+#if SHARED_JOIN
+#include "nvidia/gemm_shared_join.clh"
 #endif
 #if EXCHANGED
 #include "nvidia/gemm_exchanged.clh"
@@ -228,6 +234,12 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #pragma unroll
     for (uint i = 0; i < TILE_N / 2; ++i) sum[i] = 0;
     multiply_tile(sum, (uint)((q.k + TILE_K - 1) / TILE_K), &p, consumer, lane);
+#if SHARED_JOIN
+    const tile_parts parts = parts_of(g, &s, consumer);
+    share_parts(destination_of(g, place.number), sum, g->partials, parts, s.first / (uint)g->part_depth,
+                g->counters + parts.first / parts.stride * CONSUMERS + consumer, item % 128, consumer + 1, flags + consumer,
+                (ulong)place.down * TILE_M + consumer * 64, q.m, (ulong)place.across * TILE_N, q.n);
+#else
 #if STREAM
     if (s.steps < steps_of_tile(g)) {
       const tile_parts parts = parts_of(g, &s, consumer);
@@ -257,6 +269,7 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #pragma unroll
         for (uint j = 0; j < TILE_N / 8; ++j)
           write_pair(&d, row + lane / 4 + h * 8, col + lane % 4 * 2 + j * 8, q.n, sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
+#endif
 #endif
   }
 }
