@@ -367,11 +367,15 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   const bool of_doubles = problem.in == Scalar::float64;
   if (of_doubles && (variant == "mma" || (variant.empty() && model.policy.chooses_dmma))) {
     for (std::size_t i = 0; i < model.policy.dmma.size(); ++i) {
-      const nvidia::Dmma& tile = model.policy.dmma[i];
+      nvidia::Dmma tile = model.policy.dmma[i];
       const std::size_t bytes = tile.local_bytes(problem.a_along_k, problem.b_along_k);
       const bool joins = holds_tile(device, tile, bytes + nvidia::kFlagBytes);
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       if (!holds_tile(device, tile, bytes) || (tile.of_pairs && is_loose)) continue;
+      const double alike = problem.a_along_k ? tile.along : tile.across;
+      const double layouts = problem.a_along_k == problem.b_along_k ? alike : 1;
+      tile.cost.step *= layouts;
+      tile.cost.shared *= layouts;
       add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.of.tile_k, joins, choices);
     }
   }
