@@ -342,6 +342,9 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
                 {"A_VECTOR", copied(problem.a_alignment)},
                 {"B_VECTOR", copied(problem.b_alignment)},
                 {"C_VECTOR", store_width(problem, 2)}});
+  const bool alike = problem.a_along_k == problem.b_along_k;
+  if (alike && tile.ordered >= (problem.a_along_k ? nvidia::Ordered::along : nvidia::Ordered::alike))
+    plan.compiler_level = 1;
   count_for_matrix_units(problem, plan);
   plan.reason = "matrix units for double, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");

@@ -23,6 +23,7 @@ std::string Launch::build_options() const {
   for (const auto& [name, value] : text_defines)
     options += formatted(" -D{}={}", name, value);
   if (most_registers != 0) options += formatted(" -cl-nv-maxrregcount={}", most_registers);
+  if (compiler_level != 0) options += formatted(" -cl-nv-opt-level={}", compiler_level);
   return options;
 }
 

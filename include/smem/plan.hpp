@@ -65,6 +65,7 @@ struct Launch {
   std::string target;
   std::string language = "CL1.2";                  ///< of OpenCL C, as -cl-std= takes it
   std::size_t most_registers = 0;                  ///< of a work-item, on NVIDIA; 0: the compiler's choice
+  std::size_t compiler_level = 0;                  ///< of optimization, on NVIDIA; 0: the compiler's choice
   std::array<std::size_t, 3> work_group{1, 1, 1};  ///< work-items
   std::array<std::size_t, 3> global{0, 0, 0};      ///< work-items; a multiple of work_group
   std::size_t tile_rows = 1;                       ///< of the input, per work-group

@@ -37,6 +37,7 @@ compile_nvidia() {
     for o in "${options[@]}"; do
         case $o in
         -cl-nv-maxrregcount=*) to_ptxas+=("-maxrregcount=${o#*=}") ;;
+        -cl-nv-opt-level=*) to_ptxas+=("-O${o#*=}") ;;
         *) to_clang+=("$o") ;;
         esac
     done

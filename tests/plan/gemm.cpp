@@ -338,6 +338,33 @@ TEST_CASE("plan of gemm: matrix units for double") {
         }).argument == "variant");
 }
 
+TEST_CASE("plan of gemm: stages and compiler of products of doubles") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  const auto options_of = [&](std::size_t rows, bool a_along_k, bool b_along_k) {
+    smem::GemmProblem problem = plan_problem_of(400, 1120, 8320, Scalar::float64);
+    problem.a_along_k = a_along_k;
+    problem.b_along_k = b_along_k;
+    return smem::plan_gemm(hopper, problem, {.variant = "mma", .tile_rows = rows, .tile_cols = 64})
+        .build_options();
+  };
+  // Tiles whose instructions stay in the kernel's order: of factors along k, of any two that lie alike.
+  for (const bool a_along_k : {false, true}) {
+    for (const bool b_along_k : {false, true}) {
+      const auto is_ordered = [&](std::size_t rows) {
+        return test::contains(options_of(rows, a_along_k, b_along_k), "-cl-nv-opt-level=1");
+      };
+      CHECK(is_ordered(64) == (a_along_k && b_along_k));
+      CHECK(is_ordered(96) == (a_along_k == b_along_k));
+      CHECK_FALSE(is_ordered(32));
+    }
+  }
+  // Two stages, which wait for the memory at each step, only where local memory holds no more.
+  CHECK(test::contains(options_of(64, true, true), "-DSTAGES=4"));
+  hopper.local_bytes = std::size_t{48} << 10;
+  CHECK(test::contains(options_of(64, true, true), "-DSTAGES=2"));
+}
+
 TEST_CASE("plan of gemm: stores of unaligned rows, and parts that teams add") {
   const auto define_of = [](const smem::GemmProblem& problem, const char* variant, std::string_view name) {
     const smem::Plan plan = smem::plan_gemm(target("sm_90"), problem, {.variant = variant});

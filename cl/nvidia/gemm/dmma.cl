@@ -70,21 +70,22 @@ typedef struct {
   double left[2][LEFTS][4], right[RIGHT_SETS][RIGHTS][2];
 } fragments;
 
-GROUP_FUNCTION void load_fragments(fragments* f, const uint to, const int loads_right, local const double* stage, uint left, uint right, uint k,
-                                   uint lane) {
+GROUP_FUNCTION void load_fragments(fragments* f, const uint to, const int loads_right, local const double* stage, const fragment_places* at,
+                                   const uint k) {
   if (loads_right)
 #pragma unroll
     for (uint j = 0; j < RIGHTS; ++j)
-      load_right(f->right[to % RIGHT_SETS][j], stage, right + j * 8, k, lane);
+      load_right(f->right[to % RIGHT_SETS][j], stage, at, j * 8, k);
 #pragma unroll
   for (uint i = 0; i < LEFTS; ++i)
-    load_left(f->left[to][i], stage, left + i * 16, k, lane);
+    load_left(f->left[to][i], stage, at, i * 16, k);
 }
 
-// What lies in local memory: the stage that is read and the stage that is filled, and this warp's lines.
+// What lies in local memory: the stage that is read and the stage that is filled, and this work-item's doubles of a stage.
 typedef struct {
   local double* tiles;
-  uint stage, next, left, right;
+  uint stage, next;
+  fragment_places of;
 } place_in_tiles;
 
 #define UNITS (LEFTS * RIGHTS)  // instructions for 8 k
@@ -92,14 +93,14 @@ typedef struct {
 
 // Multiplies a step. Between its instructions the copies of a later one start.
 GROUP_FUNCTION void multiply_step(double sum[LEFTS][RIGHTS][4], fragments* f, place_in_tiles* at, source* from, uint item DMMA_SCRATCH_PARAMETER) {
-  const uint lane = item % 32, copies = is_whole(from);
-  local double* const to = at->tiles + at->next * STAGE_DOUBLES;
-  copy_edges(from, to, item);
+  const uint copies = is_whole(from);
+  const copy_places to = places_of_copies(at->tiles + at->next * STAGE_DOUBLES, item);
+  copy_edges(from, &to, item);
   UNROLL_UNITS
   for (uint x = 0; x < PHASES; ++x) {
     const uint after = (x + 1) % PHASES, set = x % 2;
     local const double* stage = at->tiles + at->stage * STAGE_DOUBLES;
-    if (after > 0) load_fragments(f, 1 - set, RIGHT_SETS == 2, stage, at->left, at->right, after * 8, lane);
+    if (after > 0) load_fragments(f, 1 - set, RIGHT_SETS == 2, stage, &at->of, after * 8);
     UNROLL_UNITS
     for (uint u = 0; u < UNITS; ++u) {
       if (after == 0 && u == (RIGHT_SETS == 2 ? UNITS / 2 : 0)) {  // what is left of this stage is in registers: go to the next stage
@@ -109,13 +110,13 @@ GROUP_FUNCTION void multiply_step(double sum[LEFTS][RIGHTS][4], fragments* f, pl
         stage = at->tiles + at->stage * STAGE_DOUBLES;
         WAIT_COPIES(STAGES - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
-        load_fragments(f, 1 - set, RIGHT_SETS == 2, stage, at->left, at->right, 0, lane);
+        load_fragments(f, 1 - set, RIGHT_SETS == 2, stage, &at->of, 0);
       }
       MULTIPLY_ADD(sum[u % LEFTS][u / LEFTS], f->left[set][u % LEFTS], f->right[set % RIGHT_SETS][u / LEFTS]);
-      if (RIGHT_SETS == 1 && u % LEFTS == LEFTS - 1) load_right(f->right[0][u / LEFTS], stage, at->right + u / LEFTS * 8, after * 8, lane);
+      if (RIGHT_SETS == 1 && u % LEFTS == LEFTS - 1) load_right(f->right[0][u / LEFTS], stage, &at->of, u / LEFTS * 8, after * 8);
       if (after > 0) {
         const uint now = x * UNITS + u, all = (PHASES - 1) * UNITS;
-        copy_some(from, to, now * COPIES / all, (now + 1) * COPIES / all, copies, item);
+        copy_some(from, &to, now * COPIES / all, (now + 1) * COPIES / all, copies, item);
       }
     }
   }
@@ -203,7 +204,7 @@ void gemm_dmma(GEMM_ARGUMENTS) {
   source from = source_of(&g, &q, row, col, item);
   place_in_tiles at;
   at.tiles = tiles, at.stage = 0, at.next = STAGES - 1;
-  at.left = SWAPPED ? warp_col : warp_row, at.right = SWAPPED ? warp_row : warp_col;
+  at.of = places_of_fragments(SWAPPED ? warp_col : warp_row, SWAPPED ? warp_row : warp_col, lane);
 
   double sum[LEFTS][RIGHTS][4];
 #pragma unroll
@@ -211,15 +212,15 @@ void gemm_dmma(GEMM_ARGUMENTS) {
     sum[i / (RIGHTS * 4)][i / 4 % RIGHTS][i % 4] = 0;
 #pragma unroll 1
   for (uint s = 0; s < STAGES - 1; ++s) {
-    local double* const to = tiles + s * STAGE_DOUBLES;
-    copy_edges(&from, to, item);
-    copy_some(&from, to, 0, COPIES, is_whole(&from), item);
+    const copy_places to = places_of_copies(tiles + s * STAGE_DOUBLES, item);
+    copy_edges(&from, &to, item);
+    copy_some(&from, &to, 0, COPIES, is_whole(&from), item);
     end_step(&from);
   }
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
   fragments f;
-  load_fragments(&f, 0, 1, tiles, at.left, at.right, 0, lane);
+  load_fragments(&f, 0, 1, tiles, &at.of, 0);
 #pragma unroll 1
   for (uint step = 0; step < from.steps; ++step)
     multiply_step(sum, &f, &at, &from, item DMMA_SCRATCH_ARGUMENT);
