@@ -65,7 +65,6 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .ahead_packs = {2049, 4097, 4096},
      .ahead_loose_packs = 3073,
      .persistent_row_bytes = {60000, 98305},
-     .persistent_local_bytes = {0, std::size_t{195} * 1024},
      .shares_long_rows = true,
      .cooperative_items = 256},
     {.when = {.family = "nvidia"},

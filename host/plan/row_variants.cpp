@@ -340,8 +340,8 @@ Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& 
 }  // namespace
 
 std::vector<std::string_view> plan::row_variants() {
-  return {"naive",     "online",  "split", "tiled",       "short_rows",
-          "registers", "shuffle", "ahead", "cooperative", "cpu"};
+  return {"naive",   "online", "split",      "tiled",       "short_rows", "registers",
+          "shuffle", "ahead",  "persistent", "cooperative", "cpu"};
 }
 
 plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,
