@@ -14,65 +14,19 @@
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: a group combines by NVIDIA's shuffles; 0: in local memory
 #endif
-#ifndef REGISTER_WORDS
-#define REGISTER_WORDS WORDS  // of a work-item, whose weights and biases are in registers; those of others are in local memory
-#endif
 #include "common/row_words.clh"
 #include "norm/word_statistics.clh"
 #if SHUFFLES
 #include "nvidia/copy_async.clh"
 #endif
 #include "common/row_sections.clh"
-#define VECTORS (HAS_WEIGHT + HAS_BIAS)
-#define MEMORY_WORDS (WORDS - REGISTER_WORDS)
-#define AHEAD (WORDS < 6 ? WORDS : 6)  // words that are read before a result is written
-
-// Adds elements [i, i + PACK) of a section's n to sums of differences from `origin` and of their squares.
-INLINED void count_word(uint word, const int is_full, int i, int n, VALUE origin, VALUE* sum, VALUE* squares) {
-  pack v;
-  v.all = word_values(word) - (OPERATION == OP_LAYER ? origin : 0);
-  if (!is_full) v.all = values_in_row(v.all, i, n, 0);
-  if (OPERATION == OP_LAYER) *sum += pack_sum(v.all);
-  for (int e = 0; e < PACK; ++e) *squares = fma(v.each[e], v.each[e], *squares);
-}
-// The same of words [from, to), which are whole.
-INLINED void count_words(const int from, const int to, section_words w, VALUE origin, VALUE* sum, VALUE* squares) {
-  enum { kAtOnce = 8 };
-  w.low += from * LANES, w.high += from * LANES;
-#pragma unroll 1
-  for (int k = from; k + kAtOnce <= to; k += kAtOnce) {
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) count_word(whole_section_word(&w, u), 1, 0, 0, origin, sum, squares);
-    w.low += kAtOnce * LANES, w.high += kAtOnce * LANES;
-  }
-#pragma unroll
-  for (int u = 0; u < (to - from) % kAtOnce; ++u) count_word(whole_section_word(&w, u), 1, 0, 0, origin, sum, squares);
-}
-
-// Keeps a work-item's weights or biases, which came as a row does.
-#define KEEP_WORDS(registers, memory, s)                                                           \
-  do {                                                                                             \
-    const section_words came = words_of_section(s, lane);                                          \
-    FOR_WORDS(k) {                                                                                 \
-      const uint word = section_word(&came, k, (k * LANES + lane) * PACK, n);                      \
-      if (k < REGISTER_WORDS) registers[k] = word;                                                 \
-      else (memory)[(k - REGISTER_WORDS) * GROUP + item] = word;                                   \
-    }                                                                                              \
-    SYNC_SECTION();                                                                                \
-  } while (0)
-#define KEPT_WORD(registers, memory, k) word_values(k < REGISTER_WORDS ? hidden_word(registers[k]) : (memory)[(k - REGISTER_WORDS) * GROUP + item])
-
-// The section of row r of `all` in buffer turn % 2.
-#define SECTION_OF(r, turn)                                                                                                        \
-  {                                                                                                                                \
-    section_at(row_place(r, rows, batch, in_offset, in_pitch, in_stride) + first), words + (turn) % 2 * ROW_WORDS,                 \
-        arrived + (turn) % 2 * 16, is_inner || ((r) + 1 < all && (batch == 1 || in_stride >= CHUNK))                               \
-  }
-
+#include "common/section_copies.clh"
+#include "norm/section_statistics.clh"
+#include "norm/kept_words.clh"
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_persistent(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
-  local uint4 kept[2 * SECTIONS * SECTION_CHUNKS];
+  local uint kept[2 * ROW_WORDS] __attribute__((aligned(128)));
   local VALUE scratch[SCRATCH];
   local ulong arrivals[BULK_COPIES ? 4 * SECTIONS : 1];
   local uint memory[VECTORS * MEMORY_WORDS * GROUP + 1];  // one more: an array has an element
@@ -80,7 +34,7 @@ void norm_persistent(NORM_ARGUMENTS) {
   const int item = get_local_id(0), lane = item % LANES, section = item / LANES;
   const int first = section * SECTION, n = min(SECTION, cols - first), is_inner = section < SECTIONS - 1;
   const ulong all = rows * batch;
-  local uint* const words = (local uint*)(kept + section * SECTION_CHUNKS);
+  local uint* const words = kept + section * SECTION_WORDS;
   const uint arrived = start_section(arrivals, section, lane);
   ulong r = get_group_id(0);
   uint weights[WORDS], biases[WORDS];
@@ -143,7 +97,7 @@ void norm_persistent(NORM_ARGUMENTS) {
     if (item == 0 && flags & STORES_MEAN) means[means_offset + r] = mean + left;
     if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
     const row_section to = section_at(row_place(r, rows, batch, out_offset, out_pitch, out_stride) + first);
-    const int is_bulk = BULK_COPIES && to.shift == s.at.shift;
+    const int is_bulk = BULK_COPIES && to.shift % CHUNK == s.at.shift % CHUNK;
     uint x[WORDS];
 #pragma unroll
     for (int k = 0; k < AHEAD; ++k) x[k] = section_word(&w, k, (k * LANES + lane) * PACK, n);

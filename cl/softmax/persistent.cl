@@ -19,8 +19,8 @@
 #include "nvidia/copy_async.clh"
 #endif
 #include "common/row_sections.clh"
+#include "common/section_copies.clh"
 #define AT_ONCE 8                      // words of which the largest element is found before exponentials
-#define AHEAD (WORDS < 6 ? WORDS : 6)  // words that are read before a result is written
 
 // Merges elements with the largest element so far and the sum of exponentials less it.
 INLINED void count_values(const packed_vector* v, const int number, VALUE* largest, VALUE* sum) {
@@ -51,22 +51,15 @@ INLINED void count_words(const int from, const int to, section_words w, VALUE* l
   }
 }
 
-// The section of row r of `all` in buffer turn % 2.
-#define SECTION_OF(r, turn)                                                                                                        \
-  {                                                                                                                                \
-    section_at(row_place(r, rows, batch, in_offset, in_pitch, in_stride) + first), words + (turn) % 2 * ROW_WORDS,                 \
-        arrived + (turn) % 2 * 16, is_inner || ((r) + 1 < all && (batch == 1 || in_stride >= CHUNK))                               \
-  }
-
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void softmax_persistent(SOFTMAX_ARGUMENTS) {
-  local uint4 kept[2 * SECTIONS * SECTION_CHUNKS];
+  local uint kept[2 * ROW_WORDS] __attribute__((aligned(128)));
   local VALUE scratch[GROUP];
   local ulong arrivals[BULK_COPIES ? 4 * SECTIONS : 1];
   const int item = get_local_id(0), lane = item % LANES, section = item / LANES;
   const int first = section * SECTION, n = min(SECTION, cols - first), is_inner = section < SECTIONS - 1;
   const ulong all = rows * batch;
-  local uint* const words = (local uint*)(kept + section * SECTION_CHUNKS);
+  local uint* const words = kept + section * SECTION_WORDS;
   const uint arrived = start_section(arrivals, section, lane);
   ulong r = get_group_id(0);
   const kept_section begin = SECTION_OF(r, 0);
@@ -97,7 +90,7 @@ void softmax_persistent(SOFTMAX_ARGUMENTS) {
     team_sum(&sum, scratch, item, GROUP);
     const VALUE finish = finish_of(moved, sum, masked);
     const row_section to = section_at(row_place(r, rows, batch, out_offset, out_pitch, out_stride) + first);
-    const int is_bulk = BULK_COPIES && to.shift == s.at.shift;
+    const int is_bulk = BULK_COPIES && to.shift % CHUNK == s.at.shift % CHUNK;
     uint x[WORDS];
 #pragma unroll
     for (int k = 0; k < AHEAD; ++k) x[k] = section_word(&w, k, (k * LANES + lane) * PACK, n);
