@@ -23,20 +23,23 @@
 #include "common/section_copies.clh"
 #include "norm/section_statistics.clh"
 #include "norm/kept_words.clh"
+#define AHEAD (WORDS < 18 ? WORDS : 18)  // words of a work-item that are read before a result is written
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void norm_persistent(NORM_ARGUMENTS) {
+void norm_persistent(NORM_ARGUMENTS, global uint* counter) {
   USE_NORM_ARGUMENTS;
   local uint kept[2 * ROW_WORDS] __attribute__((aligned(128)));
   local VALUE scratch[SCRATCH];
   local ulong arrivals[BULK_COPIES ? 4 * SECTIONS : 1];
   local uint memory[VECTORS * MEMORY_WORDS * GROUP + 1];  // one more: an array has an element
   local uint *const memory_biases = memory, *const memory_weights = memory + HAS_BIAS * MEMORY_WORDS * GROUP;
+  local uint fetched[2];
   const int item = get_local_id(0), lane = item % LANES, section = item / LANES;
   const int first = section * SECTION, n = min(SECTION, cols - first), is_inner = section < SECTIONS - 1;
   const ulong all = rows * batch;
   local uint* const words = kept + section * SECTION_WORDS;
   const uint arrived = start_section(arrivals, section, lane);
-  ulong r = get_group_id(0);
+  ulong r = get_group_id(0), later = r + get_num_groups(0);
   uint weights[WORDS], biases[WORDS];
 #if HAS_BIAS
   const kept_section of_bias = {section_at(bias_offset + first), words, arrived, is_inner};
@@ -60,7 +63,7 @@ void norm_persistent(NORM_ARGUMENTS) {
   for (int k = FULL; k < WORDS; ++k) count += clamp(n - (k * LANES + lane) * PACK, 0, PACK);
 
   for (uint turn = 0; r < all; ++turn) {
-    const ulong later = r + get_num_groups(0);
+    fetch_row(fetched, counter, later, all, turn, item);
     const kept_section s = SECTION_OF(r, turn), next = SECTION_OF(min(later, all - 1), turn + 1);
     const section_words w = words_of_section(&s, lane);
     const uint parity = (turn / 2 + (turn % 2 ? HAS_WEIGHT : HAS_BIAS)) % 2;
@@ -91,6 +94,7 @@ void norm_persistent(NORM_ARGUMENTS) {
     found.w = origin;
 #endif
     merge_group(&found, scratch, item, turn);
+    const ulong after = fetched_row(fetched, later, all, turn);
     const VALUE mean = OPERATION == OP_LAYER ? found.w + found.y : 0, apart = mean - found.w;
     const VALUE left = OPERATION == OP_LAYER ? (found.w - (mean - apart)) + (found.y - apart) : 0;  // of the mean's rounding
     const VALUE factor = factor_of(found.z, cols, epsilon), less = left * factor;
@@ -116,6 +120,7 @@ void norm_persistent(NORM_ARGUMENTS) {
     }
     store_rest(&s, out, to, is_bulk, n, lane);
     r = later;
+    later = after;
   }
 #if BULK_COPIES
   if (lane == 0) WAIT_BULK_READS(0);

@@ -51,21 +51,24 @@ INLINED void count_words(const int from, const int to, section_words w, VALUE* l
   }
 }
 
+#define AHEAD (WORDS < 12 ? WORDS : 12)  // words of a work-item that are read before a result is written
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void softmax_persistent(SOFTMAX_ARGUMENTS) {
+void softmax_persistent(SOFTMAX_ARGUMENTS, global uint* counter) {
   local uint kept[2 * ROW_WORDS] __attribute__((aligned(128)));
-  local VALUE scratch[GROUP];
+  local VALUE scratch[SHUFFLES ? 32 : GROUP];
   local ulong arrivals[BULK_COPIES ? 4 * SECTIONS : 1];
+  local uint fetched[2];
   const int item = get_local_id(0), lane = item % LANES, section = item / LANES;
   const int first = section * SECTION, n = min(SECTION, cols - first), is_inner = section < SECTIONS - 1;
   const ulong all = rows * batch;
   local uint* const words = kept + section * SECTION_WORDS;
   const uint arrived = start_section(arrivals, section, lane);
-  ulong r = get_group_id(0);
+  ulong r = get_group_id(0), later = r + get_num_groups(0);
   const kept_section begin = SECTION_OF(r, 0);
   load_section(&begin, in, n, lane);
   for (uint turn = 0; r < all; ++turn) {
-    const ulong later = r + get_num_groups(0);
+    fetch_row(fetched, counter, later, all, turn, item);
     const kept_section s = SECTION_OF(r, turn), next = SECTION_OF(min(later, all - 1), turn + 1);
     const section_words w = words_of_section(&s, lane);
     const uint parity = turn / 2 % 2;
@@ -88,6 +91,7 @@ void softmax_persistent(SOFTMAX_ARGUMENTS) {
     const VALUE moved = shift_of(most);
     sum *= exp(largest - moved);
     team_sum(&sum, scratch, item, GROUP);
+    const ulong after = fetched_row(fetched, later, all, turn);
     const VALUE finish = finish_of(moved, sum, masked);
     const row_section to = section_at(row_place(r, rows, batch, out_offset, out_pitch, out_stride) + first);
     const int is_bulk = BULK_COPIES && to.shift % CHUNK == s.at.shift % CHUNK;
@@ -103,6 +107,7 @@ void softmax_persistent(SOFTMAX_ARGUMENTS) {
     }
     store_rest(&s, out, to, is_bulk, n, lane);
     r = later;
+    later = after;
   }
 #if BULK_COPIES
   if (lane == 0) WAIT_BULK_READS(0);

@@ -49,7 +49,8 @@ struct RowPolicy {
   // Of "persistent", for elements of 2 and 4 bytes:
   /// Chosen for rows with weights of at least so many bytes; 0: never.
   std::array<std::size_t, 2> persistent_row_bytes{};
-  std::size_t persistent_items = 256;  ///< work-items of a group
+  std::size_t persistent_items = 512;        ///< work-items of a group
+  std::size_t persistent_least_items = 256;  ///< the same where more leave too few registers to each
   /// Registers of a work-item that do not hold weights.
   std::size_t persistent_other_registers = 76;
   // Of "cooperative":

@@ -314,12 +314,13 @@ Attempt cpu(const Device& device, const RowWork& w) {
   return plan;
 }
 
-/// Whether other variants read weights again for each row, and there are more rows than groups that stay.
+/// Whether rows are as long as those that were measured, and more than groups that stay.
 bool prefers_persistent(const Device& device, const RowWork& w) {
-  const bool measured = w.in == Scalar::half || (w.in == Scalar::float32 && w.weights_bytes == 8);
-  if (w.weights_bytes == 0 || !w.weights_are_elements || !measured) return false;
-  const std::size_t least = w.policy.persistent_row_bytes.at(size_of(w.in) / 4);
-  return least != 0 && w.cols * size_of(w.in) >= least && results_of(w) > device.compute_units;
+  const std::size_t least = w.in == Scalar::float64 ? 0 : w.policy.persistent_row_bytes.at(size_of(w.in) / 4);
+  if (least == 0 || w.cols * size_of(w.in) < least || results_of(w) <= device.compute_units) return false;
+  if (w.family == std::string_view("softmax")) return w.element_written != 0;
+  if (w.weights_bytes == 0 || !w.weights_are_elements) return false;  // others do not read them again
+  return w.in != Scalar::float32 || w.weights_bytes == 8;
 }
 
 Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& fixed,
