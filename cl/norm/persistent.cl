@@ -1,8 +1,8 @@
-// layer_norm and rms_norm of long rows by persistent groups, one or a few a multiprocessor, which go from row to row. A work-item has the same columns
-// of all rows, and their weights and biases in registers; rows are in local memory (common/row_sections.clh), where results take their places.
+// layer_norm and rms_norm of long rows by persistent groups, one or a few a multiprocessor, which go from row to row. A work-item has the same
+// columns of all rows, and keeps their weights and biases in registers; rows are in local memory (common/row_sections.clh), where results take their
+// places.
 //
-// Launch: one dimension, GROUP work-items a group, at most one for each row. Local memory: two rows, and the weights and biases of words
-// REGISTER_WORDS and later.
+// Launch: one dimension, GROUP work-items a group, at most one for each row. Local memory: two rows, and weights that registers do not hold.
 #ifndef PACK
 #define PACK 1  // elements of a word
 #endif
@@ -21,6 +21,7 @@
 #endif
 #include "common/row_sections.clh"
 #include "common/section_copies.clh"
+#include "common/fetched_rows.clh"
 #include "norm/section_statistics.clh"
 #include "norm/kept_words.clh"
 #define AHEAD (WORDS < 18 ? WORDS : 18)  // words of a work-item that are read before a result is written
@@ -70,13 +71,8 @@ void norm_persistent(NORM_ARGUMENTS, global uint* counter) {
     const int loader = later < all ? lane : LANES;
     LOAD_NEXT_HALF(&next, in, n, 0, PENDING, loader);
     wait_half_section(&s, parity, in, n, 0, lane);
-    statistics found = 0;
-    VALUE origin = 0, sum = 0, squares = 0;
-#if OPERATION == OP_LAYER
-    pack one;
-    one.all = word_values(whole_section_word(&w, 0));
-    origin = one.each[0];  // one of the elements, so that at most as many digits are lost as they have in their number
-#endif
+    VALUE sum = 0, squares = 0;
+    const VALUE origin = OPERATION == OP_LAYER ? first_of_section(&w) : 0;
     count_words(0, HALF_WORDS, w, origin, &sum, &squares);
     LOAD_NEXT_HALF(&next, in, n, 1, 0, loader);
     wait_half_section(&s, parity, in, n, 1, lane);
@@ -86,13 +82,7 @@ void norm_persistent(NORM_ARGUMENTS, global uint* counter) {
       const int i = (k * LANES + lane) * PACK;
       count_word(section_word(&w, k, i, n), 0, i, n, origin, &sum, &squares);
     }
-    found.z = squares;
-#if OPERATION == OP_LAYER
-    found.x = (VALUE)count;
-    found.y = sum / found.x;
-    found.z -= sum * found.y;
-    found.w = origin;
-#endif
+    statistics found = statistics_of_sums(count, origin, sum, squares);
     merge_group(&found, scratch, item, turn);
     const ulong after = fetched_row(fetched, later, all, turn);
     const VALUE mean = OPERATION == OP_LAYER ? found.w + found.y : 0, apart = mean - found.w;

@@ -20,6 +20,7 @@
 #endif
 #include "common/row_sections.clh"
 #include "common/section_copies.clh"
+#include "common/fetched_rows.clh"
 #define AT_ONCE 8                      // words of which the largest element is found before exponentials
 
 // Merges elements with the largest element so far and the sum of exponentials less it.
