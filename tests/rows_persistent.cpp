@@ -144,7 +144,9 @@ TEST_CASE("rows persistent: chosen for long rows with weights on Hopper") {
   CHECK(defined(plan, "BULK_COPIES") == 1);
   const smem::Plan floats = plan_of(Scalar::float32, 24577, true, 8192);
   CHECK(floats.variant == "persistent");
-  CHECK(plan_of(Scalar::bfloat16, 50257, true, 4096).variant == "ahead");  // not measured
+  CHECK(plan_of(Scalar::bfloat16, 50257, true, 4096).variant == "persistent");
+  CHECK(smem::plan_softmax(device, {.in = Scalar::half, .out = Scalar::half, .rows = 4096, .cols = 50257})
+            .variant == "persistent");
   CHECK(plan_of(Scalar::half, 50257, false, 4096).variant == "ahead");
   CHECK(plan_of(Scalar::half, 20000, true, 4096).variant != "persistent");
   CHECK(plan_of(Scalar::half, 50257, true, device.compute_units).variant !=

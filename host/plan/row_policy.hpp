@@ -24,6 +24,7 @@ struct RowPolicy {
   // of at most so many work-items, whose registers they leave.
   std::size_t early_packs = 4;
   std::size_t early_items = 256;
+  std::size_t early_raw_items = 0;  ///< the same of elements of two bytes with one vector of weights
   // Of "shuffle", rows of whole packs of float32 that take more than `full_kept_bytes` of a work-item: the
   // registers that the compiler takes if nothing limits it, and the fewest with which it spills none. Where a
   // unit has two groups with a number between them, that is the limit. 0: none.

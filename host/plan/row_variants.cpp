@@ -142,9 +142,10 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   if (!whole && w.row_alignment >= pack * size_of(w.in)) define(plan, "ALIGNED_ROWS", 1);
   if (whole) {
     define(plan, "WHOLE_PACKS", 1);
-    if (w.weights_bytes != 0 && !holds_raw && team.unroll <= policy.early_packs &&
-        group <= policy.early_items)
-      define(plan, "EARLY_WEIGHTS", 1);
+    const bool is_early = holds_raw ? w.weights_are_elements && w.weights_bytes == size_of(w.in) &&
+                                          group <= policy.early_raw_items
+                                    : team.unroll <= policy.early_packs && group <= policy.early_items;
+    if (w.weights_bytes != 0 && is_early) define(plan, "EARLY_WEIGHTS", 1);
   }
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
