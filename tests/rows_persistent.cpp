@@ -1,10 +1,11 @@
-// Rows in registers of groups that stay, and load a row as they store the one before: against plain loops,
-// and the plans.
+// Rows of groups that go from row to row, and load the next one as results leave: against plain loops, and
+// the plans.
 #include <smem/smem.hpp>
 
 #include "support/case_sweep.hpp"
 #include "support/environment.hpp"
 #include "support/norms.hpp"
+#include "support/softmaxes.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
@@ -19,11 +20,15 @@ using smem::Scalar;
 
 namespace {
 
-/// More rows than groups, each of whole turns of a group and of a part of one: words of some work-items, or
-/// of all but some, in each of which a row begins or ends.
+/// More rows than groups, of whole words of all work-items and of words of some. A section ends within a word
+/// of two elements, or not, and those of two sections differ.
 constexpr std::size_t kRows = 150;
-constexpr std::array<std::size_t, 4> kCols{129, 191, 257, 1003};
+constexpr std::array<std::size_t, 4> kCols{129, 191, 521, 1003};
 constexpr std::size_t kItems = 32;
+/// Rows of more words than have their weights in registers.
+constexpr std::size_t kFewRows = 5, kLongCols = 6001;
+/// So that groups have several rows.
+constexpr const char* kFewUnits = "compute_units=1,local=40K";
 
 std::size_t defined(const smem::Plan& plan, std::string_view name) {
   for (const auto& [define, value] : plan.defines)
@@ -34,6 +39,7 @@ std::size_t defined(const smem::Plan& plan, std::string_view name) {
 }  // namespace
 
 TEST_CASE("rows persistent: norms") {
+  const test::Variable clamp("SMEM_CLAMP", kFewUnits);
   const smem::Context context;
   if (context.device().max_work_group < kItems) return;
   test::CaseSweep<test::NormCase> sweep(context);
@@ -43,12 +49,12 @@ TEST_CASE("rows persistent: norms") {
       test::NormCase c;
       c.variant = "persistent";
       c.in = c.out = type;
-      c.weights = turn % 5 == 4 ? Scalar::float32 : type;
+      c.weights = type;
       c.op = turn % 3 == 2 ? NormOp::rms : NormOp::layer;
       c.rows = kRows;
       c.cols = cols;
       c.work_items = kItems << turn % 2;
-      if (cols < 4 * c.work_items) c.work_items = kItems;
+      if (cols < 8 * c.work_items) c.work_items = kItems;
       c.weight = turn % 4 != 3;
       c.bias = turn % 4 != 1 && c.op == NormOp::layer;
       c.statistics = turn % 2 == 0;
@@ -63,8 +69,34 @@ TEST_CASE("rows persistent: norms") {
   CHECK(sweep.ran() == turn);
 }
 
-TEST_CASE("rows persistent: weights that local memory does not hold are read again for each row") {
-  const test::Variable clamp("SMEM_CLAMP", "local=4100");
+TEST_CASE("rows persistent: softmax and log_softmax") {
+  const test::Variable clamp("SMEM_CLAMP", kFewUnits);
+  const smem::Context context;
+  if (context.device().max_work_group < kItems) return;
+  test::CaseSweep<test::SoftmaxCase> sweep(context);
+  std::size_t turn = 0;
+  for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::float32}) {
+    for (const std::size_t cols : kCols) {
+      test::SoftmaxCase c;
+      c.variant = "persistent";
+      c.in = c.out = type;
+      c.op = turn % 2 == 0 ? smem::SoftmaxOp::softmax : smem::SoftmaxOp::log_softmax;
+      c.rows = kRows;
+      c.cols = cols;
+      c.work_items = cols < 8 * kItems ? kItems : kItems << turn % 2;
+      c.gaps = turn % 3 == 1;
+      c.offsets = turn % 3 == 2;
+      c.batch = turn % 5 == 1 ? 2 : 1;
+      c.in_place = turn % 4 == 2;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
+TEST_CASE("rows persistent: weights that registers do not hold are in local memory") {
+  const test::Variable clamp("SMEM_CLAMP", kFewUnits);
   const smem::Context context;
   if (context.device().max_work_group < kItems) return;
   const smem::NormProblem p{.in = Scalar::half,
@@ -72,18 +104,18 @@ TEST_CASE("rows persistent: weights that local memory does not hold are read aga
                             .weights = Scalar::half,
                             .weight = true,
                             .bias = true,
-                            .rows = kRows,
-                            .cols = 1003};
+                            .rows = kFewRows,
+                            .cols = kLongCols};
   const smem::Plan plan =
       smem::plan_norm(context.device(), p, {.variant = "persistent", .work_items = kItems});
-  CHECK(defined(plan, "KEPT_WORDS") > 0);
-  CHECK(defined(plan, "KEPT_WORDS") < defined(plan, "WORDS"));
+  CHECK(defined(plan, "REGISTER_WORDS") > 0);
+  CHECK(defined(plan, "REGISTER_WORDS") < defined(plan, "WORDS"));
   test::CaseSweep<test::NormCase> sweep(context);
   test::NormCase c;
   c.variant = "persistent";
   c.in = c.out = c.weights = Scalar::half;
-  c.rows = kRows;
-  c.cols = 1003;
+  c.rows = kFewRows;
+  c.cols = kLongCols;
   c.work_items = kItems;
   c.weight = c.bias = true;
   for (const bool gaps : {false, true}) {
@@ -93,7 +125,7 @@ TEST_CASE("rows persistent: weights that local memory does not hold are read aga
   CHECK(sweep.ran() == 2);
 }
 
-TEST_CASE("rows persistent: chosen for long rows with weights on Hopper, which leave room for its cache") {
+TEST_CASE("rows persistent: chosen for long rows with weights on Hopper") {
   const smem::Device device = test::target("sm_90");
   const auto plan_of = [&](Scalar type, std::size_t cols, bool weighs, std::size_t rows) {
     const smem::NormProblem p{.in = type,
@@ -109,11 +141,12 @@ TEST_CASE("rows persistent: chosen for long rows with weights on Hopper, which l
   const smem::Plan plan = plan_of(Scalar::half, 50257, true, 4096);
   CHECK(plan.variant == "persistent");
   CHECK(plan.groups() == device.compute_units);
-  CHECK(defined(plan, "KEPT_WORDS") == 0);
+  CHECK(defined(plan, "BULK_COPIES") == 1);
   const smem::Plan floats = plan_of(Scalar::float32, 24577, true, 8192);
   CHECK(floats.variant == "persistent");
-  CHECK(floats.local_bytes <= 195 * 1024);
-  CHECK(plan_of(Scalar::bfloat16, 50257, true, 4096).variant == "ahead");  // not measured
+  CHECK(plan_of(Scalar::bfloat16, 50257, true, 4096).variant == "persistent");
+  CHECK(smem::plan_softmax(device, {.in = Scalar::half, .out = Scalar::half, .rows = 4096, .cols = 50257})
+            .variant == "persistent");
   CHECK(plan_of(Scalar::half, 50257, false, 4096).variant == "ahead");
   CHECK(plan_of(Scalar::half, 20000, true, 4096).variant != "persistent");
   CHECK(plan_of(Scalar::half, 50257, true, device.compute_units).variant !=

@@ -1,97 +1,118 @@
-// layer_norm and rms_norm of long rows by persistent groups, one or a few a multiprocessor, which go from row to row. Weights and biases are in
-// local memory, read from global memory once a group (kept_pairs.clh); a row is in registers (norm/row_words.clh). Where a word of results is
-// stored, the word of the group's next row is loaded into its register, so that a row is on its way while the one before is written.
+// layer_norm and rms_norm of long rows by persistent groups, one or a few a multiprocessor, which go from row to row. A work-item has the same
+// columns of all rows, and keeps their weights and biases in registers; rows are in local memory (common/row_sections.clh), where results take their
+// places.
 //
-// Launch: one dimension, GROUP work-items a group, at most one for each row. Local memory: PACK * KEPT_PLACES numbers of a weight and a bias, and
-// 8 * GROUP / 32 values with SHUFFLES, else GROUP + 1.
+// Launch: one dimension, GROUP work-items a group, at most one for each row. Local memory: two rows, and weights that registers do not hold.
 #ifndef PACK
 #define PACK 1  // elements of a word
 #endif
 #include "norm/operation.clh"
 
 #ifndef GROUP
-#define GROUP 256  // work-items: a power of two, at least 32
+#define GROUP 256  // work-items: a multiple of 32, and without SHUFFLES a power of two
 #endif
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: a group combines by NVIDIA's shuffles; 0: in local memory
 #endif
-#define FEW_ROWS 8  // of a group, below which no time is left to begin later
-#include "norm/row_words.clh"
-#include "norm/kept_pairs.clh"
+#include "common/row_words.clh"
 #include "norm/word_statistics.clh"
 #if SHUFFLES
-#include "nvidia/clock.clh"
+#include "nvidia/copy_async.clh"
 #endif
-
-// Writes the results of a row, and loads the words of the next one, if any, in their places.
-INLINED void write_row(uint* x, const int aligned, global RESULT* results, int shift, int cols, VALUE mean, VALUE less, VALUE factor,
-                       local const kept_number* first, local const kept_number* second, global const WEIGHT* weight,
-                       global const WEIGHT* bias, const bool more, global const ELEMENT* words, int next, int item) {
-  FOR_WORDS(k) {
-    const int i = WORD_PLACE(k, item, shift);
-    pack v;
-    v.all = fma(word_values(x[k]) - mean, (packed_vector)(factor), (packed_vector)(-less));
-#if HAS_KEPT
-    if (IS_INNER(k) || has_element(i, cols)) v.each[0] = kept_result(v.each[0], k < KEPT_WORDS ? first[k * GROUP] : kept_of(weight, bias, i));
-    if (PACK == 2 && (IS_INNER(k) || has_element(i + 1, cols)))
-      v.each[PACK - 1] = kept_result(v.each[PACK - 1], k < KEPT_WORDS ? second[k * GROUP] : kept_of(weight, bias, i + 1));
-#endif
-    store_word(results + k * GROUP * PACK, i, cols, IS_INNER(k), aligned, word_of(v.all));
-    if (more) x[k] = load_row_word(words, k, item, next, cols);
-    keep_order();
-  }
-}
+#include "common/row_sections.clh"
+#include "common/section_copies.clh"
+#include "common/fetched_rows.clh"
+#include "norm/section_statistics.clh"
+#include "norm/kept_words.clh"
+#define AHEAD (WORDS < 18 ? WORDS : 18)  // words of a work-item that are read before a result is written
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void norm_persistent(NORM_ARGUMENTS) {
+void norm_persistent(NORM_ARGUMENTS, global uint* counter) {
   USE_NORM_ARGUMENTS;
+  local uint kept[2 * ROW_WORDS] __attribute__((aligned(128)));
   local VALUE scratch[SCRATCH];
-#if HAS_KEPT
-  local kept_number kept[PACK * KEPT_PLACES];
-#endif
-  const int item = get_local_id(0);
+  local ulong arrivals[BULK_COPIES ? 4 * SECTIONS : 1];
+  local uint memory[VECTORS * MEMORY_WORDS * GROUP + 1];  // one more: an array has an element
+  local uint *const memory_biases = memory, *const memory_weights = memory + HAS_BIAS * MEMORY_WORDS * GROUP;
+  local uint fetched[2];
+  const int item = get_local_id(0), lane = item % LANES, section = item / LANES;
+  const int first = section * SECTION, n = min(SECTION, cols - first), is_inner = section < SECTIONS - 1;
   const ulong all = rows * batch;
-#if SHUFFLES
-  // Groups that begin together would load and store together, and count while memory is idle: they begin within the time of a row, of which an H200
-  // passes about 8 bytes a cycle and unit. 4096 x 50257 halves: 0.714 of copy instead of 0.683.
-  if (all >= FEW_ROWS * get_num_groups(0)) wait_cycles((ulong)cols * sizeof(ELEMENT) / 8 * get_group_id(0) / get_num_groups(0));
+  local uint* const words = kept + section * SECTION_WORDS;
+  const uint arrived = start_section(arrivals, section, lane);
+  ulong r = get_group_id(0), later = r + get_num_groups(0);
+  uint weights[WORDS], biases[WORDS];
+#if HAS_BIAS
+  const kept_section of_bias = {section_at(bias_offset + first), words, arrived, is_inner};
+  load_section(&of_bias, bias, n, lane);
 #endif
-  ulong r = get_group_id(0);
-  ulong from = row_place(min(r, all - 1), rows, batch, in_offset, in_pitch, in_stride);
-  int shift = from % LINE;
-  global const ELEMENT* words = in + from + WORD_PLACE(0, item, shift);
-  uint x[WORDS];
-  FOR_WORDS(k) x[k] = load_row_word(words, k, item, shift, cols);
-#if HAS_KEPT
-  keep_row(kept, weight + weight_offset, bias + bias_offset, item, cols);  // merge_group() has a barrier
+#if HAS_WEIGHT
+  const kept_section of_weight = {section_at(weight_offset + first), words + ROW_WORDS, arrived + 16, is_inner};
+  load_section(&of_weight, weight, n, lane);
 #endif
+#if HAS_BIAS
+  for (int h = 0; h < 2; ++h) wait_half_section(&of_bias, 0, bias, n, h, lane);
+  KEEP_WORDS(biases, memory_biases, &of_bias);
+#endif
+  const kept_section begin = SECTION_OF(r, 0);
+  load_section(&begin, in, n, lane);
+#if HAS_WEIGHT
+  for (int h = 0; h < 2; ++h) wait_half_section(&of_weight, 0, weight, n, h, lane);
+  KEEP_WORDS(weights, memory_weights, &of_weight);
+#endif
+  int count = FULL * PACK;
+  for (int k = FULL; k < WORDS; ++k) count += clamp(n - (k * LANES + lane) * PACK, 0, PACK);
+
   for (uint turn = 0; r < all; ++turn) {
-    statistics found = count_words(x, item, shift, cols, flags >> 8);
+    fetch_row(fetched, counter, later, all, turn, item);
+    const kept_section s = SECTION_OF(r, turn), next = SECTION_OF(min(later, all - 1), turn + 1);
+    const section_words w = words_of_section(&s, lane);
+    const uint parity = (turn / 2 + (turn % 2 ? HAS_WEIGHT : HAS_BIAS)) % 2;
+    const int loader = later < all ? lane : LANES;
+    LOAD_NEXT_HALF(&next, in, n, 0, PENDING, loader);
+    wait_half_section(&s, parity, in, n, 0, lane);
+    VALUE sum = 0, squares = 0;
+    const VALUE origin = OPERATION == OP_LAYER ? first_of_section(&w) : 0;
+    count_words(0, HALF_WORDS, w, origin, &sum, &squares);
+    LOAD_NEXT_HALF(&next, in, n, 1, 0, loader);
+    wait_half_section(&s, parity, in, n, 1, lane);
+    count_words(HALF_WORDS, FULL, w, origin, &sum, &squares);
+#pragma unroll
+    for (int k = FULL; k < WORDS; ++k) {
+      const int i = (k * LANES + lane) * PACK;
+      count_word(section_word(&w, k, i, n), 0, i, n, origin, &sum, &squares);
+    }
+    statistics found = statistics_of_sums(count, origin, sum, squares);
     merge_group(&found, scratch, item, turn);
+    const ulong after = fetched_row(fetched, later, all, turn);
     const VALUE mean = OPERATION == OP_LAYER ? found.w + found.y : 0, apart = mean - found.w;
     const VALUE left = OPERATION == OP_LAYER ? (found.w - (mean - apart)) + (found.y - apart) : 0;  // of the mean's rounding
-    const VALUE factor = factor_of(found.z, cols, epsilon);
+    const VALUE factor = factor_of(found.z, cols, epsilon), less = left * factor;
     if (item == 0 && flags & STORES_MEAN) means[means_offset + r] = mean + left;
     if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
-    const ulong to = row_place(r, rows, batch, out_offset, out_pitch, out_stride);
-    const int aligned = to % PACK == (ulong)shift % PACK;
-    r += get_num_groups(0);
-    const bool more = r < all;
-    from = row_place(more ? r : all - 1, rows, batch, in_offset, in_pitch, in_stride);
-    const int next = from % LINE;
-    words = in + from + WORD_PLACE(0, item, next);
-    global RESULT* const results = out + to + WORD_PLACE(0, item, shift);
-#if HAS_KEPT
-    local const kept_number* const first = kept + kept_place(WORD_PLACE(0, item, shift));
-    local const kept_number* const second = kept + kept_place(WORD_PLACE(0, item, shift) + 1);
-#else
-    local const VALUE *first = scratch, *second = scratch;
+    const row_section to = section_at(row_place(r, rows, batch, out_offset, out_pitch, out_stride) + first);
+    const int is_bulk = BULK_COPIES && to.shift % CHUNK == s.at.shift % CHUNK;
+    uint x[WORDS];
+#pragma unroll
+    for (int k = 0; k < AHEAD; ++k) x[k] = section_word(&w, k, (k * LANES + lane) * PACK, n);
+    FOR_WORDS(k) {
+      if (k + AHEAD < WORDS) x[k + AHEAD] = section_word(&w, k + AHEAD, ((k + AHEAD) * LANES + lane) * PACK, n);
+      packed_vector v = fma(word_values(x[k]) - mean, (packed_vector)(factor), (packed_vector)(-less));
+#if HAS_WEIGHT && HAS_BIAS
+      v = fma(v, KEPT_WORD(weights, memory_weights, k), KEPT_WORD(biases, memory_biases, k));
+#elif HAS_WEIGHT
+      v *= KEPT_WORD(weights, memory_weights, k);
+#elif HAS_BIAS
+      v += KEPT_WORD(biases, memory_biases, k);
 #endif
-    global const WEIGHT *const w = weight + weight_offset, *const b = bias + bias_offset;
-    if (aligned)
-      write_row(x, 1, results, shift, cols, mean, left * factor, factor, first, second, w, b, more, words, next, item);
-    else
-      write_row(x, 0, results, shift, cols, mean, left * factor, factor, first, second, w, b, more, words, next, item);
-    shift = next;
+      set_section_word(&w, k, (k * LANES + lane) * PACK, n, word_of(v));
+      store_piece(&s, out, to, is_bulk, k, n, lane);
+    }
+    store_rest(&s, out, to, is_bulk, n, lane);
+    r = later;
+    later = after;
   }
+#if BULK_COPIES
+  if (lane == 0) WAIT_BULK_READS(0);
+#endif
 }

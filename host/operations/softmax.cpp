@@ -83,6 +83,7 @@ Operation softmax_operation() {
                 {"registers", "a row in the registers of a team, trees in local memory"},
                 {"shuffle", "teams combine by shuffles"},
                 {"ahead", "a row is copied to local memory asynchronously, and counted as it arrives"},
+                {"persistent", "groups go from row to row, and load the next one as results leave"},
                 {"cooperative", "groups share a row, and each copies its part of the next row meanwhile"},
                 {"cpu", "one thread a row, in its cache"}},
       .words = {shape_rule("Rows, and elements of each"), scalar_rule(),

@@ -222,6 +222,8 @@ cl::Event launch(const Context& context, const NormCall& call, const NormOperand
       bind(number(parts), launching.scratch(0));
     } else if (variant == "cooperative") {
       bind(static_cast<cl_uint>(parts), launching.epoch(), launching.scratch(0));
+    } else if (variant == "persistent") {
+      bind(launching.counters());
     } else if (variant == "short_rows") {
       bind(static_cast<cl_uint>(launching.plan().number("piece")));
     } else {

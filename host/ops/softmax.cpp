@@ -87,6 +87,8 @@ cl::Event launch(const Context& context, const SoftmaxProblem& problem, const Co
       with(number(launch.plan().number("parts")), launch.scratch(0));
     } else if (variant == "cooperative") {
       with(static_cast<cl_uint>(launch.plan().number("parts")), launch.epoch(), launch.scratch(0));
+    } else if (variant == "persistent") {
+      with(launch.counters());
     } else if (variant == "short_rows") {
       with(static_cast<cl_uint>(launch.plan().number("piece")));
     } else {

@@ -84,11 +84,7 @@ std::string_view name_of(NormOp op) {
   return plan::name_among(kNames, op);
 }
 
-std::vector<std::string_view> norm_variants() {
-  std::vector<std::string_view> all = plan::row_variants();
-  all.insert(std::find(all.begin(), all.end(), "cooperative"), "persistent");
-  return all;
-}
+std::vector<std::string_view> norm_variants() { return plan::row_variants(); }
 
 Plan plan_norm(const Device& device, const NormProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kNorm, "norm", problem.in, device, problem, overrides);

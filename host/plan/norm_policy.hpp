@@ -23,17 +23,21 @@ namespace smem::plan {
 // one pass, floats 0.61, halves 0.21, the same without polls, softmax of halves 0.47; 512 of 2 packs, halves
 // 0.42. So other groups are not what those of 256 wait for; why halves are slow was not found.
 //
-// persistent_row_bytes, by a group of 1024 a unit that goes on to other rows, has a row in registers and
-// weights in local memory, and loads the next row as it stores, share of copy: 4096 x 50257 halves with
-// weight and bias 0.71 instead of 0.60, with weights alone (rms_norm) 0.88 instead of 0.79; 6000 x 30001
-// halves 0.67 instead of 0.59, 10000 x 20000 0.59 instead of 0.90; 8192 x 24577 floats 0.88 instead of 0.72.
-// Groups that begin together do all at the same time: 0.68 (50257 halves, weight and bias). Softmax of 4096 x
-// 50257 halves so: 0.87, and 0.89 by "ahead". Not measured, and so never: bfloat16, weights of other types
-// than elements, floats with weights alone.
+// persistent_row_bytes, by a group a unit that keeps weights in registers and two rows in local memory, which
+// bulk copies bring and take away, share of copy: layer_norm with weight and bias of 4096 x 50257 halves
+// 0.924 instead of 0.60, bfloat16 0.928 and 0.594, rms_norm of halves with weights 0.946 and 0.79; 6000 x
+// 30001 halves 0.832 and 0.59; 8192 x 24577 floats 0.958 and 0.72. With a row in registers and weights in
+// local memory ("persistent" before): 0.71, rms_norm 0.89, 0.67 and 0.88; 10000 x 20000 halves 0.59 instead
+// of 0.78. Steps, 4096 x 50257 halves: 0.847; lines of local memory that hold lines of rows, and 12 words
+// read ahead instead of 6, 0.894; fetched rows, and 18 words, 0.924. The same program by CUDA's ptxas:
+// without arithmetic 0.92, and 0.94 with fetched rows; without copies 1.02: both limit. Groups of 384 and
+// 512, whose registers spill: 0.65 and 0.58. Stores by work-items, of whole chunks: 0.12. Second halves
+// loaded after all is counted: 0.76. A row as one section of all work-items: 0.89 instead of 0.88. Not
+// measured, and so never: floats with weights alone.
 //
-// persistent_local_bytes: with 205 KB of weights 28 KB are left for the unit's first cache, through which
-// rows pass. With the last word's weights read again for each row, which leaves 60: 24577 floats 0.88 instead
-// of 0.79, 50257 halves 0.69 instead of 0.71, and of five words 0.64.
+// early_raw_items: rms_norm of halves with weights loaded with the row 8192 x 1000 0.903 instead of 0.819,
+// 16384 x 1000 0.938 and 0.887, 67108 x 1000 0.979 and 0.954, 8192 x 4096 0.965 and 0.941; 16384 x 16384,
+// groups of 256, 0.70 and 0.99. With a bias besides: 0.82 instead of 0.96 (67108 x 1000), so never there.
 //
 // Rows of 16384 halves whose weights stayed in local memory, for several rows a group: 0.83; 4096: 0.78, and
 // 0.86 with a group for each row.
@@ -59,19 +63,24 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .kept_group = 64,
      .kept_bytes = 128,
      .early_items = 64,
+     .early_raw_items = 64,
      .taken_registers = 108,
      .fewest_registers = 64,
      .tiled_row_bytes = 512,
      .ahead_packs = {2049, 4097, 4096},
      .ahead_loose_packs = 3073,
      .persistent_row_bytes = {60000, 98305},
-     .persistent_local_bytes = {0, std::size_t{195} * 1024},
      .shares_long_rows = true,
      .cooperative_items = 256},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
      .kept_bytes = 48},
-    {.when = {.family = "intel"}, .evidence = kFromRegisters, .packs = 2, .kept_bytes = 32, .tile_kept = 8},
+    {.when = {.family = "intel"},
+     .evidence = kFromRegisters,
+     .packs = 2,
+     .kept_bytes = 32,
+     .tile_kept = 8,
+     .persistent_other_registers = 255},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"}},
     {},

@@ -24,6 +24,7 @@ struct RowPolicy {
   // of at most so many work-items, whose registers they leave.
   std::size_t early_packs = 4;
   std::size_t early_items = 256;
+  std::size_t early_raw_items = 0;  ///< the same of elements of two bytes with one vector of weights
   // Of "shuffle", rows of whole packs of float32 that take more than `full_kept_bytes` of a work-item: the
   // registers that the compiler takes if nothing limits it, and the fewest with which it spills none. Where a
   // unit has two groups with a number between them, that is the limit. 0: none.
@@ -49,11 +50,10 @@ struct RowPolicy {
   // Of "persistent", for elements of 2 and 4 bytes:
   /// Chosen for rows with weights of at least so many bytes; 0: never.
   std::array<std::size_t, 2> persistent_row_bytes{};
-  /// Of local memory that weights take, at most: a unit's cache may share it. 0: all.
-  std::array<std::size_t, 2> persistent_local_bytes{};
-  std::size_t persistent_items = 1024;    ///< work-items of a group
-  std::size_t persistent_words = 28;      ///< of a row that a work-item keeps, at most
-  std::size_t persistent_read_words = 3;  ///< of those whose weights local memory does not hold, at most
+  std::size_t persistent_items = 512;        ///< work-items of a group
+  std::size_t persistent_least_items = 256;  ///< the same where more leave too few registers to each
+  /// Registers of a work-item that do not hold weights.
+  std::size_t persistent_other_registers = 76;
   // Of "cooperative":
   bool shares_long_rows = false;                ///< chosen for rows that are longer than local memory
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once

@@ -142,9 +142,10 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   if (!whole && w.row_alignment >= pack * size_of(w.in)) define(plan, "ALIGNED_ROWS", 1);
   if (whole) {
     define(plan, "WHOLE_PACKS", 1);
-    if (w.weights_bytes != 0 && !holds_raw && team.unroll <= policy.early_packs &&
-        group <= policy.early_items)
-      define(plan, "EARLY_WEIGHTS", 1);
+    const bool is_early = holds_raw ? w.weights_are_elements && w.weights_bytes == size_of(w.in) &&
+                                          group <= policy.early_raw_items
+                                    : team.unroll <= policy.early_packs && group <= policy.early_items;
+    if (w.weights_bytes != 0 && is_early) define(plan, "EARLY_WEIGHTS", 1);
   }
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
@@ -314,12 +315,13 @@ Attempt cpu(const Device& device, const RowWork& w) {
   return plan;
 }
 
-/// Whether other variants read weights again for each row, and there are more rows than groups that stay.
+/// Whether rows are as long as those that were measured, and more than groups that stay.
 bool prefers_persistent(const Device& device, const RowWork& w) {
-  const bool measured = w.in == Scalar::half || (w.in == Scalar::float32 && w.weights_bytes == 8);
-  if (w.weights_bytes == 0 || !w.weights_are_elements || !measured) return false;
-  const std::size_t least = w.policy.persistent_row_bytes.at(size_of(w.in) / 4);
-  return least != 0 && w.cols * size_of(w.in) >= least && results_of(w) > device.compute_units;
+  const std::size_t least = w.in == Scalar::float64 ? 0 : w.policy.persistent_row_bytes.at(size_of(w.in) / 4);
+  if (least == 0 || w.cols * size_of(w.in) < least || results_of(w) <= device.compute_units) return false;
+  if (w.family == std::string_view("softmax")) return w.element_written != 0;
+  if (w.weights_bytes == 0 || !w.weights_are_elements) return false;  // others do not read them again
+  return w.in != Scalar::float32 || w.weights_bytes == 8;
 }
 
 Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& fixed,
@@ -340,8 +342,8 @@ Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& 
 }  // namespace
 
 std::vector<std::string_view> plan::row_variants() {
-  return {"naive",     "online",  "split", "tiled",       "short_rows",
-          "registers", "shuffle", "ahead", "cooperative", "cpu"};
+  return {"naive",   "online", "split",      "tiled",       "short_rows", "registers",
+          "shuffle", "ahead",  "persistent", "cooperative", "cpu"};
 }
 
 plan::Attempt plan::plan_row_variant(const Device& device, const RowWork& w, const PlanOverrides& fixed,

@@ -7,6 +7,10 @@
 
 namespace smem::plan {
 
+// persistent_row_bytes: an H200 made 4096 x 50257 halves at 0.923 of copy instead of 0.884 by "ahead", 8192 x
+// 24577 floats at 0.967 instead of 0.886. Groups of 256: 0.84, of 1024: 0.83, both before groups fetched
+// rows, where 512 made 0.898.
+//
 // intel: its compiler keeps arrays in memory that take more than 32 bytes.
 inline constexpr RowPolicy kSoftmaxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
@@ -19,6 +23,7 @@ inline constexpr RowPolicy kSoftmaxPolicies[] = {
      .ahead_loose_packs = 3073,
      .ahead_halves = 8,
      .ahead_line = 128,
+     .persistent_row_bytes = {98305, 98305},
      .shares_long_rows = true,
      .cooperative_items = 512,
      .cooperative_narrow_items = 256,
