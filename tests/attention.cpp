@@ -189,9 +189,11 @@ TEST_CASE("attention: logits that are equal, huge, growing, falling, infinite or
   const smem::Context context;
   AttentionSweep sweep(context);
   for (const Logits logits : {Logits::equal, Logits::one_hot, Logits::huge, Logits::growing, Logits::falling,
-                              Logits::alternating, Logits::not_a_number, Logits::subnormal}) {
+                              Logits::alternating, Logits::not_a_number, Logits::subnormal, Logits::peaks}) {
     AttentionCase c;
-    c.in = c.out = logits == Logits::huge || logits == Logits::one_hot ? Scalar::half : Scalar::float32;
+    c.in = c.out = logits == Logits::huge || logits == Logits::one_hot || logits == Logits::peaks
+                       ? Scalar::half
+                       : Scalar::float32;
     c.queries = 9;
     c.keys = 300;
     c.head_size = c.value_size = 16;
@@ -380,7 +382,7 @@ TEST_CASE("random: attention") {
       c.queries = more.between(1, more.chance(2) ? 6 : 90);
       c.keys = more.between(1, more.chance(2) ? 40 : 250);
       c.batch = sequences == 3 ? 1 : more.between(1, 3);
-      c.logits = more.chance(2) ? Logits::usual : static_cast<Logits>(more.between(0, 8));
+      c.logits = more.chance(2) ? Logits::usual : static_cast<Logits>(more.between(0, 9));
       // What is added to logits of 10^10 vanishes in float.
       if (c.logits == Logits::huge) c.bias = BiasShape::none, c.slopes = false;
       if (pages) c.page = more.between(1, 40);

@@ -70,6 +70,8 @@ inline double first_of_key(Logits logits, std::size_t j, std::size_t keys) {
       return j / 32 % 2 == 0 ? 100 : 0;
     case Logits::subnormal:
       return j == 0 ? 10 : 0;
+    case Logits::peaks:
+      return j % 16 == 13 ? 100 : 0;
     default:
       return 1;
   }

@@ -30,6 +30,7 @@ enum class Logits {
   alternating,   ///< by 100, from 32 keys to the next
   not_a_number,  ///< query 1 has a NaN, query 2 infinities
   subnormal,     ///< the first one is above all others by 10, whose weights are subnormal halves
+  peaks,         ///< one of each 16 is above the others by 100
 };
 
 /// Which parts of the bias there are.

@@ -164,13 +164,10 @@ void attention_mma(ATTENTION_ARGUMENTS) {
     end_copies();
     UNROLLED
     for (uint m = 0; m < MS; ++m) {
+      float factors[2];
+      update_softmax(&rows[m], &logits[m][0][0], factors, warp_row + m * 16 + lane / 4, tile, &seen, &a, &at, lane);
       UNROLLED
-      for (uint h = 0; h < 2; ++h) {
-        const uint r = warp_row + m * 16 + h * 8 + lane / 4;
-        const float factor = update_softmax(&rows[m], &logits[m][0][0], h, r, tile, &seen, &a, &at, lane);
-        UNROLLED
-        for (uint n = 0; n < VS * 2; ++n) sums[m][n / 2][h * 2 + n % 2] *= factor;
-      }
+      for (uint n = 0; n < VS * 4; ++n) sums[m][n / 4][n % 4] *= factors[n / 2 % 2];
     }
     accumulate_values(sums, logits, v_tile, lane);
   }

@@ -234,13 +234,6 @@ INLINED uint start_next(uint to, uint step, const attention_arguments* a, uint a
   return step;
 }
 
-// Products of the warpgroup's queries with the keys from t on become weights. `first_row`: of the lane.
-INLINED void make_tile_weights(softmax_rows* rows, float products[TILE_N / 2], float factors[2], uint first_row, int t, const seen_tile* tile,
-                               const attention_arguments* a, uint lane) {
-  UNROLLED
-  for (uint h = 0; h < 2; ++h)
-    factors[h] = update_softmax(rows, products, h, first_row + h * 8, t, &tile->seen, a, &tile->at, lane);
-}
 // Rounds weights to factors of the units.
 INLINED void round_weights(uint words[TILE_N / 4], const float weights[TILE_N / 2]) {
   UNROLLED
@@ -292,7 +285,7 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     WAIT_WGMMA(0);
     finish_keys(products, &p, p.stage, lane);
     advance(&p);
-    make_tile_weights(&rows, products, factors, first_row, t, &tile, a, lane);
+    update_softmax(&rows, products, factors, first_row, t, &tile.seen, a, &tile.at, lane);
     round_weights(weights, products);
   }
 
@@ -322,7 +315,7 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
     if (TURNS && is_first) step = start_next(2 * q_tile + Q_BYTES - queries_at, step, a, all_tiles, item);
     WAIT_WGMMA(1);
     finish_keys(products, &p, of_keys.stage, lane);
-    make_tile_weights(&rows, products, factors, first_row, t, &tile, a, lane);
+    update_softmax(&rows, products, factors, first_row, t, &tile.seen, a, &tile.at, lane);
     finish_values(sums, &p, of_values.stage, lane);
     if (TURNS && is_first) {
       place done;
@@ -332,8 +325,10 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
       for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] = 0;
       number = next_number;
     }
-    UNROLLED
-    for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
+    if (warp_ballot(factors[0] != 1 || factors[1] != 1) != 0) {
+      UNROLLED
+      for (uint n = 0; n < V_COLUMNS / 2; ++n) sums[n] *= factors[n / 2 % 2];
+    }
     round_weights(weights, products);
   }
 
