@@ -22,7 +22,7 @@ using smem::operations::ArrayRule;
 using smem::operations::CallArrays;
 using smem::operations::Case;
 using smem::operations::HostArray;
-using smem::operations::Operation;
+using DescribedOperation = smem::operations::Operation;
 using smem::operations::PlacedArray;
 using smem::operations::WordKind;
 using smem::operations::WordRule;
@@ -76,7 +76,7 @@ std::string text_of(const std::vector<std::size_t>& sizes) {
 }
 
 /// A value that the rule takes; many do not fit those of other words.
-std::string some_value(Random& random, const Operation& operation, const WordRule& rule) {
+std::string some_value(Random& random, const DescribedOperation& operation, const WordRule& rule) {
   switch (rule.kind) {
     case WordKind::number: {
       const bool many = rule.name == "bins" || rule.name == "count" || rule.name == "segments";
@@ -107,7 +107,7 @@ std::string some_value(Random& random, const Operation& operation, const WordRul
 
 /// Words of a problem. `kept`: those that are not extents are as they were there.
 using Values = std::vector<std::string>;
-Values some_values(Random& random, const Operation& operation, const Values* kept = nullptr) {
+Values some_values(Random& random, const DescribedOperation& operation, const Values* kept = nullptr) {
   Values values;
   const std::size_t one_in = random.between(1, 6);
   for (std::size_t i = 0; i < operation.words.size(); ++i) {
@@ -122,7 +122,7 @@ Values some_values(Random& random, const Operation& operation, const Values* kep
   }
   return values;
 }
-std::string text_of(const Operation& operation, const Values& values) {
+std::string text_of(const DescribedOperation& operation, const Values& values) {
   std::string text;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const WordRule& rule = operation.words[i];
@@ -194,13 +194,13 @@ struct How {
 };
 
 /// Whether elements of views may be several of an array's: they begin where four do.
-bool has_wide_elements(const Operation& operation) {
+bool has_wide_elements(const DescribedOperation& operation) {
   return operation.name == "complex_gemm" || operation.name == "sort_by" ||
          std::any_of(operation.words.begin(), operation.words.end(),
                      [](const WordRule& rule) { return rule.kind == WordKind::element; });
 }
 
-Outcome run(const smem::Context& context, const Operation& operation, const Case& c, const How& how,
+Outcome run(const smem::Context& context, const DescribedOperation& operation, const Case& c, const How& how,
             Random& random) {
   std::vector<smem::operations::Candidate> candidates;
   if (how.candidate && c.candidates) candidates = c.candidates(context.device(), how.variant);
@@ -246,7 +246,7 @@ Outcome run(const smem::Context& context, const Operation& operation, const Case
 }
 
 /// The case of words that the operation and the device take.
-std::optional<Case> case_of(const smem::Context& context, const Operation& operation,
+std::optional<Case> case_of(const smem::Context& context, const DescribedOperation& operation,
                             const std::string& words) {
   try {
     Case c = operation.parse(words);
@@ -269,8 +269,8 @@ std::optional<Case> case_of(const smem::Context& context, const Operation& opera
 TEST_CASE("random: calls of all operations") {
   const smem::Context context;
   test::run_random("calls", 47, [&](Random& random) -> test::RandomCase {
-    const std::vector<Operation>& all = smem::operations::all();
-    const Operation& operation = all[random.between(0, all.size() - 1)];
+    const std::vector<DescribedOperation>& all = smem::operations::all();
+    const DescribedOperation& operation = all[random.between(0, all.size() - 1)];
     How how;
     how.variant = test::some_variant(random, operation.variants());
     if (random.chance(3)) how.candidate = random.between(0, 50);
