@@ -54,7 +54,8 @@ TEST_CASE("moving_mean: every variant and window") {
         c.grids.size = {width, 1 + turn % 3, 1 + turn % 2};
         c.grids.batch = 1 + turn % 2;
         c.grids.gaps = turn % 3 != 1;
-        const std::size_t least = variant == "chunks" || variant == "one_pass" ? 16 * 16 : 0;
+        const bool by_chunks = variant == "chunks" || variant == "one_pass" || variant == "ring";
+        const std::size_t least = by_chunks ? 16 * 16 : 0;
         if (least != 0) c.work_items = 16;
         sweep.run(c);
         ++turn;
@@ -78,14 +79,14 @@ TEST_CASE("moving_mean: sums of chunks that lie between the ends of windows") {
       c.grids.size = {width, 1 + turn % 3};
       c.grids.gaps = turn % 3 != 1;
       if (turn % 4 == 3) c.grids.in = c.grids.out = Scalar::uint8;
-      for (const char* variant : {"chunks", "one_pass"}) {
+      for (const char* variant : {"chunks", "ring", "one_pass"}) {
         c.variant = variant;
         sweep.run(c);
       }
       ++turn;
     }
   }
-  CHECK(sweep.ran() == (test::always_runs(context.device(), "one_pass") ? 2 : 1) * turn);
+  CHECK(sweep.ran() == (test::always_runs(context.device(), "one_pass") ? 3 : 2) * turn);
 }
 
 // Groups of whole warps copy elements to local memory on NVIDIA, and combine by shuffles.
@@ -97,17 +98,42 @@ TEST_CASE("moving_mean: chunks of one warp and of several, and windows of as man
     const std::size_t tile = 16 * work_items;
     for (const std::size_t window : {tile, tile + 1, 2 * tile - 1, 2 * tile, 5 * tile + 7}) {
       MovingMeanCase c;
-      c.variant = "one_pass";
       c.work_items = work_items;
       c.window = window;
       c.ends = turn % 2 == 0 ? MeanEnds::shrink : MeanEnds::zero;
       c.grids.size = {turn % 3 == 0 ? tile - 1 : 7 * tile + 5, 2};
       c.grids.gaps = turn % 3 != 1;
+      for (const char* variant : {"ring", "one_pass"}) {
+        c.variant = variant;
+        sweep.run(c);
+      }
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == (test::always_runs(context.device(), "one_pass") ? 2 : 1) * turn);
+}
+
+// With so little local memory a group has a row, and so all of its chunks, or a part of one.
+TEST_CASE("moving_mean: rings of chunks that groups of one team and of several go around") {
+  const test::Variable clamp("SMEM_CLAMP", "local=24K");
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  std::size_t turn = 0;
+  for (const std::size_t work_items : {16, 32, 64}) {
+    const std::size_t chunk = 16 * std::min<std::size_t>(work_items, 32);
+    for (const std::size_t window : {chunk, chunk + 1, 2 * chunk - 17, 2 * chunk, 3 * chunk + 40}) {
+      MovingMeanCase c;
+      c.variant = "ring";
+      c.work_items = work_items;
+      c.window = window;
+      c.ends = turn % 2 == 0 ? MeanEnds::shrink : MeanEnds::zero;
+      c.grids.size = {23 * chunk + 5, turn % 3 == 0 ? 1U : 9U};
+      c.grids.gaps = turn % 3 != 1;
       sweep.run(c);
       ++turn;
     }
   }
-  CHECK(sweep.ran() == (test::always_runs(context.device(), "one_pass") ? turn : 0));
+  CHECK(sweep.ran() == turn);
 }
 
 TEST_CASE("moving_mean: groups that wait for no other one compute its sum themselves") {
@@ -276,7 +302,8 @@ TEST_CASE("moving_mean: what has left the window leaves nothing behind") {
   const smem::Array<float> in(context, host);
   for (const std::string_view variant : smem::moving_mean_variants()) {
     if (variant == "cpu" && !test::has_cpu_variant(context.device())) continue;
-    if (variant == "chunks" || variant == "one_pass") continue;  // their windows are longer
+    if (variant == "chunks" || variant == "one_pass" || variant == "ring")
+      continue;  // their windows are longer
     const smem::Array<float> out(context, smem::Count{host.size()});
     smem::moving_mean(context, in.grid({9000}), out.grid({9000}), 15, MeanEnds::shrink, {.variant = variant});
     const std::vector<float> got = out.to_host();

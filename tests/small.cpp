@@ -411,7 +411,8 @@ TEST_CASE("small: moving mean") {
        test::tested_variants(context.device(), "moving_mean", smem::moving_mean_variants())) {
     test::MovingMeanCase c;
     c.variant = variant;
-    if (variant == "blocks" || variant == "chunks" || variant == "one_pass") c.work_items = 16;
+    if (variant == "blocks" || variant == "chunks" || variant == "one_pass" || variant == "ring")
+      c.work_items = 16;
     c.window = 5;
     c.grids.size = {40, 2};
     sweep.run(c);

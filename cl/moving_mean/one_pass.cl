@@ -42,16 +42,6 @@ static inline uint bits_of(SUM sum) { return as_uint(sum); }
 static inline SUM sum_with(ulong word) { return as_float((uint)word); }
 #endif
 
-// This work-item's share of the sum of a chunk's elements from `cut` on.
-static inline SUM end_of(const SUM more[ITEMS], uint cut, uint item) {
-  SUM end = 0;
-  if (item * ITEMS + ITEMS > cut) {
-#pragma unroll
-    for (uint k = 0; k < ITEMS; ++k) end += item * ITEMS + k >= cut ? more[k] : 0;
-  }
-  return end;
-}
-
 // Computes the sums of the chunk that begins at `first` as its own group does, and publishes them. The tile has the group's own sums:
 // each work-item reads its elements from global memory, which is slow, and rare.
 COLD_FUNCTION void publish_other(volatile global ulong* words, global const ELEMENT* from, long first, ulong width, uint cut,
@@ -60,7 +50,7 @@ COLD_FUNCTION void publish_other(volatile global ulong* words, global const ELEM
 #pragma unroll
   for (uint k = 0; k < ITEMS; ++k) {
     const long at = first + (long)(item * ITEMS + k);
-    more[k] = at < (long)width ? (SUM)load_value(from, at) : 0;
+    more[k] = at >= 0 && at < (long)width ? (SUM)load_value(from, at) : 0;
   }
   SUM end = end_of(more, cut, item);
   const SUM all = scan_prefixes(more, &before, &end, sums, item);
@@ -88,11 +78,13 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
   const uint job = taken[0];
 #endif
   const ulong after = window - window / 2;  // from a result to the end of its window
-  const uint chunks = (uint)((width + TILE - 1) / TILE), jobs = (uint)((width - 1 + after) / TILE + 1);  // of a row; width >= 1
+  const uint chunks = (uint)((width + ALIGN + TILE - 2) / TILE), jobs = (uint)((width + ALIGN - 2 + after) / TILE + 1);  // of a row; width >= 1
   const uint r = job / jobs, chunk = job - r * jobs;
   volatile global ulong* own = words + 1 + (ulong)r * chunks * 2;
   global const ELEMENT* from = in + row_offset(first_row + r, height, depth, in_offset, in_pitch, in_plane, in_stride);
-  const long end = (long)chunk * TILE, begin = end - (long)window;  // of the first window, in the row
+  global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
+  const uint shift = shift_of(to, after);
+  const long end = (long)chunk * TILE - shift, begin = end - (long)window;  // of the first window, in the row
   const uint cut = TILE - (uint)(window % TILE);
 
   SUM values[ITEMS], more[ITEMS], before;
@@ -159,9 +151,8 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) missing[0] = NONE;
-    publish_other(own + 2 * other, from, (long)other * TILE, width, cut, sums, item);
+    publish_other(own + 2 * other, from, (long)other * TILE - shift, width, cut, sums, item);
   }
-  global RESULT* to = out + row_offset(first_row + r, height, depth, out_offset, out_pitch, out_plane, out_stride);
   const bool is_full = whole || (begin >= 0 && end + TILE - 1 <= (long)width);
   store_means(to, end - (long)after, width, window, whole, is_full, shared, own_sums, item);
 }

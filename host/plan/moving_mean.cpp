@@ -266,6 +266,15 @@ Attempt chunks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   return plan;
 }
 
+/// Results of chunks begin at multiples of so many (moving_mean/one_pass.clh and moving_mean/ring.clh have
+/// the same).
+constexpr std::size_t kMeanAlign = 32;
+
+/// Chunks of a row in which windows end, and one more where they begin before multiples of `chunk` elements.
+std::size_t jobs_of(const MovingMeanProblem& p, std::size_t chunk) {
+  return (at_least_1(p.width) + kMeanAlign - 2 + p.window - p.window / 2) / chunk + 1;
+}
+
 Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   if (!can_look_back(device)) return kCannotPublish;
@@ -278,10 +287,9 @@ Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t w
   if (p.window / tile > policy.most_chunks)
     return formatted("each group would read the sums of {} chunks", p.window / tile);
   const std::size_t rows = at_least_1(p.rows), width = at_least_1(p.width);
-  const std::size_t chunks = divide_up(width, tile), jobs = (width - 1 + p.window - p.window / 2) / tile + 1;
+  const std::size_t chunks = divide_up(width + kMeanAlign - 1, tile), jobs = jobs_of(p, tile);
   if (size_product(rows, jobs) > kMaxTiles) return "its chunks are more than a launch can have";
   plan.global = {rows * jobs * group, 1, 1};
-  // A second tile beside the first one.
   const std::size_t both = 2 * plan.local_bytes - sums_bytes(p, group) - kChunkWords;
   if (copies_chunks(device, p, group) && both <= device.local_bytes) {
     define(plan, "COPY_ASYNC", 1);
@@ -297,6 +305,42 @@ Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t w
   plan.prediction.local_bytes = 6 * real(p.width * p.rows, size_of(sum_type(p)));
   plan.reason = formatted(
       "windows that end in {} elements share what lies between: sums that other groups publish", tile);
+  return plan;
+}
+
+Attempt ring(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.ring_group, 0);
+  const std::size_t sum = size_of(sum_type(p)), team = std::min<std::size_t>(group, 32);
+  const std::size_t items = std::min(policy.items, policy.item_bytes / sum), chunk = team * items;
+  if (items < 4 || chunk == 0 || p.window < chunk)
+    return formatted("a window of {} elements is shorter than a chunk", p.window);
+  const std::size_t teams = group / team, step = chunk * teams, rows = at_least_1(p.rows);
+  const std::size_t warm = divide_up(p.window / chunk + 1, teams), shares = 2 * group;
+  const std::size_t places = chunk + 4 + chunk / 8 + 2;  // with the two sums of a chunk
+  const std::size_t bytes = (size_product((warm + 1 + policy.ring_ahead) * teams, places) + shares) * sum;
+  if (bytes > device.local_bytes)
+    return formatted("local memory has no room for a window of {} elements", p.window);
+  const std::size_t steps = jobs_of(p, step);
+  if (steps > kMaxTiles) return "its chunks are more than a launch can have";
+  Plan plan = base_plan(p, "ring", "moving_mean/ring.cl", "moving_mean_ring");
+  const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
+  const std::size_t resident =
+      at_least_1(std::min(memory / (bytes + device.unit.local_reserved), policy.ring_items / group));
+  const std::size_t strips = divide_up(device.compute_units * resident, rows);
+  plan.work_group = {group, 1, 1};
+  plan.global = {std::clamp<std::size_t>(strips, 1, steps) * group, std::min(rows, kMaxGroups), 1};
+  plan.tile_cols = step;
+  plan.items_per_work_item = items;
+  plan.local_bytes = bytes;
+  define(plan, {{"GROUP", group}, {"ITEMS", items}, {"WARM", warm}, {"AHEAD", policy.ring_ahead}});
+  if (uses_shuffles(device, group)) define(plan, "SHUFFLES", 1);
+  if (copies_chunks(device, p, group)) {
+    define(plan, {{"COPY_ASYNC", 1}, {"LIMITS_REGISTERS", policy.ring_registers != 0 ? 1 : 0}});
+    plan.most_registers = policy.ring_registers;
+  }
+  plan.prediction.local_bytes = 5 * real(p.width * p.rows, sum);
+  plan.reason = formatted("a group makes {} means a step, and keeps a window in local memory", step);
   return plan;
 }
 
@@ -368,6 +412,7 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const Pla
   if (variant == "blocks") return blocks(device, p, wanted);
   if (variant == "chunks") return chunks(device, p, wanted);
   if (variant == "one_pass") return one_pass(device, p, wanted);
+  if (variant == "ring") return ring(device, p, wanted);
   if (wanted != 0) {
     refuse(kMovingMeanName, "work_items", formatted("none: \"{}\" has its own", variant),
            formatted("{}", wanted));
@@ -378,20 +423,28 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const Pla
 std::vector<std::string_view> preference(const Device& device, const MovingMeanProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "blocks", "naive"};
-  if (p.in == Scalar::float32 && p.window <= moving_mean_policy(device).one_pass_window)
+  const MovingMeanPolicy& policy = moving_mean_policy(device);
+  const bool slides = p.in == Scalar::float32 && p.window >= policy.ring_window &&
+                      p.window <= policy.ring_most_window &&
+                      size_product(p.width, p.rows) >= policy.ring_elements;
+  if (slides) return {"ring", "tiled", "one_pass", "chunks", "blocks", "naive"};
+  if (p.in == Scalar::float32 && p.window <= policy.one_pass_window)
     return {"tiled", "one_pass", "chunks", "blocks", "naive"};
-  if (moving_mean_policy(device).chunks) return {"tiled", "chunks", "blocks", "naive"};
+  if (policy.chunks) return {"tiled", "chunks", "blocks", "naive"};
   return {"tiled", "blocks", "naive"};
 }
 
 std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (variant == "naive") return formatted("each mean reads {} elements", p.window);
-  if (variant == "blocks" &&
-      (chosen.variant == "chunks" || chosen.variant == "one_pass" || chosen.variant == "cpu"))
+  if (variant == "blocks" && (chosen.variant == "chunks" || chosen.variant == "one_pass" ||
+                              chosen.variant == "ring" || chosen.variant == "cpu"))
     return "its sums of each element go through global memory";
   if (variant == "one_pass" && chosen.variant == "chunks") return "not measured to be faster";
-  if (variant == "chunks" && chosen.variant == "one_pass")
+  if (variant == "ring") return "not measured to be faster for vectors and windows of this length";
+  if (chosen.variant == "ring" && (variant == "tiled" || variant == "one_pass"))
+    return "reads elements again where the windows of another group begin";
+  if (variant == "chunks" && (chosen.variant == "one_pass" || chosen.variant == "ring"))
     return "reads the elements in another launch first";
   if (variant == "blocks" || variant == "chunks" || variant == "one_pass")
     return "the window fits local memory, which saves the way through global memory";
@@ -400,6 +453,7 @@ std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::s
 
 const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, const Plan& plan) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
+  if (plan.variant == "ring") return policy.of_ring;
   return plan.variant == "one_pass" ? policy.of_one_pass : policy.evidence;
 }
 
@@ -427,7 +481,7 @@ void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
 }
 
 std::vector<std::string_view> moving_mean_variants() {
-  return {"naive", "tiled", "blocks", "chunks", "one_pass", "cpu"};
+  return {"naive", "tiled", "blocks", "chunks", "one_pass", "ring", "cpu"};
 }
 
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,

@@ -13,7 +13,8 @@ struct MovingMeanPolicy {
   When when;
   Evidence evidence = kFromFacts;
   Evidence of_one_pass = {.what = "no measurement for this family: a Hopper's sizes"};  ///< of "one_pass"
-  std::size_t group = 256;                                                              ///< work-items
+  Evidence of_ring = {.what = "no measurement for this family: a Hopper's sizes"};
+  std::size_t group = 256;  ///< work-items
   /// Of "tiled": elements of a work-item, which registers hold; half as many where a window is no longer.
   std::size_t items = 16;
   std::size_t item_bytes = 16 * 8;  ///< and bytes of their sums
@@ -30,6 +31,14 @@ struct MovingMeanPolicy {
   std::size_t one_pass_items = 16;   ///< its elements of each
   /// Its registers of each where elements are copied to local memory without them; 0: the compiler's choice.
   std::size_t one_pass_registers = 0;
+  /// Windows of floats for which "ring" comes before all others, where there are so many elements.
+  std::size_t ring_window = 0, ring_most_window = 0;
+  std::size_t ring_elements = std::size_t{1} << 24;
+  std::size_t ring_group = 256;  ///< work-items of "ring"
+  std::size_t ring_ahead = 1;    ///< steps whose elements it reads ahead of time
+  std::size_t ring_registers =
+      0;                         ///< of each where elements are copied without them; 0: the compiler's choice
+  std::size_t ring_items = 768;  ///< resident work-items of a unit that strips are made for
   std::size_t most_chunks = 1024;  ///< whose sums each of its groups reads
   /// Of "blocks": work-items that sum a block, and bytes of sums that a round has where rows are shorter.
   std::size_t sums_group = 256;
@@ -78,6 +87,15 @@ struct MovingMeanPolicy {
 //
 // one_pass_registers: H200, windows of 100001 and 5001, ms: 48 0.834 and 0.763, 40 0.808 and 0.769, for which
 // ptxas spills, the compiler's choice 0.823 and 0.779.
+//
+// ring: H200, ms by calls in a queue. 2^27 floats, windows of 5001: groups of 128 0.331, of 256 0.334, of at
+// most 64 registers 0.409, "one_pass" 0.362; of 1001 0.348, "tiled" 0.347; of 20001 0.493, "one_pass" 0.399.
+// 2^26 floats: 2001 0.173 (groups of 128 0.171), "tiled" 0.311; 4001 0.170 and 0.408; 8001 0.165, "one_pass"
+// 0.188; 12001 0.179 (0.183) and 0.196. 2^24, groups of 128: 5001 0.055 and 0.057, 2001 0.050, "tiled" 0.090.
+// Groups that copy strips, or parts in turns: 0.87 and 0.88 of copy, so that strips are not what is left.
+//
+// one_pass: results that begin at cache lines, 2^27 floats, windows of 100001 and 5001: 0.412 -> 0.394, 0.377
+// -> 0.362. Words of 16 bytes that are copied instead of 4 need more registers: 0.433 and 0.371.
 inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -87,10 +105,17 @@ inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
      .of_one_pass = {.device = "H200",
                      .driver = "580",
                      .what = "2^28 floats, windows of 100001 and 5001",
-                     .share = "0.62 and 0.68 of copy, through registers 0.48 and 0.59"},
+                     .share = "0.64 and 0.70 of copy, through registers 0.48 and 0.59"},
+     .of_ring = {.device = "H200",
+                 .driver = "580",
+                 .what = "2^27 and 2^26 floats, windows of 5001 and 2001",
+                 .share = "0.75 and 0.73 of copy"},
      .chunks = true,
      .one_pass_window = 262144,
-     .one_pass_registers = 48},
+     .one_pass_registers = 48,
+     .ring_window = 1025,
+     .ring_most_window = 12288,
+     .ring_registers = 80},
     {.when = {.family = "intel"}, .evidence = kFromRegisters, .item_bytes = 32},
     {.when = {.family = "cpu"},
      .evidence = {.device = "EPYC",

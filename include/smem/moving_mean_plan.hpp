@@ -33,13 +33,13 @@ struct MovingMeanProblem {
 
 /// The plan that moving_mean() would use on `device`. If it is "blocks" or "chunks", a launch before the main
 /// one writes the sums of blocks to temporary memory, and each slice of the rows is a round of both launches.
-/// Overrides: `variant`; for "tiled", "blocks", "chunks" and "one_pass" also `work_items`. \throws Error when
-/// the problem or the device does not allow it, the variant is unknown or cannot run this problem on this
-/// device, or another field was fixed; it names the field.
+/// Overrides: `variant`; for "tiled", "blocks", "chunks", "one_pass" and "ring" also `work_items`. \throws
+/// Error when the problem or the device does not allow it, the variant is unknown or cannot run this problem
+/// on this device, or another field was fixed; it names the field.
 SMEM_API Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,
                                const PlanOverrides& overrides = {});
 
-/// "naive", "tiled", "blocks", "chunks", "one_pass" and "cpu".
+/// "naive", "tiled", "blocks", "chunks", "one_pass", "ring" and "cpu".
 SMEM_API std::vector<std::string_view> moving_mean_variants();
 
 }  // namespace smem

@@ -24,7 +24,7 @@ TEST_CASE("plan of moving_mean: windows of all kinds fit every target and its cl
       for (const Scalar type : {Scalar::uint8, Scalar::half, Scalar::float32}) {
         for (const std::size_t window : {1, 2, 101, 100001, 1 << 30}) {
           for (const std::string_view variant :
-               {"", "naive", "tiled", "blocks", "chunks", "one_pass", "cpu"}) {
+               {"", "naive", "tiled", "blocks", "chunks", "one_pass", "ring", "cpu"}) {
             CAPTURE(window);
             CAPTURE(variant);
             const MovingMeanProblem problem{type, type, 1 << 20, 3, window};
@@ -48,6 +48,10 @@ TEST_CASE("plan of moving_mean: what each kind of device and window gets, and wh
     return smem::plan_moving_mean(device, {.width = 1 << 24, .window = window}).variant;
   };
   CHECK(variant_of(h200, 101) == "tiled");
+  CHECK(variant_of(h200, 1001) == "tiled");
+  CHECK(variant_of(h200, 2001) == "ring");
+  CHECK(smem::plan_moving_mean(h200, {.width = 1 << 20, .window = 2001}).variant == "tiled");
+  CHECK(smem::plan_moving_mean(h200, {.width = 1 << 27, .window = 20001}).variant == "one_pass");
   CHECK(variant_of(h200, 100001) == "one_pass");
   CHECK(variant_of(h200, 1000001) == "chunks");
   CHECK(variant_of(target("gfx942"), 100001) == "blocks");
@@ -70,7 +74,15 @@ TEST_CASE("plan of moving_mean: what each kind of device and window gets, and wh
   const smem::Plan one_pass =
       smem::plan_moving_mean(h200, {.width = 1 << 24, .rows = 3, .window = 100001}, {.variant = "one_pass"});
   CHECK(one_pass.before.empty());
-  CHECK(one_pass.scratch_bytes == 8 * (1 + 2 * 3 * ((std::size_t{1} << 24) / 4096)));
+  CHECK(one_pass.scratch_bytes == 8 * (1 + 2 * 3 * ((std::size_t{1} << 24) / 4096 + 1)));
+  // Windows begin 10 chunks before a step of 8: in 2 steps, beside the step and one that is read ahead.
+  const smem::Plan ring =
+      smem::plan_moving_mean(h200, {.width = 1 << 27, .window = 5001}, {.variant = "ring"});
+  CHECK(ring.local_bytes == 4 * (4 * 8 * (512 + 4 + 64 + 2) + 2 * 256));
+  CHECK(ring.global[0] == 3 * h200.compute_units * 256);
+  CHECK(failure_of([&] {
+          smem::plan_moving_mean(h200, {.width = 1 << 24, .window = 60000}, {.variant = "ring"});
+        }).argument == "variant");
   CHECK(failure_of([&] {
           smem::plan_moving_mean(h200, {.width = 1 << 24, .window = 5 << 20}, {.variant = "one_pass"});
         }).argument == "variant");
