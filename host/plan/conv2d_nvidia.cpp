@@ -335,6 +335,7 @@ plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, 
   plan.numbers.emplace_back("maps_area", plan.scratch.size());
   plan.numbers.emplace_back("parts", parts);
   plan.counters = parts > 1;
+  if (parts > 1) plan.local_bytes += tile->of.consumers * 4;  // who is the last of a tile's groups
   if (found.needs.merged == 1) return attempt;
   define(plan, "MERGED", found.needs.merged);
   plan.numbers.emplace_back("merged", found.needs.merged);
