@@ -313,6 +313,7 @@ Attempt ring(const Device& device, const MovingMeanProblem& p, std::size_t wante
   const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.ring_group, 0);
   const std::size_t sum = size_of(sum_type(p)), team = std::min<std::size_t>(group, 32);
   const std::size_t items = std::min(policy.items, policy.item_bytes / sum), chunk = team * items;
+  if (!policy.has_ring) return "this compiler does not keep the elements of a work-item in registers";
   if (items < 4 || chunk == 0 || p.window < chunk)
     return formatted("a window of {} elements is shorter than a chunk", p.window);
   const std::size_t teams = group / team, step = chunk * teams, rows = at_least_1(p.rows);

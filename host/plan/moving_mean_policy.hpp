@@ -34,6 +34,7 @@ struct MovingMeanPolicy {
   /// Windows of floats for which "ring" comes before all others, where there are so many elements.
   std::size_t ring_window = 0, ring_most_window = 0;
   std::size_t ring_elements = std::size_t{1} << 24;
+  bool has_ring = true;
   std::size_t ring_group = 256;  ///< work-items of "ring"
   std::size_t ring_ahead = 1;    ///< steps whose elements it reads ahead of time
   std::size_t ring_registers =
@@ -94,6 +95,8 @@ struct MovingMeanPolicy {
 // 0.188; 12001 0.179 (0.183) and 0.196. 2^24, groups of 128: 5001 0.055 and 0.057, 2001 0.050, "tiled" 0.090.
 // Groups that copy strips, or parts in turns: 0.87 and 0.88 of copy, so that strips are not what is left.
 //
+// has_ring: for pvc, Intel's compiler keeps 4 and 8 elements of a work-item in memory (2 and 4 KiB a thread).
+//
 // one_pass: results that begin at cache lines, 2^27 floats, windows of 100001 and 5001: 0.412 -> 0.394, 0.377
 // -> 0.362. Words of 16 bytes that are copied instead of 4 need more registers: 0.433 and 0.371.
 inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
@@ -116,7 +119,7 @@ inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
      .ring_window = 1025,
      .ring_most_window = 12288,
      .ring_registers = 80},
-    {.when = {.family = "intel"}, .evidence = kFromRegisters, .item_bytes = 32},
+    {.when = {.family = "intel"}, .evidence = kFromRegisters, .item_bytes = 32, .has_ring = false},
     {.when = {.family = "cpu"},
      .evidence = {.device = "EPYC",
                   .driver = "PoCL 3.1",

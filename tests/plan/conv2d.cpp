@@ -111,6 +111,14 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(columns.before[0].entry_point == "conv2d_columns");
   CHECK(columns.number("images") == 4);
   CHECK(columns.rounds == 8);
+  Conv2dProblem of_cells = layer(1, 256, 14, 256, 3);
+  CHECK(smem::plan_conv2d(cpu, of_cells).variant == "gemm");
+  of_cells.in_interleaved = of_cells.weights_interleaved = of_cells.out_interleaved = true;
+  for (const smem::Scalar type : {smem::Scalar::float32, smem::Scalar::half, smem::Scalar::int8}) {
+    of_cells.type = type;
+    of_cells.out = type == smem::Scalar::int8 ? smem::Scalar::int32 : type;
+    CHECK(smem::plan_conv2d(cpu, of_cells).variant == "cpu");
+  }
   Conv2dProblem shallow = layer(64, 3, 224, 64, 7);  // three channels that are copied as four
   shallow.type = shallow.out = smem::Scalar::half;
   CHECK(smem::plan_conv2d(h200, shallow).number("channels") == 4);
