@@ -26,13 +26,15 @@ WholeFile::~WholeFile() {
 
 void WholeFile::open(const fs::path& path) {
   std::error_code error;
-  path_ = path;
-  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+  const bool exists = fs::exists(path, error);
+  path_ = fs::weakly_canonical(path, error);  // a link stays one
+  if (error) path_ = path;
+  // Links that lead nowhere, as /dev/stdout of a closed stream, or to a file without a name.
+  const bool has_name = exists ? fs::equivalent(path, path_, error) : !fs::is_symlink(path, error);
+  if (!has_name || (exists && !fs::is_regular_file(path, error))) {
     std::ofstream::open(path, std::ios::trunc);
     return;
   }
-  path_ = fs::weakly_canonical(path, error);  // a link stays one
-  if (error) path_ = path;
   part_ = path_;
   part_ += fmt::format(".part-{}", ::getpid());
   const NoInterrupt together;

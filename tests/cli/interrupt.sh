@@ -59,3 +59,12 @@ expect "$(cat "$folder/roof.json")" '"operation": "transpose"'
 "$smem" bench transpose 65x33 --csv "$folder/old.csv" >/dev/null
 [ "$(wc -l <"$folder/old.csv")" -eq 2 ] || fail "$(cat "$folder/old.csv")"
 expect "$("$smem" bench transpose 65x33 --csv /dev/stdout)" '^device,'
+
+# Links that lead nowhere stay links: one to a file that is not there yet, and that to a stream that is closed.
+ln -s "$folder/made.csv" "$folder/link.csv"
+"$smem" bench transpose 65x33 --csv "$folder/link.csv" >/dev/null
+[ -L "$folder/link.csv" ] || fail 'a link to a new file was replaced'
+expect "$(cat "$folder/made.csv")" '^device,'
+ln -s /proc/self/fd/1 "$folder/closed.csv"
+"$smem" bench transpose 65x33 --csv "$folder/closed.csv" >&- 2>/dev/null || true
+[ -L "$folder/closed.csv" ] || fail 'a link to a closed stream was replaced'
