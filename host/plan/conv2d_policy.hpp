@@ -110,6 +110,7 @@ struct Policy {
   std::span<const Shape> shapes = kShapes, wide = kSmallShapes;
   Worth product{32, 64};   ///< "gemm" where the input is a factor as it lies
   Worth columns{256, 64};  ///< "gemm" with columns instead of "direct"
+  Worth columns_of_bytes = columns, deep_columns = columns;  ///< on CPUs: of int8; and of planes of any size
   /// "implicit" instead of "direct".
   Worth implicit{32, 32};
   std::size_t units_depth = 256;  ///< "gemm" of half on matrix units, whose columns "implicit" does not need
@@ -133,7 +134,10 @@ struct Policy {
 // Of CPUs, product: a window of one cell gives a tile nothing to use again. columns: small planes use a
 // weight too few times to pay for its way into the cache, and leave vectors half empty. PoCL on two Zen 4
 // cores, ms with "cpu" and "gemm": 64 x 56^2, 64 of 3 x 3 2.8, 4.5; 128 x 28^2, 128 3.7, 3.6; 256 x 14^2, 256
-// 5.6, 4.1; 1 x 1, 64 x 56^2, 256 3.1, 2.0.
+// 5.6, 4.1; 1 x 1, 64 x 56^2, 256 3.1, 2.0. On two Zen 5 cores, PoCL 3.1: deep_columns: 128 x 28^2, 128 float
+// 1.44, 0.94, half 2.2, 0.94; 64 x 56^2, 64 1.48, 1.06, where Zen 4 has it the other way round.
+// columns_of_bytes: 64 x 56^2, 64 1.69, 0.66; 32 x 112^2, 64 4.8, 0.73; 16 x 56^2, 8 0.23, 0.18; 3 x 112^2,
+// 16 0.21, 0.17; 3 x 224^2, 64 of 7 x 7 / 2 1.58, 0.65; 4 groups of 64 x 56^2, 64 0.51, 0.39.
 //
 // cpu.columns_a_weight: ms of CPU time there with rows where they lie and with tiles: 256 x 14^2, 5 x 5 0.66,
 // 0.54; 512 x 14^2, 3 x 3 0.58, 0.63; 32 x 448^2, 3 x 3 4.5, 12.6 (OpenCV's dnn 7.1). A call takes 0.25 of
@@ -164,6 +168,8 @@ inline constexpr Policy kPolicies[] = {
      .shapes = kSmallShapes,
      .product = {8, 16},
      .columns = {128, 64, 400},
+     .columns_of_bytes = {8, 27},
+     .deep_columns = {128, 576},
      .cache_share = 8,
      .least_columns = 1 << 20,
      .most_columns = 4 << 20},

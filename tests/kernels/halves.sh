@@ -21,6 +21,7 @@ allowed() {
     blur/window.cl) echo 4 ;;         # windows that reach beyond a row's ends
     conv2d/cpu.cl) echo 1 ;;          # a filter's bias
     conv2d/columns.cl) echo 1 ;;
+    conv2d/depthwise_cells.cl) echo 2 ;;  # weights on their way to local memory, biases
     heat/cpu.cl) echo 52 ;;           # cells at walls
     histogram/cpu.cl) echo 7 ;;       # tails, edges of bins
     moving_mean/*) echo 3 ;;          # a block's first window, ends of rows

@@ -111,6 +111,16 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(columns.before[0].entry_point == "conv2d_columns");
   CHECK(columns.number("images") == 4);
   CHECK(columns.rounds == 8);
+  // On CPUs: int8 and deep layers are products, interleaved ones are not; a filter for each channel.
+  Conv2dProblem of_bytes = layer(1, 16, 56, 16, 3);
+  CHECK(smem::plan_conv2d(cpu, of_bytes).variant == "cpu");
+  of_bytes.type = smem::Scalar::int8, of_bytes.out = smem::Scalar::int32;
+  CHECK(smem::plan_conv2d(cpu, of_bytes).variant == "gemm");
+  CHECK(smem::plan_conv2d(cpu, layer(1, 128, 28, 128, 3)).variant == "gemm");
+  Conv2dProblem depthwise = layer(1, 32, 56, 32, 3, 32);
+  CHECK(smem::plan_conv2d(cpu, depthwise).variant == "cpu");
+  depthwise.in_interleaved = depthwise.weights_interleaved = depthwise.out_interleaved = true;
+  CHECK(smem::plan_conv2d(cpu, depthwise).variant == "depthwise");
   Conv2dProblem of_cells = layer(1, 256, 14, 256, 3);
   CHECK(smem::plan_conv2d(cpu, of_cells).variant == "gemm");
   of_cells.in_interleaved = of_cells.weights_interleaved = of_cells.out_interleaved = true;
@@ -199,7 +209,7 @@ TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each ven
                                {"dg2-g10", "matrix_units"},
                                {"pvc", "matrix_units"},
                                {"gfx1030", "implicit"},
-                               {"cpu", "cpu"}}) {
+                               {"cpu", type == int8 ? "gemm" : "cpu"}}) {
       CAPTURE(wanted.first);
       const smem::Plan plan = smem::plan_conv2d(target(wanted.first), p);
       CHECK(plan.variant == wanted.second);
