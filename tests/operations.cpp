@@ -431,6 +431,10 @@ TEST_CASE("operations: words that do not fit are refused by name") {
   };
   CHECK(transpose.parse("3x4").text == "3 x 4, 4 B");
   CHECK(transpose.parse("3x4 uchar4 --batch 2").text == "2 of 3 x 4, 4 B");
+  CHECK(transpose.parse("3x4 uint8").text == "3 x 4, 1 B");  // no vector
+  CHECK(transpose.parse("3x4 bfloat16").text == "3 x 4, 2 B");
+  CHECK(argument("3x4 uint9") == "type");
+  CHECK(argument("3x4 int5") == "type");
   CHECK(argument("") == "shape");
   CHECK(argument("3") == "shape");
   CHECK(argument("3x4x5") == "shape");

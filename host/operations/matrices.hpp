@@ -14,7 +14,7 @@ inline WordRule shape_rule(std::string help) {
   return sizes_rule("shape", std::move(help) + ": ROWSxCOLS", "ROWSxCOLS", {2, 2});
 }
 inline WordRule element_rule() {
-  return type_rule(WordKind::element, "Element type, as float or uchar4, or its bytes: 1, 2, 4, 8 or 16",
+  return type_rule(WordKind::element, "Element type, as float, uint8 or uchar4, or its bytes: 1, 2, 4, 8, 16",
                    "float");
 }
 inline WordRule scalar_rule() {

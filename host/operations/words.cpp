@@ -111,6 +111,7 @@ void check_weights(std::string_view operation, const std::string& word,
 }
 
 std::optional<std::size_t> parse_element(const std::string& text) {
+  if (const auto type = parse_scalar(text)) return size_of(*type);  // int8 is no vector of 32 bytes
   static const std::map<std::string, std::size_t> scalars{
       {"char", 1}, {"uchar", 1}, {"short", 2}, {"ushort", 2}, {"half", 2},  {"int", 4},
       {"uint", 4}, {"float", 4}, {"long", 8},  {"ulong", 8},  {"double", 8}};
