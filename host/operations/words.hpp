@@ -105,8 +105,8 @@ std::string batch_text(std::size_t batch);
 /// Weights that a description makes. \throws Error naming the word when there are more than it can hold.
 void check_weights(std::string_view operation, const std::string& word, const std::vector<std::size_t>& taps);
 
-/// Bytes of a scalar's name, as "uint8", of an OpenCL type's, as "float" or "uchar4", or of a number of bytes;
-/// empty when unknown.
+/// Bytes of a scalar's name, as "uint8", of an OpenCL type's, as "float" or "uchar4", or of a number of
+/// bytes; empty when unknown.
 std::optional<std::size_t> parse_element(const std::string& text);
 /// "float32", or OpenCL C's "float"; empty when unknown.
 std::optional<Scalar> parse_scalar(const std::string& text);

@@ -206,8 +206,7 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
       2 * real(jobs) * blocks * real((tile.box_rows() + p.taps() * HaloTile::kFilters) * HaloTile::kRow);
   plan.reason = formatted(
       "a product of matrix units, whose right factor is read from {} of the input with its halo in local "
-      "memory, "
-      "at each of {} weights: tiles of {} cells x {} filters",
+      "memory, at each of {} weights: tiles of {} cells x {} filters",
       formatted("{} rows of {} image(s)", tile.rows, tile.images), p.taps(), tile.cells, HaloTile::kFilters);
   return plan;
 }
