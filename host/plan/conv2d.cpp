@@ -42,21 +42,18 @@ bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
          conv2d::policy_of(device).implicit.holds(p.group_filters(), p.depth());
 }
 
-/// Whether a CPU's vectors are channels, of interleaved layers with a filter for each. Elements of fewer than
-/// four bytes are converted for each weight. Two Zen 5 cores, PoCL 3.1, ms by "depthwise" and "cpu": 32 x
-/// 112^2, 3 x 3 float 0.46 and 2.1, half 0.26 and 1.7, int8 0.39 and 1.7, double 0.53 and 2.4, half and GELU
-/// 3.5 and 1.5, half 7 x 7 1.45 and 1.20; 960 x 7^2 0.20 and 0.48; 4 x 300^2 0.50 and 1.4; 64 x 56^2, 7 x 7
-/// 0.54 and 1.8.
-bool prefers_cells(const Conv2dProblem& p) {
-  const bool is_wide = size_of(p.type) >= 4 || (p.taps() <= 9 && p.activation != Activation::gelu);
-  return conv2d::is_depthwise(p) && p.in_interleaved && p.out_interleaved && is_wide;
+/// Whether a CPU's vectors are channels, of interleaved layers with a filter for each.
+bool prefers_cells(const Device& device, const Conv2dProblem& p) {
+  if (!conv2d::is_depthwise(p) || !p.in_interleaved || !p.out_interleaved) return false;
+  const conv2d::CpuPolicy& policy = conv2d::policy_of(device).cpu;
+  return size_of(p.type) >= 4 || (p.taps() <= policy.converted_taps && p.activation != Activation::gelu);
 }
 
 /// Of the methods that round as sums of products do. "naive" runs everywhere.
 std::vector<std::string_view> plain_preference(const Device& device, const Conv2dProblem& p) {
   const conv2d::Worth& columns = conv2d::policy_of(device).columns;
   if (conv2d::is_depthwise(p) && device.type == DeviceType::gpu) return {"depthwise", "direct", "naive"};
-  if (runs_cpu_variant(device) && prefers_cells(p)) return {"depthwise", "cpu", "direct", "naive"};
+  if (runs_cpu_variant(device) && prefers_cells(device, p)) return {"depthwise", "cpu", "direct", "naive"};
   if (conv2d::prefers_mma(device, p)) {
     std::vector<std::string_view> all{"wgmma", "mma", "gemm", "implicit", "direct", "naive"};
     if (!conv2d::prefers_wgmma(device, p)) std::swap(all[0], all[1]);
@@ -72,10 +69,7 @@ std::vector<std::string_view> plain_preference(const Device& device, const Conv2
     if (conv2d::is_straight(p)) std::swap(all[0], all[1]);
     return all;
   }
-  // Channels-last layers, which "gemm" does not take. Two Zen 5 cores, PoCL 3.1, ms by "cpu" and "implicit":
-  // one image of 256 x 14^2, 256 of 3 x 3 float 4.8 and 80, half 4.2 and 53, int8 4.4 and 32; 8 of 128 x
-  // 28^2, 128 23 and 2400, 26 and 2370, 28 and 250; 4 of 64 x 28^2, 256 of 1 x 1 4.5 and 135, 3.6 and
-  // 136, 4.0 and 17.
+  // "gemm" does not take interleaved channels, and "implicit" is slow on CPUs (kPolicies).
   if (prefers_product(device, p) && runs_cpu_variant(device)) return {"gemm", "cpu", "direct", "naive"};
   if (prefers_product(device, p)) return {"gemm", "implicit", "direct", "naive"};
   if (prefers_implicit(device, p) && columns.holds(p.group_filters(), p.depth()))

@@ -101,10 +101,6 @@ std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
   return launch;
 }
 
-}  // namespace
-
-namespace {
-
 /// The launch that copies filters for several groups of channels as one. `p`: of these; empty: it does not
 /// fit.
 std::optional<Launch> launch_of_spread(const Device& device, const Conv2dProblem& p, const Needs& needs) {
@@ -196,8 +192,9 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
       plan.before.push_back(std::move(*launch));
       add_scratch(plan, size_product(p.out_channels, row, bytes));
       plan.numbers.emplace_back("weights_area", plan.scratch.size());
-    } else if (!add(copy, size_product(p.out_channels, row), "weights_area", plan.before))
+    } else if (!add(copy, size_product(p.out_channels, row), "weights_area", plan.before)) {
       return too_large(device);
+    }
   }
   if (needs.out) {
     const std::size_t cells = p.plane_results();

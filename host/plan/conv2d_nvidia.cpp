@@ -242,7 +242,7 @@ struct Chosen {
   const nvidia::Wgmma* tile = nullptr;
   Conv2dProblem problem;
   Needs needs;
-  double time = std::numeric_limits<double>::infinity();
+  double time = kNever;
 
   std::size_t depth() const { return problem.taps() * needs.channels; }
 };
@@ -280,12 +280,9 @@ bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
 bool plan::conv2d::prefers_wgmma_halo(const Device& device, const Conv2dProblem& p) {
   const double time = time_of_halo(device, p);
   if (time == kNever) return false;
-  const nvidia::Policy& policy = nvidia::policy_of(device);
   const std::size_t depth = p.taps() * needs_of_units(p).channels;
-  const nvidia::Wgmma* const wide = tile_for(device, p, policy.wgmma, depth);
-  const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
-  return (wide == nullptr || time <= time_of(device, p, *wide, depth)) &&
-         (narrow == nullptr || time <= time_of(device, p, *narrow, depth));
+  const nvidia::Mma* const narrow = tile_for(device, p, nvidia::policy_of(device).mma, depth);
+  return time <= chosen(device, p).time && (narrow == nullptr || time <= time_of(device, p, *narrow, depth));
 }
 
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {

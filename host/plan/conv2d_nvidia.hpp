@@ -102,7 +102,9 @@ inline constexpr std::array<Wgmma, 14> kWgmma{{
 
 /// The times of "wgmma_halo", whose tiles follow from the layer: nanoseconds of 64 channels by 64 filters and
 /// a column of the tile; bytes a nanosecond that fill local memory; nanoseconds between two tiles; and before
-/// the first and after the last one.
+/// the first and after the last one. Fitted to calls in a queue on an H200: of 64 images, 3 x 3, half, they
+/// give 24.4 us for 64 x 56^2, 64 and 23.3 for 128 x 28^2, 128, which took 28.8 and 27.5, as a call's launch
+/// does besides; of results that are not written 26.3 and 26.5.
 struct Halo {
   double column, fill, turn, tile;
 };

@@ -65,7 +65,9 @@ struct CpuPolicy {
   std::size_t filters = 64;   ///< of a job
   std::size_t cols = 128;     ///< of results of a job, about
   std::size_t results = 512;  ///< of a plane of a job
-  std::size_t jobs_a_unit = 4;       ///< as the threads of a busy machine do not end together
+  std::size_t jobs_a_unit = 4;  ///< as the threads of a busy machine do not end together
+  /// Of "depthwise" with interleaved channels of fewer than four bytes, which each weight converts.
+  std::size_t converted_taps = 9;
   std::size_t most_taps = 49;        ///< of rows read where they lie: weights that stay in registers
   std::size_t columns_a_weight = 6;  ///< of them: windows that leave their row go one by one
 };
@@ -138,6 +140,14 @@ struct Policy {
 // 1.44, 0.94, half 2.2, 0.94; 64 x 56^2, 64 1.48, 1.06, where Zen 4 has it the other way round.
 // columns_of_bytes: 64 x 56^2, 64 1.69, 0.66; 32 x 112^2, 64 4.8, 0.73; 16 x 56^2, 8 0.23, 0.18; 3 x 112^2,
 // 16 0.21, 0.17; 3 x 224^2, 64 of 7 x 7 / 2 1.58, 0.65; 4 groups of 64 x 56^2, 64 0.51, 0.39.
+//
+// Interleaved channels, ms there by "cpu" and "implicit": 256 x 14^2, 256 of 3 x 3 float 4.8, 80, half 4.2,
+// 53, int8 4.4, 32; 8 images of 128 x 28^2, 128 23, 2400, 26, 2370 and 28, 250; 4 of 64 x 28^2, 256 of 1 x
+// 1 4.5, 135, 3.6, 136 and 4.0, 17.
+//
+// cpu.converted_taps: ms there by "depthwise" and "cpu": 32 x 112^2, 3 x 3 float 0.46, 2.1, half 0.26, 1.7,
+// int8 0.39, 1.7, double 0.53, 2.4, half and GELU 3.5, 1.5, half 7 x 7 1.45, 1.20; 64 x 56^2, 7 x 7 float
+// 0.54, 1.8, 5 x 5 half 0.80, 0.55; 960 x 7^2 float 0.20, 0.48; 4 x 300^2 0.50, 1.4.
 //
 // cpu.columns_a_weight: ms of CPU time there with rows where they lie and with tiles: 256 x 14^2, 5 x 5 0.66,
 // 0.54; 512 x 14^2, 3 x 3 0.58, 0.63; 32 x 448^2, 3 x 3 4.5, 12.6 (OpenCV's dnn 7.1). A call takes 0.25 of

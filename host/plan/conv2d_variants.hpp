@@ -6,6 +6,7 @@
 #include <smem/conv2d_plan.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -62,7 +63,7 @@ bool prefers_wgmma_halo(const Device& device, const Conv2dProblem& p);
 /// nanoseconds that they take, kNever if they cannot.
 Attempt wgmma_halo(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
 std::string no_wgmma_halo(const Device& device, const Conv2dProblem& p);
-inline constexpr double kNever = 1e300;
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
 double time_of_halo(const Device& device, const Conv2dProblem& p);
 
 /// The same of AMD and Intel. Why they cannot; and whether they are worth it.

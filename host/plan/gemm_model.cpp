@@ -392,14 +392,11 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const double layouts = problem.a_along_k == problem.b_along_k ? alike : 1;
       tile.cost.step *= layouts;
       tile.cost.shared *= layouts;
-      const double arrays =
-          real(problem.m, problem.k) + real(problem.n, problem.k) + real(problem.m, problem.n);
-      if (8 * arrays * real(problem.batch) > model.policy.cached_bytes) {
+      if (model.bytes() > model.policy.cached_bytes) {
         const double copied = real(8 * tile.of.tile_k, tile.tile_m() + tile.tile_n());
         tile.cost.shared = std::max(tile.cost.shared, copied / model.policy.dmma_rates.shared);
       }
-      // A group alone waits for memory: 400 x 1120 x 8320 NT on an H200 by 64 x 64 234 us, in 2 parts 171.
-      if (8 * arrays * real(problem.batch) > model.policy.streamed_bytes) tile.cost.step *= 1.2;
+      if (model.bytes() > model.policy.streamed_bytes) tile.cost.step *= model.policy.dmma_streamed;
       add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.of.tile_k, joins, choices);
     }
   }

@@ -48,8 +48,10 @@ struct RowPolicy {
   /// 0: those of a pack.
   std::size_t ahead_line = 0;
   // Of "persistent", for elements of 2 and 4 bytes:
-  /// Chosen for rows with weights of at least so many bytes; 0: never.
+  /// Chosen for rows of at least so many bytes; 0: never; and whether for rows without weights too, which
+  /// other variants do not read again.
   std::array<std::size_t, 2> persistent_row_bytes{};
+  bool persistent_without_weights = false;
   std::size_t persistent_items = 512;        ///< work-items of a group
   std::size_t persistent_least_items = 256;  ///< the same where more leave too few registers to each
   /// Registers of a work-item that do not hold weights.

@@ -319,9 +319,8 @@ Attempt cpu(const Device& device, const RowWork& w) {
 bool prefers_persistent(const Device& device, const RowWork& w) {
   const std::size_t least = w.in == Scalar::float64 ? 0 : w.policy.persistent_row_bytes.at(size_of(w.in) / 4);
   if (least == 0 || w.cols * size_of(w.in) < least || results_of(w) <= device.compute_units) return false;
-  if (w.family == std::string_view("softmax")) return w.element_written != 0;
-  if (w.weights_bytes == 0 || !w.weights_are_elements) return false;  // others do not read them again
-  return w.in != Scalar::float32 || w.weights_bytes == 8;
+  if (w.weights_bytes == 0) return w.policy.persistent_without_weights && w.element_written != 0;
+  return w.weights_are_elements && (w.in != Scalar::float32 || w.weights_bytes == 8);
 }
 
 Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& fixed,

@@ -24,6 +24,7 @@ inline constexpr RowPolicy kSoftmaxPolicies[] = {
      .ahead_halves = 8,
      .ahead_line = 128,
      .persistent_row_bytes = {98305, 98305},
+     .persistent_without_weights = true,
      .shares_long_rows = true,
      .cooperative_items = 512,
      .cooperative_narrow_items = 256,
