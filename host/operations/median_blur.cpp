@@ -49,7 +49,8 @@ Operation median_blur_operation() {
                    {"8192x8192 --window 5", {"columns", "tiles"}},
                    {"8192x8192 uint8", {"", "tiles"}},
                    {"8192x8192 uint16", {"tiles"}},
-                   {"8192x8192", {""}}},
+                   {"8192x8192", {"", "registers"}},
+                   {"8192x8192 float64", {""}}},
   };
 }
 

@@ -191,9 +191,8 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
 std::vector<std::string_view> preference(const Device& device, const WindowProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const WindowPolicy& policy = window_policy(device);
-  const Scalar in = problem.grids.in;
   const bool is_large = problem.grids.row_taps == kShared;
-  if (is_large ? policy.tiles && size_of(in) <= 4 : policy.small_tiles && size_of(in) <= 2)
+  if (policy.tiles && !(is_large && problem.grids.in == Scalar::float64))  // which spills registers
     return {"cpu", "tiles", "columns", "registers"};
   if (policy.shares_columns) return {"cpu", "columns", "registers"};
   return {"cpu", "registers"};

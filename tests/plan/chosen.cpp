@@ -228,6 +228,23 @@ TEST_CASE("plans for CPUs: medians of integers take whole registers where vector
   CHECK(lanes(Scalar::uint8, Scalar::uint8) == 32);
 }
 
+TEST_CASE("plans for Hopper: medians go by tiles where registers hold them, gradients do not") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::WindowProblem problem;
+  problem.grids.width = problem.grids.height = 1000;
+  for (const Scalar type : {Scalar::uint8, Scalar::uint16, Scalar::half, Scalar::float32, Scalar::float64}) {
+    problem.grids.in = problem.grids.out = type;
+    for (const std::size_t taps : {3, 5}) {
+      problem.grids.row_taps = problem.grids.column_taps = taps;
+      problem.op = smem::WindowOp::median;
+      const bool spills = taps == 5 && type == Scalar::float64;
+      CHECK(smem::plan_window(hopper, problem).variant == (spills ? "columns" : "tiles"));
+      problem.op = smem::WindowOp::gradient;
+      CHECK(smem::plan_window(hopper, problem).variant == "registers");
+    }
+  }
+}
+
 TEST_CASE("plans for CPUs: a short product is one work-group, and blocks are of as many rows as C suits") {
   const smem::Device cpu = test::target("cpu");
   smem::GemmProblem problem;
