@@ -158,9 +158,7 @@ plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem&
   add_scratch(plan, groups * FewTile::kMaps);
   plan.numbers.emplace_back("maps_area", plan.scratch.size());
   set_groups(plan, FewTile::kGroup, groups);
-  define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
-                {"RESULT_TYPE", gemm::type_number(p.out)},
-                {"CHANNELS", p.in_channels},
+  define(plan, {{"CHANNELS", p.in_channels},
                 {"READ", read_width(p, 8 / tile.unit_cols)},
                 {"UNIT_COLS", tile.unit_cols},
                 {"WINDOW_W", p.window.width},
@@ -173,16 +171,9 @@ plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem&
                 {"CLASS_ROWS", tile.class_rows},
                 {"TILE_N", tile.cells},
                 {"STAGES", FewTile::kStages},
-                {"OUT_BOXES", stores_boxes(p) ? 1 : 0},
-                {"OUT_PLANES", stores_planes(p) ? 1 : 0},
                 {"IN_INTERLEAVED", p.in_interleaved ? 1 : 0},
-                {"WEIGHTS_INTERLEAVED", p.weights_interleaved ? 1 : 0},
-                {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
-                {"OUT_VECTOR", p.out_interleaved  ? store_width(p)
-                               : stores_planes(p) ? plane_width(p, tile.rows)
-                                                  : 1}});
-  if (tile.staged_rows > 0) define(plan, "STAGED_ROWS", tile.staged_rows);
-  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
+                {"WEIGHTS_INTERLEAVED", p.weights_interleaved ? 1 : 0}});
+  define_results(p, tile.rows, tile.staged_rows, plan);
   set_group_tile(plan, {.rows = tile.cells,
                         .cols = FewTile::kFilters,
                         .vector_width = 8,
