@@ -130,7 +130,8 @@ std::string plan::conv2d::no_wgmma_few(const Device& device, const Conv2dProblem
 }
 
 double plan::conv2d::time_of_few(const Device& device, const Conv2dProblem& p) {
-  if (p.out_width == 0 || p.out_height == 0 || !no_wgmma_few(device, p).empty()) return kNever;
+  const bool is_empty = std::min({p.images, p.in_channels, p.out_channels, p.out_width, p.out_height}) == 0;
+  if (is_empty || !no_wgmma_few(device, p).empty()) return kNever;
   const FewTile tile = best_few_tile(device, p, 0);
   return tile.cells == 0 ? kNever : time_of(device, p, tile);
 }
