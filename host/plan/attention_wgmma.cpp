@@ -30,6 +30,7 @@ struct Wgmma {
 
   std::size_t of_queries(const AttentionProblem& p) const { return tile.rows() * unit_pitch(p.head_size); }
   std::size_t bytes(const AttentionProblem& p) const {
+    // Maps count before it is known whether copies are boxes.
     const std::size_t stage = keys * unit_pitch(std::max(p.head_size, p.value_size)) + 16;
     return of_queries(p) * (turns ? 2 : 1) + tile.stages * stage + (parts > 1 ? 8 : 0) + kMaps;
   }

@@ -6,8 +6,7 @@
 // the units in registers: the accumulators' layout is that of a left factor (nvidia/attention/tile.clh).
 // J. Shah et al., "FlashAttention-3: Fast and accurate attention with asynchrony and low-precision", 2024.
 //
-// With TENSOR, one work-item copies keys and values as boxes of tensor maps (nvidia/attention/tensors.clh). That takes less power, which limits
-// the clock of an H200.
+// With TENSOR, one work-item copies keys and values as boxes of tensor maps (nvidia/attention/tensors.clh).
 //
 // Launch: 128 * (1 + CONSUMERS) work-items a group, a group for each tile of 64 * CONSUMERS rows, or several for each with PARTS, or any number
 // of groups with TURNS, where each tile has keys. Local memory: Q_TILES * Q_BYTES + STAGES * STAGE_BYTES, the barriers, and with TENSOR
