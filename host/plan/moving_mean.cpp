@@ -96,9 +96,13 @@ MeanTile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t w
   while (wanted == 0 && group < policy.most_group && group * tile.items < policy.windows_a_tile * p.window)
     group *= 2;
   // Rows may be shorter than a tile.
-  while (wanted == 0 && group > policy.least_group &&
-         group / 2 * tile.items >= p.window + std::max(p.width, p.window + 1) - 1)
+  const std::size_t row = p.window + std::max(p.width, p.window + 1) - 1;
+  while (wanted == 0 && group > policy.least_group && group / 2 * tile.items >= row)
     group /= 2;
+  const std::size_t least_items =
+      std::max(policy.least_items, tile.is_short ? std::bit_ceil(p.window) : std::size_t{1});
+  while (wanted == 0 && tile.items > least_items && group * (tile.items / 2) >= row)
+    tile.items /= 2;
   tile.group = group_for(device, group, (tile.items + 5) * sum, kOwnBytes + tile.items * sum);
   if (tile.elements() < 2 * p.window) tile.group = 0;
   return tile;

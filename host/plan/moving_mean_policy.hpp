@@ -21,6 +21,7 @@ struct MovingMeanPolicy {
   std::size_t short_window = 8;     ///< the longest that is added up element by element
   std::size_t most_group = 512;     ///< of long windows
   std::size_t least_group = 64;     ///< of short rows
+  std::size_t least_items = 4;      ///< of a work-item of such a group
   std::size_t windows_a_tile = 4;   ///< that a tile is as long as: one is read beside it
   std::size_t groups_a_unit = 32;   ///< each of which loops over tiles
   bool chunks = false;              ///< whether "chunks" comes before "blocks"
