@@ -44,6 +44,7 @@ Operation sobel_operation() {
       .steps = {{"registers", "several windows a work-item, in registers"},
                 {"columns", "columns sorted once: medians only"},
                 {"tiles", "what 2 x 2 windows have in common sorted once: medians only"},
+                {"march", "rows weighted once, down bands of rows"},
                 {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
       .read = read_sobel,

@@ -137,6 +137,26 @@ Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOver
   return made;
 }
 
+/// Gradients down bands of rows, each weighted once.
+Attempt march(const Device& device, const WindowProblem& problem) {
+  const SeparableProblem& g = problem.grids;
+  if (problem.op != WindowOp::gradient) return "for gradients";
+  constexpr std::size_t kMostCells = std::size_t{1} << 30, kCols = 4;
+  if (g.row_elements() > kMostCells || g.height > kMostCells) return "it counts rows and cells in 30 bits";
+  const WindowPolicy& policy = window_policy(device);
+  if (policy.columns == 0) return "its sums would not stay in registers";
+  const std::size_t band = tile_band(device, g, kCols);
+  Attempt made =
+      shared_plan(device, problem,
+                  {"march", "blur/sobel_march.cl", "sobel_march", kCols, band, policy.tiles_group, 0, false});
+  if (!made.plan) return made;
+  define(*made.plan, "SIZE", g.row_taps);
+  made.plan->prediction.operations = real(g.elements()) * (8 * real(g.row_taps) + 4);
+  made.plan->reason = formatted(
+      "{} results of a row, in bands of {} rows: each row is multiplied by its weights once", kCols, band);
+  return made;
+}
+
 /// Whether a CPU computes the gradient in 16 bits. A constant beyond the edges may be no integer.
 bool has_whole_slopes(const WindowProblem& problem) {
   const SeparableProblem& g = problem.grids;
@@ -161,6 +181,7 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
   if (variant == "tiles") return tiles(device, problem, fixed);
   if (fixed.work_items != 0) refuse(operation, "work_items", "none: the shape of the grid decides", "one");
   if (variant == "columns") return columns(device, problem);
+  if (variant == "march") return march(device, problem);
   const bool cpu = variant == "cpu";
   if (cpu && !runs_cpu_variant(device)) return no_cpu_variant(device);
   const SeparableProblem& g = problem.grids;
@@ -225,7 +246,7 @@ constexpr Operation<WindowProblem> kWindow{.what = "filter",
 
 }  // namespace
 
-std::vector<std::string_view> window_variants() { return {"registers", "columns", "tiles", "cpu"}; }
+std::vector<std::string_view> window_variants() { return {"registers", "columns", "tiles", "march", "cpu"}; }
 
 void plan::check_window(const Device& device, const WindowProblem& problem) {
   require_known("blur", "op", problem.op, WindowOp::gradient);
