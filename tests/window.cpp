@@ -32,7 +32,7 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::window_variants()) {
-    if (variant == "columns" || variant == "tiles") continue;  // their own test, below
+    if (variant == "columns" || variant == "tiles" || variant == "march") continue;  // their own test, below
     // Each is a program to compile: half of them of each variant.
     for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
                                      {Scalar::uint8, 5},
@@ -190,6 +190,37 @@ TEST_CASE("blur: Sobel's slopes and their magnitude") {
   CHECK(sweep.ran() >= 16);
 }
 
+TEST_CASE("blur: magnitudes down bands of rows, every type, boundary and number of channels") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
+                                   {Scalar::uint8, 5},
+                                   {Scalar::float32, 5},
+                                   {Scalar::half, 3},
+                                   {Scalar::uint16, 3},
+                                   {Scalar::float64, 3},
+                                   {Scalar::float32, 3}}) {
+    BlurCase c;
+    c.blur = Blur::magnitude;
+    c.variant = "march";
+    c.grids.in = c.grids.out = type;
+    c.grids.channels = turn < 2 ? 1 : 1 + turn % 4;
+    c.grids.boundary = kBoundaries[turn];
+    c.grids.value = 3;
+    c.size = static_cast<std::size_t>(size);
+    c.grids.batch = 2;
+    // Rows of whole vectors, and of none; a band and more; a few cells.
+    for (const auto& [width, height] : {std::pair{64, 13}, {77, 70}, {6, 2}, {1, 1}}) {
+      c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+      c.grids.gaps = width == 77;
+      sweep.run(c);
+    }
+    ++turn;
+  }
+  CHECK(sweep.ran() >= 24);
+}
+
 namespace {
 
 // Rounding of roots: rows of ever larger numbers have slopes of all sizes. \returns the results that are
@@ -237,7 +268,7 @@ std::vector<bool> check_magnitudes(const smem::Context& context, std::size_t siz
 TEST_CASE("blur: magnitudes of integers are the nearest integers") {
   const smem::Context context;
   for (const std::size_t size : {3, 5}) {
-    for (const char* variant : {"", "registers"}) {
+    for (const char* variant : {"", "registers", "march"}) {
       const std::vector<bool> bytes = check_magnitudes<unsigned char>(context, size, 1, variant);
       CHECK(std::count(bytes.begin(), bytes.end(), true) > (size == 3 ? 255 : 200));
       const std::vector<bool> words = check_magnitudes<unsigned short>(context, size, 60, variant);

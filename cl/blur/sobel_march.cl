@@ -18,55 +18,12 @@
 #define VECTOR_OUT 0  // 1: rows of results begin at multiples of COLS of them
 #endif
 #include "common/group_by_dimension.clh"
+#define SLOPES VALUE
 #include "blur/slopes.clh"
 #define RADIUS (SIZE / 2)
 #define WIDE (COLS + 2 * RADIUS)  // elements of a row of a work-item's windows
 
-#if ELEMENT_HALF
-#define INTEGER_ELEMENT 0
-typedef VALUE loaded;
-#else
-#define INTEGER_ELEMENT ((ELEMENT)0.5f == (ELEMENT)0)
-typedef ELEMENT loaded;
-#endif
-
-// What a work-item has of a plane: `from` is its channel of the first cell.
-typedef struct {
-  global const ELEMENT* from;
-  ulong pitch;
-  int rows, cells, cell;
-  int inside;  // whether all cells of its windows exist
-} strip;
-
-// The row that the boundary condition puts at `row`; -1: the value beyond the edges. What lies farther away than windows reach is for no result.
-INLINED int source_row(const strip* s, int row) { return row < s->rows + RADIUS ? place_in_few(row, s->rows) : -1; }
-
-// Loads the elements of a row. \returns whether all are elements of the plane.
-INLINED int load_row(loaded e[WIDE], const strip* s, int row) {
-  const int source = source_row(s, row);
-  if (!s->inside || source < 0) return 0;
-  global const ELEMENT* from = s->from + ((ulong)source * s->pitch + (ulong)(s->cell - RADIUS) * CHANNELS);
-#pragma unroll
-  for (uint k = 0; k < WIDE; ++k)
-#if ELEMENT_HALF
-    e[k] = load_value(from, k * CHANNELS);
-#else
-    e[k] = from[k * CHANNELS];
-#endif
-  return 1;
-}
-
-// The same of a row that has others.
-INLINED void gather_row(VALUE e[WIDE], const strip* s, int row, VALUE beyond) {
-  const int source = source_row(s, row);
-  global const ELEMENT* from = s->from + (ulong)max(source, 0) * s->pitch;
-#pragma unroll
-  for (int k = 0; k < WIDE; ++k) {
-    const int wanted = s->cell - RADIUS + k, place = wanted < s->cells + RADIUS ? place_in_few(wanted, s->cells) : -1;
-    const VALUE got = (VALUE)load_value(from, (ulong)max(place, 0) * CHANNELS);
-    e[k] = source < 0 || place < 0 ? beyond : got;
-  }
-}
+#include "blur/strip.clh"
 
 // Adds up the elements of a row by the weights of both directions.
 INLINED void weigh_row(VALUE slopes[COLS], VALUE smooths[COLS], const VALUE e[WIDE]) {
@@ -144,7 +101,7 @@ void sobel_march(SEPARABLE_ARGUMENTS) {
                   across += (VALUE)smooth(j) * slopes[(t + 1 + j) % SIZE][l];
                   if (slope(j) != 0 || !INTEGER_ELEMENT) down += (VALUE)slope(j) * smooths[(t + 1 + j) % SIZE][l];
                 }
-                made[l] = sqrt(across * across + down * down);
+                made[l] = magnitude_of(across, down);
               }
               store_results(to, made, col, first_col, end_col);
               to += out_pitch;

@@ -141,6 +141,9 @@ static inline numbers results_of(numbers w[COUNT]) {
 #endif
 }
 #else
+#if !WHOLE
+#define SLOPES numbers
+#endif
 #include "blur/slopes.clh"
 
 #if WHOLE
@@ -175,17 +178,6 @@ static inline numbers magnitude(numbers across, numbers down) {
 }
 #endif
 
-#if RESULT_INTEGER && RESULT_HIGH > 255
-// The integer nearest to the root of a sum of squares that a float may round past a half. The root lies in a range around
-// the middle of two integers, h: above it where down^2 > (h - across) * (h + across), of which only the last product is not exact.
-static inline numbers nearest_magnitude(numbers across, numbers down) {
-  const number shift = (number)0x1.8p23f;  // its neighbours are 1 apart
-  const numbers root = sqrt(across * across + down * down), lower = (root - (number)0.5f + shift) - shift;
-  const numbers h = lower + (number)0.5f, less = h - across, more = h + across, product = less * more;
-  return fma(down, down, -product) > fma(less, more, -product) ? lower + (number)1 : lower;
-}
-#endif
-
 static inline numbers results_of(numbers w[COUNT]) {
   numbers across = 0, down = 0;
 #pragma unroll
@@ -198,10 +190,8 @@ static inline numbers results_of(numbers w[COUNT]) {
     }
 #if WHOLE
   return magnitude(across, down);
-#elif RESULT_INTEGER && RESULT_HIGH > 255
-  return nearest_magnitude(across, down);
 #else
-  return sqrt(across * across + down * down);
+  return magnitude_of(across, down);
 #endif
 }
 #endif

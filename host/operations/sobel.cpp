@@ -55,7 +55,7 @@ Operation sobel_operation() {
                   .usual = {"4096x4096 float", "4096x4096 uchar"},
                   .large = {"8192x8192 float", "8192x8192 uchar"},
                   .weak_usual = {"4096x4096 uchar"}},
-      .programs = {{"8192x8192", {""}}},
+      .programs = {{"8192x8192", {""}}, {"8192x8192 uint16", {""}}},
   };
 }
 

@@ -212,6 +212,10 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
 std::vector<std::string_view> preference(const Device& device, const WindowProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const WindowPolicy& policy = window_policy(device);
+  if (problem.op == WindowOp::gradient) {
+    if (policy.marches) return {"cpu", "march", "registers"};
+    return {"cpu", "registers"};
+  }
   const bool is_large = problem.grids.row_taps == kShared;
   if (policy.tiles && !(is_large && problem.grids.in == Scalar::float64))  // which spills registers
     return {"cpu", "tiles", "columns", "registers"};
@@ -225,12 +229,15 @@ std::string why_not(const Device& /*device*/, const WindowProblem& /*problem*/, 
     return "it sorts again what neighbouring windows share";
   if (variant == "columns" && chosen.variant == "tiles")
     return "it sorts again what windows above one another share";
-  if (variant == "columns" || variant == "tiles") return "not measured on this device";
+  if (variant == "registers" && chosen.variant == "march")
+    return "it multiplies each row again for every window that has it";
+  if (variant == "columns" || variant == "tiles" || variant == "march") return "not measured on this device";
   return "a CPU's vectors hold more than a work-item's";
 }
 
-const Evidence& evidence(const Device& device, const WindowProblem& /*problem*/, const Plan& /*plan*/) {
-  return window_policy(device).evidence;
+const Evidence& evidence(const Device& device, const WindowProblem& problem, const Plan& /*plan*/) {
+  const WindowPolicy& policy = window_policy(device);
+  return problem.op == WindowOp::gradient ? policy.of_gradients : policy.evidence;
 }
 
 constexpr Operation<WindowProblem> kWindow{.what = "filter",
