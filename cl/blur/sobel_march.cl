@@ -33,7 +33,7 @@ INLINED void weigh_row(VALUE slopes[COLS], VALUE smooths[COLS], const VALUE e[WI
 #pragma unroll
     for (int i = 0; i < SIZE; ++i) {
       // A product by 0 is not always 0, unless the elements are integers.
-      if (slope(i) != 0 || !INTEGER_ELEMENT) slopes[l] += (VALUE)slope(i) * e[l + i];
+      if ((slope(i) != 0) | !INTEGER_ELEMENT) slopes[l] += (VALUE)slope(i) * e[l + i];
       smooths[l] += (VALUE)smooth(i) * e[l + i];
     }
   }
@@ -99,7 +99,7 @@ void sobel_march(SEPARABLE_ARGUMENTS) {
 #pragma unroll
                 for (int j = 0; j < SIZE; ++j) {
                   across += (VALUE)smooth(j) * slopes[(t + 1 + j) % SIZE][l];
-                  if (slope(j) != 0 || !INTEGER_ELEMENT) down += (VALUE)slope(j) * smooths[(t + 1 + j) % SIZE][l];
+                  if ((slope(j) != 0) | !INTEGER_ELEMENT) down += (VALUE)slope(j) * smooths[(t + 1 + j) % SIZE][l];
                 }
                 made[l] = magnitude_of(across, down);
               }

@@ -55,7 +55,11 @@ Operation sobel_operation() {
                   .usual = {"4096x4096 float", "4096x4096 uchar"},
                   .large = {"8192x8192 float", "8192x8192 uchar"},
                   .weak_usual = {"4096x4096 uchar"}},
-      .programs = {{"8192x8192", {""}}, {"8192x8192 uint16", {""}}},
+      .programs = {{"8192x8192", {""}},
+                   {"8192x8192 uint16", {"", "registers"}},
+                   {"8192x8192 --window 5", {"march"}},
+                   {"8192x8192 uint8 --channels 3 --window 5", {"march"}},
+                   {"8192x8192 half", {"march"}}},
   };
 }
 

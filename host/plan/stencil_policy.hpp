@@ -132,8 +132,9 @@ struct StencilPolicy {
 //
 // singles: there, ms, 303^3 and (bytes) 403^3, rows x planes of results of a work-item, beside vectors of 16
 // bytes: boxes of halves 4 x 4 0.115, 2 x 4 0.132 (0.329), of floats 0.146, 0.169 (0.178), stars of floats 4
-// x 4 0.078 (0.097), of bytes 0.122 (0.451). "rows", 8191 x 8191, 8 of results: halves 3 x 3 0.159 (0.226),
-// bytes 0.162 (0.216), but floats 5 x 5 0.155 (0.105).
+// x 4 0.078 (0.097), of bytes 0.122 (0.451). "rows" of 3 x 3, 8191 x 8191, 8 of results: halves 0.159
+// (0.226), bytes 0.162 (0.216), uint16 0.157 (0.245), 5001 x 4000 bytes of 3 channels 0.148 (0.232); but 5 x
+// 5 of floats 0.155 (0.105), of halves 0.292 (0.260), of bytes, 8191 x 4191, 0.156 (0.131).
 //
 // most_passes: NVIDIA's compiler writes out 8748, of a star of radius 4 (0.52); of 30758, of radius 6, it
 // leaves some, and all arrays in memory (0.02).
