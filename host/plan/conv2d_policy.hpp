@@ -72,6 +72,13 @@ struct CpuPolicy {
   std::size_t columns_a_weight = 6;  ///< of them: windows that leave their row go one by one
 };
 
+/// Of "depthwise" by a ring of rows in local memory (cl/nvidia/conv2d/depthwise_ring.cl): nanoseconds of an
+/// instruction of a warp, that shares a multiprocessor, and that is alone; of a group before its first step;
+/// bytes a nanosecond of memory, and of what comes from the cache besides; and nanoseconds until they come.
+struct RingTimes {
+  double issue = 0.19, alone = 1.3, group = 1500, memory = 3900, cache = 8000, latency = 1000;
+};
+
 /// Of "depthwise": results of a work-item, and windows whose weights it has in registers.
 struct DepthwisePolicy {
   std::size_t each_x = 4, each_y = 4;
@@ -85,6 +92,9 @@ struct DepthwisePolicy {
   /// Work-items of a group, and packs of channels of it at most; registers of a compute unit of which that is
   /// not known.
   std::size_t cells_group = 128, cells_packs = 32, cells_unit_registers = 65536;
+  /// Of the ring: bytes that each group has in flight, and steps at most; registers of a work-item.
+  std::size_t ring_bytes = 12 << 10, ring_ahead = 6, ring_registers = 168;
+  RingTimes ring = {};
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"};
 };
 

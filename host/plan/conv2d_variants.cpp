@@ -379,10 +379,12 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p, fixed);
   if (variant == "wgmma_halo") return wgmma_halo(device, p, fixed);
+  if (variant == "wgmma_few") return wgmma_few(device, p, fixed);
   if (variant == "matrix_units") return matrix_units(device, p);
   if (variant == "gemm") return by_gemm(device, p);
   if (is_winograd(variant)) return winograd(device, p, variant);
   if (variant == "depthwise" && p.in_interleaved && p.out_interleaved) {
+    if (Attempt ring = depthwise_ring(device, p, fixed); ring.plan) return ring;
     if (Attempt cells = depthwise_cells(device, p, fixed); cells.plan) return cells;
   }
   if (variant == "depthwise" && fixed.tile_rows + fixed.tile_cols > 0) {

@@ -45,6 +45,8 @@ Attempt depthwise(const Device& device, const Conv2dProblem& p);
 /// The same of interleaved channels, to interleaved channels. Of `fixed` tile_rows and tile_cols: rows of a
 /// strip, and columns of a work-item.
 Attempt depthwise_cells(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
+/// By asynchronous copies to local memory.
+Attempt depthwise_ring(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
 
 /// A product whose right factor is gathered from the input tile by tile.
 Attempt implicit(const Device& device, const Conv2dProblem& p);
@@ -65,6 +67,12 @@ Attempt wgmma_halo(const Device& device, const Conv2dProblem& p, const PlanOverr
 std::string no_wgmma_halo(const Device& device, const Conv2dProblem& p);
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 double time_of_halo(const Device& device, const Conv2dProblem& p);
+
+/// The same of few channels, of which strips of the input are laid in local memory without copies before.
+Attempt wgmma_few(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
+std::string no_wgmma_few(const Device& device, const Conv2dProblem& p);
+double time_of_few(const Device& device, const Conv2dProblem& p);
+bool prefers_wgmma_few(const Device& device, const Conv2dProblem& p);
 
 /// The same of AMD and Intel. Why they cannot; and whether they are worth it.
 Attempt matrix_units(const Device& device, const Conv2dProblem& p);

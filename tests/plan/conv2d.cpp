@@ -57,7 +57,7 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
             layer(1, 48, 7, 96, 5, 3), winograd, cells, depthwise}) {
         for (const std::string_view variant :
              {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4",
-              "mma", "wgmma", "wgmma_halo", "matrix_units"}) {
+              "mma", "wgmma", "wgmma_halo", "wgmma_few", "matrix_units"}) {
           CAPTURE(variant);
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {

@@ -118,7 +118,7 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
 
 /// Whether every device runs a variant, of any groups and windows.
 inline bool is_portable_conv2d(std::string_view variant) {
-  return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma") && variant != "wgmma_halo" &&
+  return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma") && !variant.starts_with("wgmma") &&
          variant != "matrix_units" && !variant.starts_with("winograd");
 }
 

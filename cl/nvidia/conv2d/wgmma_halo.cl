@@ -138,7 +138,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
     init_pipeline(&p, 1, 4);
   }
 #if OUT_PLANES
-  find_places(places, &g, out_w, item);
+  find_places(places, &g, out_w, out_h, item);
 #endif
   // Zeros below the boxes.
   for (uint i = 0; i < HALOS; ++i)
@@ -197,7 +197,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
       sync_items(consumer + 1, 128);
       if (item % 128 == 0) store_box_4d(maps, j.filter, 0, j.image, j.y, mine);
 #else
-      stage_planes(sum, mine, places, add, g.rows * out_w, warp, lane);
+      stage_planes(sum, mine, places, add, plane_pitch(&g, out_w, out_h), warp, lane);
       sync_items(consumer + 1, 128);
       copy_planes(out + out_offset + (ulong)j.image * out_stride + (ulong)j.filter * out_plane, out_plane, out_stride, mine, &g,
                   (uint)min(images - j.image, (ulong)g.tile_images), min(out_channels - j.filter, 64u), min(out_h - j.y, g.rows), j.y, out_w,
