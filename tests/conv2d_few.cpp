@@ -9,11 +9,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
-using smem::Activation;
 using smem::Conv2d;
 using smem::Conv2dProblem;
 using smem::Plan;
@@ -113,14 +114,15 @@ std::size_t few_define(const Plan& plan, const std::string& name) {
   return found == plan.defines.end() ? 0 : static_cast<std::size_t>(found->second);
 }
 
-/// Results of the first strip that are wrong.
+/// Results of the first strip that are wrong. Some of the input are infinite, which no other result sees.
 std::size_t wrong_results(const smem::Context& context, const Conv2dCase& c) {
   const Conv2dProblem p = few_problem(c);
   const Plan plan = smem::plan_conv2d(test::target("sm_90"), p, {.variant = "wgmma_few"});
   const std::size_t channels = p.in_channels, size = p.taps() * channels;
   std::vector<smem::half> in(p.width * p.height * channels), weights(p.out_channels * size);
   for (std::size_t i = 0; i < in.size(); ++i)
-    in[i] = smem::half(static_cast<float>(i * 7919 % 9) - 4);
+    in[i] = smem::half(i % 97 == 5 ? std::numeric_limits<float>::infinity()
+                                   : static_cast<float>(i * 7919 % 9) - 4);
   for (std::size_t i = 0; i < weights.size(); ++i)
     weights[i] = smem::half(static_cast<float>(i * 104729 % 7) - 3);
   const std::size_t rows = few_define(plan, "ROWS"), tiles = few_define(plan, "TILES"),
@@ -153,7 +155,8 @@ std::size_t wrong_results(const smem::Context& context, const Conv2dCase& c) {
           }
         }
         const std::size_t tile = y / rows, column = y % rows * pitch + x;
-        wrong += got[(tile * 64 + k) * columns + column] == sum ? 0 : 1;
+        const float is = got[(tile * 64 + k) * columns + column];
+        wrong += is == sum || (std::isnan(is) && std::isnan(sum)) ? 0 : 1;
       }
   return wrong;
 }
@@ -166,12 +169,7 @@ TEST_CASE("conv2d of few channels: tiles of every kind are right") {
   std::size_t number = 0, asked = 0;
   for (Conv2dCase c : few_cases()) {
     c.variant = "wgmma_few";
-    if (number % 3 == 1) c.type = Scalar::bfloat16;
-    if (number % 2 == 0) c.interleave();
-    c.bias = number % 4 < 2;
-    if (number % 4 == 1) c.how.activation = Activation::relu;
-    if (number % 5 == 4) c.how.activation = Activation::gelu;
-    c.to_sums = number % 5 == 2;
+    c.vary(number);
     ++number, ++asked;
     sweep.run(c);
     // The other layout of results, with gaps.

@@ -130,7 +130,8 @@ std::string plan::conv2d::no_wgmma_few(const Device& device, const Conv2dProblem
 }
 
 double plan::conv2d::time_of_few(const Device& device, const Conv2dProblem& p) {
-  if (p.out_width == 0 || p.out_height == 0 || !no_wgmma_few(device, p).empty()) return kNever;
+  const bool is_empty = std::min({p.images, p.in_channels, p.out_channels, p.out_width, p.out_height}) == 0;
+  if (is_empty || !no_wgmma_few(device, p).empty()) return kNever;
   const FewTile tile = best_few_tile(device, p, 0);
   return tile.cells == 0 ? kNever : time_of(device, p, tile);
 }
@@ -158,9 +159,7 @@ plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem&
   add_scratch(plan, groups * FewTile::kMaps);
   plan.numbers.emplace_back("maps_area", plan.scratch.size());
   set_groups(plan, FewTile::kGroup, groups);
-  define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
-                {"RESULT_TYPE", gemm::type_number(p.out)},
-                {"CHANNELS", p.in_channels},
+  define(plan, {{"CHANNELS", p.in_channels},
                 {"READ", read_width(p, 8 / tile.unit_cols)},
                 {"UNIT_COLS", tile.unit_cols},
                 {"WINDOW_W", p.window.width},
@@ -173,16 +172,9 @@ plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem&
                 {"CLASS_ROWS", tile.class_rows},
                 {"TILE_N", tile.cells},
                 {"STAGES", FewTile::kStages},
-                {"OUT_BOXES", stores_boxes(p) ? 1 : 0},
-                {"OUT_PLANES", stores_planes(p) ? 1 : 0},
                 {"IN_INTERLEAVED", p.in_interleaved ? 1 : 0},
-                {"WEIGHTS_INTERLEAVED", p.weights_interleaved ? 1 : 0},
-                {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
-                {"OUT_VECTOR", p.out_interleaved  ? store_width(p)
-                               : stores_planes(p) ? plane_width(p, tile.rows)
-                                                  : 1}});
-  if (tile.staged_rows > 0) define(plan, "STAGED_ROWS", tile.staged_rows);
-  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
+                {"WEIGHTS_INTERLEAVED", p.weights_interleaved ? 1 : 0}});
+  define_results(p, tile.rows, tile.staged_rows, plan);
   set_group_tile(plan, {.rows = tile.cells,
                         .cols = FewTile::kFilters,
                         .vector_width = 8,

@@ -105,6 +105,15 @@ HaloTile best_halo_tile(const Device& device, const Conv2dProblem& p, std::size_
   return best;
 }
 
+/// Results of a plane that a store has.
+std::size_t plane_width(const Conv2dProblem& p, std::size_t rows) {
+  const std::size_t last = p.out_height % rows * p.out_width;
+  std::size_t width = store_width(p);
+  while (rows * p.out_width % width != 0 || last % width != 0)
+    width /= 2;
+  return width;
+}
+
 }  // namespace
 
 bool plan::conv2d::stores_boxes(const Conv2dProblem& p) {
@@ -115,20 +124,26 @@ bool plan::conv2d::stores_planes(const Conv2dProblem& p) {
   return !p.out_interleaved && p.out_packed && size_of(p.out) == 2;
 }
 
-std::size_t plan::conv2d::plane_width(const Conv2dProblem& p, std::size_t rows) {
-  const std::size_t last = p.out_height % rows * p.out_width;
-  std::size_t width = store_width(p);
-  while (rows * p.out_width % width != 0 || last % width != 0)
-    width /= 2;
-  return width;
-}
-
 std::size_t plan::conv2d::staged_rows_of(const Conv2dProblem& p, std::size_t cells, std::size_t pitch,
                                          std::size_t rows, std::size_t images) {
   if (!stores_boxes(p) && !stores_planes(p)) return 0;
   const std::size_t run = rows * p.out_width;
   const std::size_t plane = rows >= p.out_height ? run : (run + 7) / 16 * 16 + 8;
   return round_up(std::max({cells, pitch * rows * images, stores_planes(p) ? plane * images : 0}), 8);
+}
+
+void plan::conv2d::define_results(const Conv2dProblem& p, std::size_t rows, std::size_t staged_rows,
+                                  Plan& plan) {
+  define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
+                {"RESULT_TYPE", gemm::type_number(p.out)},
+                {"OUT_BOXES", stores_boxes(p) ? 1 : 0},
+                {"OUT_PLANES", stores_planes(p) ? 1 : 0},
+                {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
+                {"OUT_VECTOR", p.out_interleaved  ? store_width(p)
+                               : stores_planes(p) ? plane_width(p, rows)
+                                                  : 1}});
+  if (staged_rows > 0) define(plan, "STAGED_ROWS", staged_rows);
+  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
 }
 
 std::size_t plan::conv2d::columns_for(std::size_t cells) {
@@ -183,24 +198,15 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
       plan.numbers.end(),
       {{"block_k", tile.image_rows}, {"tile_w", tile.pitch}, {"tile_h", tile.rows}, {"depth", tile.images}});
   set_groups(plan, HaloTile::kGroup, groups);
-  define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
-                {"RESULT_TYPE", gemm::type_number(p.out)},
-                {"WINDOW_W", p.window.width},
+  define(plan, {{"WINDOW_W", p.window.width},
                 {"WINDOW_H", p.window.height},
                 {"TILE_N", tile.cells},
                 {"STAGES", tile.stages},
                 {"RESIDENT", tile.resident ? 1 : 0},
-                {"OUT_BOXES", stores_boxes(p) ? 1 : 0},
-                {"OUT_PLANES", stores_planes(p) ? 1 : 0},
                 {"MMA_STEPS", last_steps(needs.channels)},
                 {"HALOS", HaloTile::kHalos},
-                {"HALO_ROWS", tile.halo_rows},
-                {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
-                {"OUT_VECTOR", p.out_interleaved  ? store_width(p)
-                               : stores_planes(p) ? plane_width(p, tile.rows)
-                                                  : 1}});
-  if (tile.staged_rows > 0) define(plan, "STAGED_ROWS", tile.staged_rows);
-  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
+                {"HALO_ROWS", tile.halo_rows}});
+  define_results(p, tile.rows, tile.staged_rows, plan);
   set_group_tile(plan, {.rows = tile.cells,
                         .cols = HaloTile::kFilters,
                         .vector_width = 8,

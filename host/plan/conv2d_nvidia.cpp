@@ -286,6 +286,8 @@ bool plan::conv2d::prefers_wgmma_halo(const Device& device, const Conv2dProblem&
 }
 
 bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& p) {
+  // Planes leave local memory slowly: kFew. "mma" copies fewer channels than 5 to cells of 4 first.
+  if (p.in_channels > 4 && !stores_boxes(p)) return false;
   const double time = time_of_few(device, p);
   if (time == kNever) return false;
   const std::size_t depth = p.taps() * needs_of_units(p).channels;

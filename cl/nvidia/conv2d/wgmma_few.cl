@@ -82,7 +82,11 @@ void conv2d_wgmma_few(CONV2D_ARGUMENTS, global uchar* maps) {
   local uint places[TILE_N] __attribute__((aligned(8)));
 #endif
   local ulong barriers[2 * STAGES];
+#if OUT_BOXES
   local ulong new_maps[MAPS_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
+#else
+  (void)maps;
+#endif
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32 % 4, consumer = item / 128 - 1;
   halo_grid g = halo_grid_of(PITCH, ROWS, 0, 1, images, out_h, out_channels);
   const uint strips_down = (out_h + TILES * ROWS - 1) / (TILES * ROWS), jobs = (uint)images * strips_down;
