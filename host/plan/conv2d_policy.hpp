@@ -74,9 +74,10 @@ struct CpuPolicy {
 
 /// Of "depthwise" by a ring of rows in local memory (cl/nvidia/conv2d/depthwise_ring.cl): nanoseconds of an
 /// instruction of a warp, that shares a multiprocessor, and that is alone; of a group before its first step;
-/// bytes a nanosecond of memory, and of what comes from the cache besides; and nanoseconds until they come.
+/// bytes a nanosecond of memory, of what comes from the cache besides, and of a multiprocessor; and
+/// nanoseconds until they come.
 struct RingTimes {
-  double issue = 0.19, alone = 1.3, group = 1500, memory = 3900, cache = 8000, latency = 1000;
+  double issue = 0.19, alone = 1.3, group = 1500, memory = 3900, cache = 8000, unit = 42, latency = 700;
 };
 
 /// Of "depthwise": results of a work-item, and windows whose weights it has in registers.
@@ -92,8 +93,10 @@ struct DepthwisePolicy {
   /// Work-items of a group, and packs of channels of it at most; registers of a compute unit of which that is
   /// not known.
   std::size_t cells_group = 128, cells_packs = 32, cells_unit_registers = 65536;
-  /// Of the ring: bytes that each group has in flight, and steps at most; registers of a work-item.
-  std::size_t ring_bytes = 12 << 10, ring_ahead = 6, ring_registers = 168;
+  /// Of the ring: bytes in flight of a multiprocessor, and steps at most; registers of a work-item;
+  /// products of a loop that compilers unroll (clang 15 leaves one of 1750 as it is, with its sums in
+  /// memory).
+  std::size_t ring_bytes = 40 << 10, ring_ahead = 8, ring_unrolled = 1024, ring_registers = 168;
   RingTimes ring = {};
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"};
 };

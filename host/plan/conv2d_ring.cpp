@@ -24,38 +24,44 @@ struct RingTile {
   double time = kNever;
 
   std::size_t group() const { return lanes * blocks; }
+  std::size_t jobs(const Conv2dProblem& p) const {
+    return size_product(size_product(p.images, sets), across, divide_up(p.out_height, rows));
+  }
 };
+
+constexpr std::size_t kMostCopies = 32;  // of a row, whose bits a work-item has
 
 std::size_t ages_of(const Conv2dProblem& p) { return divide_up(p.window.height, p.stride.y); }
 
-/// Adds what follows from the shape; pack is 0 if it does not fit.
-RingTile completed(const Device& device, const Conv2dProblem& p, RingTile t) {
+/// Adds what follows from the shape.
+RingTile completed(const Conv2dProblem& p, RingTile t) {
   const std::size_t bytes = size_of(p.type), cell = t.lanes * t.pack * bytes, span = t.each_x * p.stride.x;
   const std::size_t row_cells = (t.blocks - 1) * span + (t.each_x - 1) * p.stride.x + p.window.width;
   constexpr std::size_t kBanks = 128;  // bytes
   t.pad = (kBanks - (span - 1) * cell % kBanks) % kBanks;
   t.step_bytes = p.stride.y * (row_cells * cell + (row_cells - 1) / span * t.pad);
-  t.copies = divide_up(p.stride.y * row_cells * cell / t.piece, t.group());
-  const DepthwisePolicy& policy = policy_of(device).depthwise;
-  t.ahead = std::clamp<std::size_t>(divide_up(policy.ring_bytes, t.step_bytes), 2, policy.ring_ahead);
-  t.local_bytes = (t.ahead + 1) * t.step_bytes +
-                  size_product(p.taps() + 1, t.lanes + 1, t.pack * size_of(sums_of(p.type)));
-  if (t.local_bytes > local_room(device)) t.pack = 0;
+  t.copies = divide_up(row_cells, t.group() / (cell / t.piece));
   return t;
 }
 
 /// Registers of a work-item, as ptxas counts them.
 std::size_t registers_of(const Conv2dProblem& p, const RingTile& t) {
-  return t.pack * (p.taps() + ages_of(p) * t.each_x) + 24 + 11 * t.copies;
+  return t.pack * (p.taps() + ages_of(p) * t.each_x) + 28 + 3 * t.copies;
 }
 
-/// Work-groups of a multiprocessor.
-std::size_t resident_of(const Device& device, const Conv2dProblem& p, const RingTile& t) {
-  const std::size_t all =
-      device.unit.registers > 0 ? device.unit.registers : policy_of(device).depthwise.cells_unit_registers;
+/// Chooses the steps in flight; returns how many work-groups a multiprocessor then has.
+std::size_t resident_of(const Device& device, const Conv2dProblem& p, RingTile& t) {
+  const DepthwisePolicy& policy = policy_of(device).depthwise;
+  const std::size_t all = device.unit.registers > 0 ? device.unit.registers : policy.cells_unit_registers;
   const std::size_t items = round_up(t.group(), 32);
-  return std::min({all / (round_up(registers_of(p, t), 8) * items), device.local_bytes / t.local_bytes,
-                   std::size_t{2048} / items});
+  std::size_t groups = std::min(all / (round_up(registers_of(p, t), 8) * items), std::size_t{2048} / items);
+  groups = std::min(groups, divide_up(t.jobs(p), at_least_1(device.compute_units)));
+  if (groups == 0) return 0;
+  t.ahead =
+      std::clamp<std::size_t>(divide_up(policy.ring_bytes / groups, t.step_bytes), 2, policy.ring_ahead);
+  t.local_bytes = (t.ahead + 1) * t.step_bytes +
+                  size_product(p.taps() + 1, t.lanes + 1, t.pack * size_of(sums_of(p.type)));
+  return t.local_bytes > local_room(device) ? 0 : std::min(groups, device.local_bytes / t.local_bytes);
 }
 
 /// Nanoseconds of all groups: of issuing instructions, or of a warp's step alone; and of memory.
@@ -64,24 +70,26 @@ double time_of(const Device& device, const Conv2dProblem& p, const RingTile& t, 
   const double line = real((t.each_x - 1) * p.stride.x + p.window.width) * real(p.stride.y);
   const double converts = size_of(p.type) < 4 ? real(t.pack) : 0;
   const double step = real(t.pack, p.taps(), t.each_x) + line * (1 + converts) +
-                      real(t.each_x) * (2 * real(t.pack) + 3) + 8 * real(t.copies) + 20;
+                      real(t.each_x) * (2 * real(t.pack) + 3) + 5 * real(p.stride.y, t.copies) + 20;
   const double warps = real(divide_up(t.group(), 32));
-  const std::size_t jobs =
-      size_product(size_product(p.images, t.sets), t.across, divide_up(p.out_height, t.rows));
+  const std::size_t jobs = t.jobs(p), strips = divide_up(p.out_height, t.rows);
   const std::size_t units = at_least_1(device.compute_units), full = units * resident;
+  const double copied = real(t.rows + ages_of(p) - 1);  // steps, of which those outside take no time
+  const double outside = real(p.padding.top + p.padding.bottom) / real(p.stride.y * strips);
+  const double steps = std::max(real(t.rows), copied - outside);
   const auto round = [&](std::size_t groups) {
-    return real(t.rows + ages_of(p) - 1) *
-               std::max(real(groups) * warps * step * times.issue, step * times.alone) +
-           times.group;
+    return steps * std::max(real(groups) * warps * step * times.issue, step * times.alone) + times.group;
   };
   double compute = real(jobs / full) * round(resident);
   if (jobs % full > 0) compute += round(divide_up(jobs % full, units));
-  const double read = real(jobs) * real(t.rows + ages_of(p) - 1) * real(t.step_bytes);
-  const double once = real(p.images, p.groups) *
-                      (real(p.width, p.height, size_of(p.type)) + real(p.plane_results(), size_of(p.out)));
-  // Memory answers after times.latency, so what is in flight bounds it as well.
-  const double flight = real(std::min(jobs, full), t.ahead) * real(t.step_bytes) / times.latency;
-  return std::max(compute, once / std::min(times.memory, flight * 2) + read / times.cache);
+  const double step_bytes = real(t.step_bytes), read = real(jobs) * steps * step_bytes;
+  const double wrote = real(p.images, p.groups, p.plane_results(), size_of(p.out));
+  const double once = real(p.images, p.groups, p.width * p.height, size_of(p.type)) + wrote;
+  // Of the busiest multiprocessor, which waits times.latency for what is in flight.
+  const double rate = std::min(times.unit, real(resident, t.ahead) * step_bytes / times.latency);
+  const double unit = (steps * step_bytes + wrote / real(jobs)) * real(divide_up(jobs, units)) / rate;
+  return std::max(
+      {compute, unit + times.group, once / times.memory + std::max(0.0, read + wrote - once) / times.cache});
 }
 
 /// The fastest tile; pack is 0: none fits.
@@ -92,13 +100,15 @@ RingTile best_ring_tile(const Device& device, const Conv2dProblem& p, const Plan
       std::min(p.in_alignment, std::size_t{1} << std::countr_zero(p.groups * bytes | 16));
   if (cell < 8) return best;
   const auto consider_rows = [&](RingTile t) {
-    t = completed(device, p, t);
-    if (t.pack == 0 || registers_of(p, t) > policy_of(device).depthwise.ring_registers) return;
-    const std::size_t resident = resident_of(device, p, t);
-    if (resident == 0) return;
+    t = completed(p, t);
+    const DepthwisePolicy& policy = policy_of(device).depthwise;
+    if (registers_of(p, t) > policy.ring_registers || t.copies > kMostCopies) return;
+    if (size_product(t.pack, p.taps(), ages_of(p) * t.each_x) > policy.ring_unrolled) return;
     for (std::size_t strips = 1; strips <= p.out_height; ++strips) {
       t.rows = divide_up(p.out_height, strips);
       if (fixed.tile_rows != 0) t.rows = std::min(fixed.tile_rows, p.out_height);
+      const std::size_t resident = resident_of(device, p, t);
+      if (resident == 0) continue;
       t.time = time_of(device, p, t, resident);
       if (t.time < best.time) best = t;
       if (fixed.tile_rows != 0 || t.rows == 1) break;
@@ -107,12 +117,13 @@ RingTile best_ring_tile(const Device& device, const Conv2dProblem& p, const Plan
   RingTile t;
   t.piece = std::min<std::size_t>(cell, 16);
   for (const std::size_t pack : {2U, 4U}) {
-    if (p.groups % pack != 0 || p.out_alignment < std::min<std::size_t>(pack * size_of(p.out), 16)) continue;
+    if (pack * bytes > t.piece || p.groups % pack != 0 ||
+        p.out_alignment < std::min<std::size_t>(pack * size_of(p.out), 16))
+      continue;
     t.pack = pack;
-    for (const std::size_t each_x : {4U, 2U}) {
+    for (const std::size_t each_x : {7U, 4U, 2U}) {
       t.each_x = fixed.tile_cols != 0 ? fixed.tile_cols : each_x;
-      const std::size_t all = divide_up(p.out_width, t.each_x),
-                        whole = t.piece / std::min(t.piece, pack * bytes);
+      const std::size_t all = divide_up(p.out_width, t.each_x), whole = t.piece / (pack * bytes);
       for (t.sets = 1; t.sets <= divide_up(p.groups, 8 * pack); ++t.sets) {
         t.lanes = round_up(divide_up(p.groups / pack, t.sets), whole);
         if (t.lanes > 64 || (t.lanes * (t.sets - 1) >= p.groups / pack && t.sets > 1)) continue;
@@ -135,15 +146,14 @@ plan::Attempt plan::conv2d::depthwise_ring(const Device& device, const Conv2dPro
     return "needs asynchronous copies of NVIDIA's sm_80 and later";
   if (!is_depthwise(p) || !p.in_interleaved || !p.out_interleaved)
     return "needs interleaved channels, with a filter for each";
-  if (size_of(p.type) < 2 || size_of(p.type) > 4 || p.activation == Activation::gelu || fixed.tile_cols > 4)
-    return "has half, bfloat16 and float, without GELU, and at most 4 columns";
+  if (size_of(p.type) < 2 || size_of(p.type) > 4 || p.activation == Activation::gelu || fixed.tile_cols > 7)
+    return "has half, bfloat16 and float, without GELU, and at most 7 columns";
   if (p.taps() > 25 || std::max(p.stride.x, p.stride.y) > 2 || p.dilation.x > 1 || p.dilation.y > 1)
     return "keeps windows of at most 25 weights, 2 apart at most and without dilation, in registers";
   if (p.out_width == 0 || p.out_height == 0) return "has no results";
   const RingTile t = best_ring_tile(device, p, fixed);
   if (t.pack == 0) return "its cells are not aligned to 8 bytes, or its rows fit no local memory";
-  const std::size_t jobs =
-      size_product(size_product(p.images, t.sets), t.across, divide_up(p.out_height, t.rows));
+  const std::size_t jobs = t.jobs(p);
   if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
   Plan plan = base_plan(p, "depthwise", "nvidia/conv2d/depthwise_ring.cl", "conv2d_depthwise_ring", t.pack);
   predict(p, plan);
