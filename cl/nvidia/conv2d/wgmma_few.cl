@@ -10,52 +10,13 @@
 // Launch: WORK_ITEMS; a multiple of the blocks of 64 filters, at most as many groups as multiprocessors. `maps`: 256 bytes for each group. Local
 // memory: STAGES * STAGE_BYTES; PIECES, made even, * 1024; TILE_N * 16 if PIECES is odd; STAGED_ROWS * 256, or 20480 + 16 * TILE_N; and 2048.
 // For sm_90a: see nvidia/wgmma.clh.
-#ifndef ELEMENT_TYPE
-#define ELEMENT_TYPE 2  // 2: half, 3: bfloat16, as gemm/numbers.clh has them
-#endif
-#ifndef RESULT_TYPE
-#define RESULT_TYPE ELEMENT_TYPE  // or float
-#endif
 #include "nvidia/conv2d_few_sizes.clh"
-#ifndef TILE_N
-#define TILE_N 232  // as nvidia/wgmma.clh has instructions
-#endif
-#define MMA_N TILE_N
 #ifndef STAGES
 #define STAGES 2  // strips in local memory
 #endif
-#ifndef OUT_BOXES
-#define OUT_BOXES 0  // as nvidia/conv2d/wgmma_halo.cl has it, as well as the next ones
-#endif
-#ifndef OUT_PLANES
-#define OUT_PLANES 0
-#endif
-#ifndef STAGED_ROWS
-#define STAGED_ROWS 256
-#endif
-
-#define ELEMENT element
-#define RESULT result
-#define A_ALONG_K 1
-#define B_ALONG_K 1
-#define ELEMENT_BYTES 2
-#define WORK_ITEMS 384
 #define MAPS_BYTES (2 * TENSOR_MAP_BYTES)
-#define CELL_PITCH 20
-#define FILTER_PITCH 40
-#define WARP_VALUES 640
 
-#include "common/work_group.clh"
-#include "gemm/numbers.clh"
-#include "conv2d/parameters.clh"
-#include "nvidia/copy_async.clh"
-#include "nvidia/mbarrier.clh"
-#include "nvidia/pipeline.clh"
-#include "nvidia/sync_items.clh"
-#include "nvidia/tensor_map.clh"
-#include "nvidia/wgmma.clh"
-#include "nvidia/conv2d_results.clh"
-#include "nvidia/conv2d_halo.clh"
+#include "nvidia/conv2d_halo_parameters.clh"
 #include "nvidia/conv2d_few.clh"
 #if OUT_PLANES
 #include "nvidia/conv2d_halo_planes.clh"
