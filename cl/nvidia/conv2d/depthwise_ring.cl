@@ -22,7 +22,7 @@
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y;  // known to the compiler
-  (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)depth;
+  (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)depth, (void)images;
   local uchar ring[RING_BYTES] __attribute__((aligned(16)));
   local vector filters[(TAPS + 1) * (LANES + 1)];  // by weight, then by channel; the last row is of biases
   const uint item = get_local_id(0), lane = item % LANES, block = item / LANES;
@@ -34,7 +34,7 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
   const uint copied = item / CELL_PIECES, piece = item - copied * CELL_PIECES, channel = first + piece * (PIECE / ELEMENT_BYTES);
   const int column = (int)(left * STRIDE_X + copied) - (int)pad_left, top = (int)(y * STRIDE_Y) - (int)pad_top;
   row_copies c = {in + in_offset + n * in_stride + ((long)top * (long)in_pitch + (long)column * (long)groups + channel), top,
-                  copied + (COPIES - 1) * AT_ONCE < ROW_CELLS};
+                  copied + (COPIES - 1) * AT_ONCE < ROW_CELLS, 0, {0}};
 #pragma unroll
   for (uint i = 0; i < COPIES; ++i) {
     c.inside |= ((uint)(column + (int)(i * AT_ONCE)) < in_w && channel < groups) << i;
