@@ -119,8 +119,10 @@ TEST_CASE("conv2d: depthwise rings, emulated: windows, strides and tails") {
   }
   if (test::has_turn(2, 6))
     check_ring<smem::bfloat16>(context, ring_layer(bfloat16, 2, 12, 10, 9, {4, 2}, {1, 2}, {2, 0, 1, 1}));
-  if (test::has_turn(3, 6))
+  if (test::has_turn(3, 6)) {
     check_ring<smem::half>(context, ring_layer(half, 2, 24, 19, 14, {3, 3}, {2, 2}, {1, 1, 1, 1}), 0, 2);
+    check_ring<smem::half>(context, ring_layer(half, 1, 16, 16, 8, {3, 3}, {1, 1}, {1, 1, 1, 1}), 3, 7);
+  }
   if (test::has_turn(4, 6))
     check_ring<float>(context, ring_layer(float32, 1, 68, 21, 12, {5, 3}, {2, 1}, {0, 2, 3, 0}));
   // Windows that see nothing of the plane; a plane of one cell.

@@ -93,12 +93,14 @@ struct DepthwisePolicy {
   /// Work-items of a group, and packs of channels of it at most; registers of a compute unit of which that is
   /// not known.
   std::size_t cells_group = 128, cells_packs = 32, cells_unit_registers = 65536;
-  /// Of the ring: bytes in flight of a multiprocessor, and steps at most; registers of a work-item;
-  /// products of a loop that compilers unroll (clang 15 leaves one of 1750 as it is, with its sums in
-  /// memory).
-  std::size_t ring_bytes = 40 << 10, ring_ahead = 8, ring_unrolled = 1024, ring_registers = 168;
+  /// Of the ring: groups by multiprocessors, of which there are no more by shorter strips; bytes in flight of
+  /// a multiprocessor, and steps at most; registers of a work-item; products of a loop that compilers unroll
+  /// (clang 15 leaves one of 1750 as it is, with its sums in memory).
+  std::size_t ring_rounds = 16, ring_bytes = 40 << 10, ring_ahead = 8, ring_unrolled = 1024,
+              ring_registers = 168;
   RingTimes ring = {};
-  Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"};
+  Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
+           ring_evidence = {.what = "no measurement: a Hopper's sizes and times"};
 };
 
 /// "depthwise" of interleaved channels. By ROWSxCOLUMNS, ms: 3 x 3 of 64 x 32 x 112^2 half 8x4 0.050, 16x4
@@ -109,6 +111,9 @@ inline constexpr Evidence kCellsMeasured{
     .driver = "580.159",
     .what = "3 x 3 of 64 x 32 x 112^2 and 5 x 5 of 64 x 256 x 14^2 half, channels last, in ms; cuDNN",
     .share = "0.052 and 0.0144; 0.053 and 0.0138"};
+
+inline constexpr Evidence kRingMeasured{
+    .device = "H200", .driver = "580.159", .what = "TODO", .share = "TODO"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
 /// measurement yet: as of NVIDIA's.
@@ -176,7 +181,7 @@ inline constexpr Policy kPolicies[] = {
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"},
-     .depthwise = {.cells_evidence = kCellsMeasured}},
+     .depthwise = {.cells_evidence = kCellsMeasured, .ring_evidence = kRingMeasured}},
     {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,

@@ -74,7 +74,7 @@ double time_of(const Device& device, const Conv2dProblem& p, const RingTile& t, 
   const double warps = real(divide_up(t.group(), 32));
   const std::size_t jobs = t.jobs(p), strips = divide_up(p.out_height, t.rows);
   const std::size_t units = at_least_1(device.compute_units), full = units * resident;
-  const double copied = real(t.rows + ages_of(p) - 1);  // steps, of which those outside take no time
+  const double copied = real(t.rows) + real(ages_of(p)) - 1;  // steps, of which those outside take no time
   const double outside = real(p.padding.top + p.padding.bottom) / real(p.stride.y * strips);
   const double steps = std::max(real(t.rows), copied - outside);
   const auto round = [&](std::size_t groups) {
@@ -92,45 +92,49 @@ double time_of(const Device& device, const Conv2dProblem& p, const RingTile& t, 
       {compute, unit + times.group, once / times.memory + std::max(0.0, read + wrote - once) / times.cache});
 }
 
-/// The fastest tile; pack is 0: none fits.
-RingTile best_ring_tile(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
-  const std::size_t bytes = size_of(p.type);
-  RingTile best;
-  const std::size_t cell =
-      std::min(p.in_alignment, std::size_t{1} << std::countr_zero(p.groups * bytes | 16));
-  if (cell < 8) return best;
-  const auto consider_rows = [&](RingTile t) {
-    t = completed(p, t);
-    const DepthwisePolicy& policy = policy_of(device).depthwise;
-    if (registers_of(p, t) > policy.ring_registers || t.copies > kMostCopies) return;
-    if (size_product(t.pack, p.taps(), ages_of(p) * t.each_x) > policy.ring_unrolled) return;
-    for (std::size_t strips = 1; strips <= p.out_height; ++strips) {
-      t.rows = divide_up(p.out_height, strips);
-      if (fixed.tile_rows != 0) t.rows = std::min(fixed.tile_rows, p.out_height);
-      const std::size_t resident = resident_of(device, p, t);
-      if (resident == 0) continue;
+/// Keeps the faster one of `best` and of the tile with as many rows as are fastest.
+void consider_rows(const Device& device, const Conv2dProblem& p, std::size_t fixed_rows, RingTile t,
+                   RingTile& best) {
+  t = completed(p, t);
+  const DepthwisePolicy& policy = policy_of(device).depthwise;
+  if (registers_of(p, t) > policy.ring_registers || t.copies > kMostCopies) return;
+  if (size_product(t.pack, p.taps(), ages_of(p) * t.each_x) > policy.ring_unrolled) return;
+  const std::size_t enough = policy.ring_rounds * at_least_1(device.compute_units);  // groups
+  for (std::size_t strips = 1; strips <= p.out_height; strips += divide_up(strips, 4)) {
+    t.rows = fixed_rows != 0 ? std::min(fixed_rows, p.out_height) : divide_up(p.out_height, strips);
+    if (const std::size_t resident = resident_of(device, p, t); resident > 0) {
       t.time = time_of(device, p, t, resident);
       if (t.time < best.time) best = t;
-      if (fixed.tile_rows != 0 || t.rows == 1) break;
     }
-  };
-  RingTile t;
-  t.piece = std::min<std::size_t>(cell, 16);
+    if (fixed_rows != 0 || t.jobs(p) >= enough) return;
+  }
+}
+
+/// The fastest tile; pack is 0: none fits.
+RingTile best_ring_tile(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
+  constexpr std::size_t kMostLanes = 64, kLeastLanes = 8, kMostGroup = 512;
+  const std::size_t bytes = size_of(p.type);
+  RingTile t, best;
+  t.piece =
+      std::min({p.in_alignment, std::size_t{1} << std::countr_zero(p.groups * bytes | 16), std::size_t{16}});
+  if (t.piece < 8) return best;
   for (const std::size_t pack : {2U, 4U}) {
     if (pack * bytes > t.piece || p.groups % pack != 0 ||
         p.out_alignment < std::min<std::size_t>(pack * size_of(p.out), 16))
       continue;
     t.pack = pack;
+    const std::size_t packs = p.groups / pack, whole = t.piece / (pack * bytes);
     for (const std::size_t each_x : {7U, 4U, 2U}) {
       t.each_x = fixed.tile_cols != 0 ? fixed.tile_cols : each_x;
-      const std::size_t all = divide_up(p.out_width, t.each_x), whole = t.piece / (pack * bytes);
-      for (t.sets = 1; t.sets <= divide_up(p.groups, 8 * pack); ++t.sets) {
-        t.lanes = round_up(divide_up(p.groups / pack, t.sets), whole);
-        if (t.lanes > 64 || (t.lanes * (t.sets - 1) >= p.groups / pack && t.sets > 1)) continue;
-        for (t.across = 1; t.across <= all; ++t.across) {
-          t.blocks = divide_up(all, t.across);
-          if (divide_up(all, t.blocks) != t.across) continue;
-          if (t.group() <= std::min<std::size_t>(512, device.max_work_group)) consider_rows(t);
+      const std::size_t all = divide_up(p.out_width, t.each_x);
+      for (t.lanes = whole; t.lanes <= kMostLanes; t.lanes += whole) {
+        t.sets = divide_up(packs, t.lanes);
+        const bool is_even = round_up(divide_up(packs, t.sets), whole) == t.lanes;
+        if (!is_even || (t.sets > 1 && t.lanes < kLeastLanes)) continue;
+        const std::size_t most = std::min(kMostGroup, device.max_work_group) / t.lanes;
+        for (t.blocks = 1; t.blocks <= std::min(all, most); ++t.blocks) {
+          t.across = divide_up(all, t.blocks);
+          if (divide_up(all, t.across) == t.blocks) consider_rows(device, p, fixed.tile_rows, t, best);
         }
       }
     }
@@ -150,7 +154,7 @@ plan::Attempt plan::conv2d::depthwise_ring(const Device& device, const Conv2dPro
     return "has half, bfloat16 and float, without GELU, and at most 7 columns";
   if (p.taps() > 25 || std::max(p.stride.x, p.stride.y) > 2 || p.dilation.x > 1 || p.dilation.y > 1)
     return "keeps windows of at most 25 weights, 2 apart at most and without dilation, in registers";
-  if (p.out_width == 0 || p.out_height == 0) return "has no results";
+  if (std::min({p.images, p.groups, p.out_width, p.out_height}) == 0) return "has no results";
   const RingTile t = best_ring_tile(device, p, fixed);
   if (t.pack == 0) return "its cells are not aligned to 8 bytes, or its rows fit no local memory";
   const std::size_t jobs = t.jobs(p);
