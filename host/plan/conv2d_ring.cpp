@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace smem {
 
@@ -29,7 +30,8 @@ struct RingTile {
   }
 };
 
-constexpr std::size_t kMostCopies = 32;  // of a row, whose bits a work-item has
+constexpr std::size_t kMostCopies = 32;     // of a row, whose bits a work-item has
+constexpr std::size_t kWeightsAtOnce = 16;  // of a work-item
 
 std::size_t ages_of(const Conv2dProblem& p) { return divide_up(p.window.height, p.stride.y); }
 
@@ -64,32 +66,52 @@ std::size_t resident_of(const Device& device, const Conv2dProblem& p, RingTile& 
   return t.local_bytes > local_room(device) ? 0 : std::min(groups, device.local_bytes / t.local_bytes);
 }
 
-/// Nanoseconds of all groups: of issuing instructions, or of a warp's step alone; and of memory.
+/// Instructions of a step of a work-item.
+double instructions_of(const Conv2dProblem& p, const RingTile& t) {
+  const double cells = real((t.each_x - 1) * p.stride.x + p.window.width) * real(p.stride.y);
+  const double converts = size_of(p.type) < 4 ? real(t.pack) : 0;
+  return real(t.pack, p.taps(), t.each_x) + cells * (1 + converts) + real(t.each_x) * (2 * real(t.pack) + 3) +
+         5 * real(p.stride.y, t.copies) + 20;
+}
+
+/// Bytes of lines of the cache that a group reads for each byte of its cells, beyond them: other groups read
+/// the same lines for their channels.
+double waste_of(const Conv2dProblem& p, const RingTile& t) {
+  constexpr std::size_t kLine = 128;
+  const std::size_t bytes = size_of(p.type), cell = t.lanes * t.pack * bytes;
+  const auto aligned = [](std::size_t n) { return n & (~n + 1); };
+  if (t.sets == 1) return 0;
+  return real(kLine - std::min({kLine, aligned(p.groups * bytes), aligned(cell)})) / real(cell);
+}
+
+/// Nanoseconds of all groups: of instructions, and of memory, which overlap.
 double time_of(const Device& device, const Conv2dProblem& p, const RingTile& t, std::size_t resident) {
   const RingTimes& times = policy_of(device).depthwise.ring;
-  const double line = real((t.each_x - 1) * p.stride.x + p.window.width) * real(p.stride.y);
-  const double converts = size_of(p.type) < 4 ? real(t.pack) : 0;
-  const double step = real(t.pack, p.taps(), t.each_x) + line * (1 + converts) +
-                      real(t.each_x) * (2 * real(t.pack) + 3) + 5 * real(p.stride.y, t.copies) + 20;
-  const double warps = real(divide_up(t.group(), 32));
+  const double step = instructions_of(p, t), warps = real(divide_up(t.group(), 32));
   const std::size_t jobs = t.jobs(p), strips = divide_up(p.out_height, t.rows);
   const std::size_t units = at_least_1(device.compute_units), full = units * resident;
   const double copied = real(t.rows) + real(ages_of(p)) - 1;  // steps, of which those outside take no time
   const double outside = real(p.padding.top + p.padding.bottom) / real(p.stride.y * strips);
   const double steps = std::max(real(t.rows), copied - outside);
+  const std::size_t weights = divide_up(t.lanes * t.pack * p.taps(), t.group());
+  const double start =
+      times.group + real(weights) * times.weight + real(divide_up(weights, kWeightsAtOnce)) * times.load;
   const auto round = [&](std::size_t groups) {
-    return steps * std::max(real(groups) * warps * step * times.issue, step * times.alone) + times.group;
+    return steps * (std::max(real(groups) * warps * step * times.issue, step * times.alone) +
+                    times.sync / real(groups)) +
+           start;
   };
   double compute = real(jobs / full) * round(resident);
   if (jobs % full > 0) compute += round(divide_up(jobs % full, units));
   const double step_bytes = real(t.step_bytes), read = real(jobs) * steps * step_bytes;
+  const double once = real(p.images, p.groups, p.width * p.height, size_of(p.type));
   const double wrote = real(p.images, p.groups, p.plane_results(), size_of(p.out));
-  const double once = real(p.images, p.groups, p.width * p.height, size_of(p.type)) + wrote;
   // Of the busiest multiprocessor, which waits times.latency for what is in flight.
   const double rate = std::min(times.unit, real(resident, t.ahead) * step_bytes / times.latency);
   const double unit = (steps * step_bytes + wrote / real(jobs)) * real(divide_up(jobs, units)) / rate;
-  return std::max(
-      {compute, unit + times.group, once / times.memory + std::max(0.0, read + wrote - once) / times.cache});
+  const double again = std::max(0.0, read - once) + once * waste_of(p, t);
+  const double memory = std::max(unit, (once + wrote) / times.memory + again / times.cache);
+  return std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
 }
 
 /// Keeps the faster one of `best` and of the tile with as many rows as are fastest.
@@ -112,7 +134,7 @@ void consider_rows(const Device& device, const Conv2dProblem& p, std::size_t fix
 
 /// The fastest tile; pack is 0: none fits.
 RingTile best_ring_tile(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
-  constexpr std::size_t kMostLanes = 64, kLeastLanes = 8, kMostGroup = 512;
+  constexpr std::size_t kMostLanes = 128, kLeastLanes = 8, kMostGroup = 512;
   const std::size_t bytes = size_of(p.type);
   RingTile t, best;
   t.piece =
