@@ -134,6 +134,8 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(h200, shallow, {.variant = "mma"}).number("channels") == 4);
   CHECK(smem::plan_conv2d(h200, shallow).variant == "wgmma_few");  // as they are
   CHECK(smem::plan_conv2d(h200, shallow).before.empty());
+  shallow.images = 1;  // copies take longer than its product
+  CHECK(smem::plan_conv2d(h200, shallow).variant == "wgmma_few");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "depthwise");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 17)).variant == "direct");  // more than its bits
