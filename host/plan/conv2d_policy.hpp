@@ -100,7 +100,7 @@ struct DepthwisePolicy {
   /// a multiprocessor, and steps at most; registers of a work-item; products of a loop that compilers unroll
   /// (clang 15 leaves one of 1750 as it is, with its sums in memory).
   std::size_t ring_rounds = 16, ring_bytes = 40 << 10, ring_ahead = 8, ring_unrolled = 1024,
-              ring_registers = 168;
+              ring_registers = 150;
   RingTimes ring = {};
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
            ring_evidence = {.what = "no measurement: a Hopper's sizes and times"};

@@ -55,8 +55,10 @@ std::size_t registers_of(const Conv2dProblem& p, const RingTile& t) {
 std::size_t resident_of(const Device& device, const Conv2dProblem& p, RingTile& t) {
   const DepthwisePolicy& policy = policy_of(device).depthwise;
   const std::size_t all = device.unit.registers > 0 ? device.unit.registers : policy.cells_unit_registers;
-  const std::size_t items = round_up(t.group(), 32);
-  std::size_t groups = std::min(all / (round_up(registers_of(p, t), 8) * items), std::size_t{2048} / items);
+  const std::size_t items = round_up(t.group(), 32), registers = round_up(registers_of(p, t), 8);
+  // Warps go to quarters of a multiprocessor in turn.
+  if (registers * round_up(t.group(), 128) > all) return 0;
+  std::size_t groups = std::min(all / (registers * items), std::size_t{2048} / items);
   groups = std::min(groups, divide_up(t.jobs(p), at_least_1(device.compute_units)));
   if (groups == 0) return 0;
   t.ahead =
