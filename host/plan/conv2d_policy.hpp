@@ -74,13 +74,14 @@ struct CpuPolicy {
 
 /// Of "depthwise" by a ring of rows in local memory (cl/nvidia/conv2d/depthwise_ring.cl): nanoseconds of an
 /// instruction of a warp, that shares a multiprocessor, and that is alone; of a step until all work-items
-/// have copied; of a group before its first step, of each weight of a work-item, and of those that it loads
-/// at once; bytes a nanosecond of memory, of what comes from the cache again, and of a multiprocessor; and
-/// nanoseconds until they come. Fitted to 79 tiles of 27 layers on an H200, with 3500 ns of a launch: 3.6 %
-/// (rms), and 9 % at most; weights were loaded one by one then, 124 ns each.
+/// have copied; of a group before its first step, and of each weight that a work-item loads; bytes a
+/// nanosecond of memory, of what comes from the cache again, and of a multiprocessor; and nanoseconds until
+/// they come. Fitted to 79 tiles of 27 layers on an H200, with 3500 ns of a launch: 3.5 % (rms), and 9 % at
+/// most. Slower there: weights 16 at a time (7 x 7 10.6 -> 13.1 us, 14 x 14 12.4 -> 13.8); prefetches of 256
+/// bytes to the cache and stores that leave it first: as fast.
 struct RingTimes {
-  double issue = 0.203, alone = 1.23, sync = 110, group = 1290, weight = 12, load = 400, memory = 3600,
-         cache = 11700, unit = 34, latency = 890;
+  double issue = 0.203, alone = 1.24, sync = 108, group = 1360, weight = 122, memory = 3600, cache = 11500,
+         unit = 34, latency = 895;
 };
 
 /// Of "depthwise": results of a work-item, and windows whose weights it has in registers.

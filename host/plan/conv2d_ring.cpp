@@ -30,8 +30,7 @@ struct RingTile {
   }
 };
 
-constexpr std::size_t kMostCopies = 32;     // of a row, whose bits a work-item has
-constexpr std::size_t kWeightsAtOnce = 16;  // of a work-item
+constexpr std::size_t kMostCopies = 32;  // of a row, whose bits a work-item has
 
 std::size_t ages_of(const Conv2dProblem& p) { return divide_up(p.window.height, p.stride.y); }
 
@@ -76,14 +75,14 @@ double instructions_of(const Conv2dProblem& p, const RingTile& t) {
          5 * real(p.stride.y, t.copies) + 20;
 }
 
-/// Bytes of lines of the cache that a group reads for each byte of its cells, beyond them: other groups read
-/// the same lines for their channels.
+/// Bytes of lines of the cache that are read for each byte of cells, beyond them: other groups read the same
+/// lines for their channels, and requests of a warp begin within a line.
 double waste_of(const Conv2dProblem& p, const RingTile& t) {
-  constexpr std::size_t kLine = 128;
+  constexpr std::size_t kLine = 128, kRequest = 512;
   const std::size_t bytes = size_of(p.type), cell = t.lanes * t.pack * bytes;
   const auto aligned = [](std::size_t n) { return n & (~n + 1); };
-  if (t.sets == 1) return 0;
-  return real(kLine - std::min({kLine, aligned(p.groups * bytes), aligned(cell)})) / real(cell);
+  const std::size_t run = t.sets == 1 ? std::max(cell, kRequest) : cell;
+  return real(kLine - std::min({kLine, aligned(p.groups * bytes), aligned(cell)})) / real(run);
 }
 
 /// Nanoseconds of all groups: of instructions, and of memory, which overlap.
@@ -95,9 +94,7 @@ double time_of(const Device& device, const Conv2dProblem& p, const RingTile& t, 
   const double copied = real(t.rows) + real(ages_of(p)) - 1;  // steps, of which those outside take no time
   const double outside = real(p.padding.top + p.padding.bottom) / real(p.stride.y * strips);
   const double steps = std::max(real(t.rows), copied - outside);
-  const std::size_t weights = divide_up(t.lanes * t.pack * p.taps(), t.group());
-  const double start =
-      times.group + real(weights) * times.weight + real(divide_up(weights, kWeightsAtOnce)) * times.load;
+  const double start = times.group + real(divide_up(t.lanes * t.pack * p.taps(), t.group())) * times.weight;
   const auto round = [&](std::size_t groups) {
     return steps * (std::max(real(groups) * warps * step * times.issue, step * times.alone) +
                     times.sync / real(groups)) +
@@ -136,7 +133,7 @@ void consider_rows(const Device& device, const Conv2dProblem& p, std::size_t fix
 
 /// The fastest tile; pack is 0: none fits.
 RingTile best_ring_tile(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
-  constexpr std::size_t kMostLanes = 128, kLeastLanes = 8, kMostGroup = 512;
+  constexpr std::size_t kMostLanes = 64, kLeastLanes = 8, kLeastGroup = 64, kMostGroup = 512;
   const std::size_t bytes = size_of(p.type);
   RingTile t, best;
   t.piece =
@@ -158,6 +155,7 @@ RingTile best_ring_tile(const Device& device, const Conv2dProblem& p, const Plan
         const std::size_t most = std::min(kMostGroup, device.max_work_group) / t.lanes;
         for (t.blocks = 1; t.blocks <= std::min(all, most); ++t.blocks) {
           t.across = divide_up(all, t.blocks);
+          if (t.group() < kLeastGroup && t.across > 1) continue;
           if (divide_up(all, t.across) == t.blocks) consider_rows(device, p, fixed.tile_rows, t, best);
         }
       }

@@ -44,7 +44,12 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
   uint filled = 0, read = 0;
   for (uint s = 0; s < AHEAD; ++s, filled = next_step(filled)) copy_step(ring_at + filled, &c, in_pitch, AT_ONCE * groups, in_h);
 
-  lay_weights((local VALUE*)filters, weights + weight_offset + first * weight_stride, weight_stride, groups - first, item);
+  for (uint i = item; i < CHANNELS * TAPS; i += GROUP) {
+    const uint channel = i / TAPS, tap = i - channel * TAPS;
+    VALUE weight = 0;
+    if (first + channel < groups) weight = load_value(weights, weight_offset + (first + channel) * weight_stride + tap);
+    ((local VALUE*)filters)[tap * FILTERS_PITCH + channel] = weight;
+  }
   for (uint channel = item; channel < CHANNELS; channel += GROUP) {
     VALUE number = 0;
     if (with_bias && first + channel < groups) number = load_bias(bias, bias_offset + first + channel);
