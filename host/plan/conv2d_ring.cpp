@@ -155,7 +155,7 @@ RingTile best_ring_tile(const Device& device, const Conv2dProblem& p, const Plan
         const std::size_t most = std::min(kMostGroup, device.max_work_group) / t.lanes;
         for (t.blocks = 1; t.blocks <= std::min(all, most); ++t.blocks) {
           t.across = divide_up(all, t.blocks);
-          if (t.group() < kLeastGroup && t.across > 1) continue;
+          if (t.group() < kLeastGroup && size_product(t.across, t.sets) > 1) continue;
           if (divide_up(all, t.across) == t.blocks) consider_rows(device, p, fixed.tile_rows, t, best);
         }
       }
