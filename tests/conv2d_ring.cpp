@@ -57,12 +57,14 @@ double ring_wanted(const Conv2dProblem& p, const auto& in, const auto& weights, 
   return p.activation == Activation::relu ? std::max(sum, 0.0) : sum;
 }
 
-/// Runs the launch of a plan that was made for another device. `rows`, `cols`: 0, or of the tile.
+/// Runs the launch of a plan that was made for another device. `rows`, `cols`: of the tile; 0: all rows, and
+/// as many columns as the plan takes.
 template <class T>
 void check_ring(const smem::Context& context, const Conv2dProblem& p, std::size_t rows = 0,
                 std::size_t cols = 0) {
-  const smem::Plan plan = smem::plan_conv2d(test::target("sm_90"), p,
-                                            {.variant = "depthwise", .tile_rows = rows, .tile_cols = cols});
+  const smem::Plan plan = smem::plan_conv2d(
+      test::target("sm_90"), p,
+      {.variant = "depthwise", .tile_rows = rows > 0 ? rows : p.out_height, .tile_cols = cols});
   REQUIRE(plan.entry_point == "conv2d_depthwise_ring");
   const std::size_t results = p.images * p.out_channels * p.plane_results();
   const std::vector<T> in = ring_numbers<T>(p.images * p.width * p.height * p.in_channels, 1),

@@ -177,6 +177,10 @@ plan::Attempt plan::conv2d::depthwise_ring(const Device& device, const Conv2dPro
   if (p.taps() > 25 || std::max(p.stride.x, p.stride.y) > 2 || p.dilation.x > 1 || p.dilation.y > 1)
     return "keeps windows of at most 25 weights, 2 apart at most and without dilation, in registers";
   if (std::min({p.images, p.groups, p.out_width, p.out_height}) == 0) return "has no results";
+  const double products =
+      real(p.images, p.groups, p.plane_results(), p.taps()) / real(at_least_1(device.compute_units));
+  if (fixed.tile_rows == 0 && fixed.tile_cols == 0 && products < policy_of(device).depthwise.ring_products)
+    return "its groups would start longer than they multiply";
   const RingTile t = best_ring_tile(device, p, fixed);
   if (t.pack == 0) return "its cells are not aligned to 8 bytes, or its rows fit no local memory";
   const std::size_t jobs = t.jobs(p);

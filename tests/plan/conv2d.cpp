@@ -213,8 +213,12 @@ TEST_CASE("plan of conv2d: rings of rows of interleaved channels, a filter for e
   CHECK(plan.number("tile_h") == plan.tile_rows);
   CHECK(plan.groups() >= 120);  // no multiprocessor without work
   CHECK(plan.local_bytes <= h200.local_bytes);
-  // A layer of one image has shorter strips or fewer channels a group.
-  CHECK(smem::plan_conv2d(h200, cells(layer(1, 64, 112, 64, 3, 64))).groups() >= 100);
+  // Where a group would start longer than it multiplies, and by hand there too.
+  const Conv2dProblem small = cells(layer(64, 1024, 7, 1024, 3, 1024));
+  CHECK(kernel(h200, small) == "conv2d_depthwise_cells");
+  CHECK(kernel(h200, cells(layer(1, 64, 112, 64, 3, 64))) == "conv2d_depthwise_cells");
+  CHECK(smem::plan_conv2d(h200, small, {.variant = "depthwise", .tile_rows = 7}).entry_point ==
+        plan.entry_point);
   // Fewer bytes are in flight where there is less local memory.
   CHECK(smem::plan_conv2d(target("sm_86"), large).local_bytes <= target("sm_86").local_bytes);
   CHECK(kernel(target("sm_86"), large) == plan.entry_point);
