@@ -103,10 +103,10 @@ struct DepthwisePolicy {
   std::size_t ring_rounds = 16, ring_bytes = 40 << 10, ring_ahead = 8, ring_unrolled = 1024,
               ring_registers = 150;
   RingTimes ring = {};
-  /// Products of a multiprocessor, from which the ring is taken. H200, 64 images, us, cells and ring: 3 x 3
-  /// of 1024 x 7^2, of 219000 products, half 9.5, 11.7, float 10.7, 12.7; / 2 of 192 x 28^2,
-  /// 164000, 10.7, 12.2; of 384 x 14^2, 328000, 11.7, 11.8; of 512 x 14^2, 438000, 16.1, 13.8; 5 x 5 of 512 x
-  /// 7^2, 304000, float 16.0, 12.2.
+  /// Products of a multiprocessor, from which the ring is taken. H200, 64 images, us, without it and with it:
+  /// 3 x 3 / 2 of 192 x 28^2, 164000 products, 10.6, 12.2; 3 x 3 of 1024 x 7^2, 219000, 9.7, 12.2,
+  /// float 10.7, 11.0; of 384 x 14^2, 328000, 11.9, 12.3; of 512 x 14^2, 438000, 16.1, 12.3; 5 x 5 of 512 x
+  /// 7^2, 304000, 11.3, 12.3, float 16.0, 10.7.
   double ring_products = 300000;
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
            ring_evidence = {.what = "no measurement: a Hopper's sizes and times"};
@@ -125,9 +125,10 @@ inline constexpr Evidence kRingMeasured{
     .device = "H200",
     .driver = "580.159",
     .what =
-        "64 images, half, channels last, us: 3 x 3 of 128 x 56^2, / 2 of 64 x 112^2, 5 x 5 of 240 x "
-        "28^2; without a ring, and cuDNN, in another run",
-    .share = "36.4, 42.7, 31.6; 46.5, 42.9, 46.7; 33.8, 39.3, 40.4"};
+        "64 images, half, channels last, us, with the ring, without, and cuDNN: 3 x 3 of 128 x 56^2, of 256 "
+        "x "
+        "28^2, / 2 of 64 x 112^2, 5 x 5 of 240 x 28^2",
+    .share = "38.2, 19.4, 42.6, 31.7; 46.0, 26.4, 42.8, 46.1; 33.8, 23.8, 39.2, 40.4"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
 /// measurement yet: as of NVIDIA's.
