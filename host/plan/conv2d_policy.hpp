@@ -77,8 +77,9 @@ struct CpuPolicy {
 /// have copied; of a group before its first step, and of each weight that a work-item loads; bytes a
 /// nanosecond of memory, of what comes from the cache again, and of a multiprocessor; and nanoseconds until
 /// they come. Fitted to 79 tiles of 27 layers on an H200, with 3500 ns of a launch: 3.5 % (rms), and 9 % at
-/// most. Slower there: weights 16 at a time (7 x 7 10.6 -> 13.1 us, 14 x 14 12.4 -> 13.8); prefetches of 256
-/// bytes to the cache and stores that leave it first: as fast.
+/// most. Slower there, by the same
+/// tiles: weights 16 at a time (3 x 3 of 144 x 56^2 44.4 -> 48.5 us, 5 x 5 of 480 x 14^2 19.2 -> 21.2); as
+/// fast: prefetches of 256 bytes to the cache, and stores that leave it first.
 struct RingTimes {
   double issue = 0.203, alone = 1.24, sync = 108, group = 1360, weight = 122, memory = 3600, cache = 11500,
          unit = 34, latency = 895;
