@@ -142,8 +142,10 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("bands of rows", kBandPolicies, &BandPolicy::evidence);
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);
-  check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence,
-              [](const conv2d::Policy& row) { return row.depthwise.cells_evidence; });
+  check_table(
+      "conv2d", conv2d::kPolicies, &conv2d::Policy::evidence,
+      [](const conv2d::Policy& row) { return row.depthwise.cells_evidence; },
+      [](const conv2d::Policy& row) { return row.depthwise.ring_evidence; });
   check_table("conv2d, NVIDIA's own", conv2d::nvidia::kPolicies, &conv2d::nvidia::Policy::evidence);
   check_table("conv2d by minimal filtering", conv2d::kWinogradPolicies, &conv2d::WinogradPolicy::evidence);
 }
