@@ -57,29 +57,6 @@ Plan box_plan(const SeparableProblem& g, std::string_view variant, const char* f
   return plan;
 }
 
-Plan box_pass(const Device& device, const SeparableProblem& g, bool first) {
-  Plan plan = box_plan(g, first ? "first" : "two_pass", "blur/box_pass.cl", "box_pass");
-  const std::size_t run = box_policy(device).run;
-  const std::array<std::size_t, 3> extent =
-      first ? std::array<std::size_t, 3>{divide_up(g.width, run), g.height, g.planes}
-            : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, run), g.planes};
-  set_grid(plan, device, box_policy(device).group, extent);
-  define(plan, {{"PASS", first ? 0 : 1}, {"RUN", run}});
-  define_group(plan);
-  plan.items_per_work_item = run;
-  (first ? plan.prediction.bytes_written : plan.prediction.bytes_read) = real(g.elements() * sum_of(g).bytes);
-  plan.reason =
-      first ? "slides along rows, into temporary memory" : "slides down the columns of the launch before";
-  return plan;
-}
-
-Plan box_two_pass(const Device& device, const SeparableProblem& g) {
-  Plan plan = box_pass(device, g, false);
-  plan.before.push_back(box_pass(device, g, true));
-  add_scratch(plan, g.elements() * sum_of(g).bytes);
-  return plan;
-}
-
 /// How groups share a plane: strips of columns, and bands of rows.
 struct BoxStrip {
   std::size_t group = 0, columns = 0, results = 0;
@@ -199,6 +176,99 @@ std::optional<BoxStrip> strip_for(const Device& device, const SeparableProblem& 
     if (!best && limit > policy.most_group) consider(2 * policy.most_group, columns);
   }
   return best;
+}
+
+/// How a group sums along a row: it has so many columns of each work-item, so many times.
+struct RowTile {
+  std::size_t columns = 0, step = 0, turns = 0, bytes = 0;
+  std::size_t results = 0, tiles = 0;  ///< of a tile; of a row
+};
+
+/// The tile with which the fewest columns are loaded, if boxes leave enough of one.
+std::optional<RowTile> row_tile(const Device& device, const SeparableProblem& g, std::size_t group) {
+  const BoxPasses& policy = box_policy(device).passes;
+  const std::size_t columns = g.channels == 3 ? 3 : 4, width = group * columns, halo = strip_halo(g, columns);
+  std::optional<RowTile> best;
+  std::size_t least = 0;
+  for (std::size_t times = policy.most_parts; times > 0; --times) {
+    RowTile tile{.columns = columns, .step = std::min(times, policy.parts)};
+    if (times % tile.step != 0 || times * width < 2 * halo) continue;  // else mostly halo
+    const std::size_t totals = uses_shuffles(device, group) ? 0 : tile.step * g.channels * group;
+    tile.turns = times / tile.step;
+    tile.bytes = (times * width + totals) * sum_of(g).bytes;
+    tile.results = times * width - halo;
+    tile.tiles = divide_up(g.row_elements(), tile.results);
+    if (tile.bytes > local_room(device) || (best && tile.tiles * times >= least)) continue;
+    best = tile;
+    least = tile.tiles * times;
+  }
+  return best;
+}
+
+/// Bytes of the sums along rows, which begin at cache lines: sums_pitch() of cl/blur/sums.clh.
+std::size_t row_sums_bytes(const SeparableProblem& g) {
+  return size_product(round_up(g.row_elements(), 32), g.height, g.planes, sum_of(g).bytes);
+}
+
+/// The first launch of "two_pass": sums along rows.
+Plan box_rows(const Device& device, const SeparableProblem& g) {
+  const BoxPasses& policy = box_policy(device).passes;
+  const std::size_t group = group_for(device, policy.rows_group, 0);
+  const std::optional<RowTile> tile = row_tile(device, g, group);
+  Plan plan;
+  if (tile) {
+    plan = box_plan(g, "rows", "blur/box_rows.cl", "box_rows");
+    const std::size_t groups = size_product(tile->tiles, g.height, g.planes);
+    set_groups(plan, group, groups, std::size_t{1} << 20);
+    set_group_tile(plan, {.cols = tile->results,
+                          .vector_width = tile->columns,
+                          .items = tile->step * tile->columns,
+                          .local_bytes = tile->bytes});
+    define(plan, {{"GROUP", group},
+                  {"COLS", tile->columns},
+                  {"STEP", tile->step},
+                  {"TURNS", tile->turns},
+                  {"ROW_TAPS", g.row_taps},
+                  {"SMALL", is_float(g.in) || g.channels == 3 ? 0 : size_of(g.in)}});
+    if (uses_shuffles(device, group)) define(plan, "SHUFFLES", 1);
+    define(plan, "VECTOR_IN",
+           tile->columns != 3 && g.in_alignment >= tile->columns * size_of(g.in) ? 1 : 0);
+    plan.reason = "differences of prefix sums along rows, into temporary memory";
+  } else {
+    plan = box_plan(g, "rows", "blur/box_pass.cl", "box_pass");
+    const std::size_t run = policy.run;
+    set_grid(plan, device, policy.rows_group, {divide_up(g.width, run), g.height, g.planes});
+    define(plan, "RUN", run);
+    define_group(plan);
+    plan.items_per_work_item = run;
+    plan.reason = "boxes are too long for a tile: slides along rows, into temporary memory";
+  }
+  plan.prediction.bytes_written = real(row_sums_bytes(g));
+  return plan;
+}
+
+Plan box_two_pass(const Device& device, const SeparableProblem& g) {
+  const BoxPasses& policy = box_policy(device).passes;
+  Plan plan = box_plan(g, "two_pass", "blur/box_columns.cl", "box_columns");
+  const std::size_t group = group_for(device, policy.columns_group, 0), lanes = std::min(group, policy.lanes);
+  const std::size_t step = group / lanes * policy.rows;
+  const std::size_t strips = divide_up(g.row_elements(), lanes * policy.columns) * g.planes;
+  const std::size_t bands = at_least_1(policy.groups_a_unit * at_least_1(device.compute_units) / strips);
+  const std::size_t least = std::min(g.height, g.column_taps);
+  const std::size_t band = round_up(std::max(least, divide_up(g.height, bands)), step);
+  set_groups(plan, group, strips * divide_up(g.height, band), std::size_t{1} << 20);
+  const std::size_t sums = sum_of(g).integer ? 1 : 2;
+  set_group_tile(plan, {.rows = step,
+                        .cols = lanes * policy.columns,
+                        .items = policy.rows * policy.columns,
+                        .local_bytes = group * policy.columns * sums * sum_of(g).bytes});
+  define(plan, {{"GROUP", group}, {"LANES", lanes}, {"COLS", policy.columns}, {"ROWS", policy.rows}});
+  plan.numbers = {{"band", band}};
+  plan.prediction.bytes_read = 2 * real(row_sums_bytes(g));
+  plan.reason = "running sums down the columns of sums along rows, which go through temporary memory";
+  plan.before.push_back(box_rows(device, g));
+  add_scratch(plan, row_sums_bytes(g));
+  return plan;
 }
 
 std::string no_room_for_box(const Device& device, const SeparableProblem& g) {

@@ -43,13 +43,24 @@ struct BoxShuffle {
   std::size_t least_work_items = 8;  ///< of a warp, that have results, or it would do little but halos
 };
 
+/// Of "two_pass": sums along rows, then means down their columns.
+struct BoxPasses {
+  std::size_t rows_group = 256;    ///< work-items
+  std::size_t parts = 3;           ///< of neighbouring columns that a work-item loads at a time
+  std::size_t most_parts = 12;     ///< of a tile
+  std::size_t run = 64;            ///< sums along which one slides where boxes are too long for a tile
+  std::size_t columns_group = 256; ///< work-items
+  std::size_t lanes = 32;          ///< of them side by side
+  std::size_t columns = 1;         ///< of one of them
+  std::size_t rows = 8;            ///< of one of them at a time
+  std::size_t groups_a_unit = 4;   ///< that a launch is made for
+};
+
 struct BoxPolicy {
   When when;
   Evidence evidence;  ///< of "march"
   Evidence of_shuffle = {.what = "no measurement: a Hopper's sizes"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
-  std::size_t group = 256;       ///< work-items of "two_pass"
-  std::size_t run = 64;          ///< results along which one of them slides
   std::size_t small = 15;        ///< cells of a side of a box that is cheaper summed anew for each result
   std::size_t small_bytes = 15;  ///< the same of bytes
   std::size_t small_words = 0;   ///< the same of 16-bit integers, whose sums must fit 24 bits
@@ -58,6 +69,7 @@ struct BoxPolicy {
   std::size_t units_most_taps = 0;
   BoxMarch march;
   BoxShuffle shuffle = {};
+  BoxPasses passes = {};
   /// Of a CPU's thread: a part of its second-level cache. Its three lines are no multiple of 4096 bytes
   /// apart, else each load waits for a store of another line: 101 x 101 of 4096 x 4096 bytes on two Zen 5
   /// cores takes 7.5 ms, and by lines of 8192 sums between 7.3 and 35.

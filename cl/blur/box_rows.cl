@@ -1,0 +1,122 @@
+// The first launch of a box blur in two passes: sums along rows, into the scratch.
+//
+// A group has RESULTS neighbouring sums of a row. Its work-items load parts of COLS neighbouring columns, and the group turns them into prefix
+// sums along segments in local memory; a sum is the difference of two of them, and the totals of the segments that end between. Sums
+// that are not finite, which other elements of the segment may have caused, are computed again.
+//
+// Launch: one dimension, GROUP work-items a group; group g computes tiles of rows g, g + groups, ... Local memory: TURNS * STEP * GROUP * COLS
+// sums; without shuffles STEP * GROUP * CHANNELS totals.
+#include "common/work_group.clh"
+#include "blur/box.clh"
+#include "blur/sums.clh"
+
+#ifndef GROUP
+#define GROUP 256
+#endif
+#ifndef COLS
+#define COLS 4  // neighbouring columns of a work-item: a multiple of CHANNELS; 3 for 3 channels, else 4
+#endif
+#ifndef STEP
+#define STEP 3  // of such parts, which lie WIDTH apart, that it has at a time
+#endif
+#ifndef TURNS
+#define TURNS 3
+#endif
+#ifndef ROW_TAPS
+#define ROW_TAPS 401  // cells of a box, along rows
+#endif
+#ifndef VECTOR_IN
+#define VECTOR_IN 1  // 1: rows begin at multiples of COLS elements; COLS is not 3
+#endif
+#ifndef SMALL
+#define SMALL 0  // bytes of an integer element, 1 or 2; 0: floats
+#endif
+#ifndef SHUFFLES
+#define SHUFFLES 0  // 1: NVIDIA's shuffles; GROUP is a multiple of 32
+#endif
+#define WIDTH (GROUP * COLS)
+#define BOX (ROW_TAPS * CHANNELS)
+#define SIDE (ROW_TAPS / 2 * CHANNELS)                     // columns of a box before its result, and after it
+#define LEFT ((SIDE + CHANNELS + COLS - 1) / COLS * COLS)  // columns before the first result: one cell more than a box has
+#define HALO ((LEFT + SIDE + COLS - 1) / COLS * COLS)
+#define RESULTS (TURNS * STEP * WIDTH - HALO)
+#define AHEAD STEP
+#include "blur/segments.clh"
+#include "blur/march_rows.clh"
+
+// The sum of a box's cells, the first of them at element `first`.
+static inline SUM sum_anew(global const ELEMENT* row, long first, long width, SUM beyond) {
+  SUM high = 0, low = 0;
+#pragma unroll 1
+  for (long n = 0; n < ROW_TAPS; ++n) {
+    const long place = element_within(first + n * CHANNELS, width);
+    add_sum(&high, &low, place < 0 ? beyond : load_sum(row, (ulong)place));
+  }
+  return total_of(high, low);
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void box_rows(SEPARABLE_ARGUMENTS) {
+  (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)row_taps, (void)column_taps, (void)row_origin;
+  (void)column_origin, (void)first_row, (void)end_row, (void)band, (void)streaming;
+  local SUM tile[TURNS * STEP][WIDTH] __attribute__((aligned(64)));
+#if !SHUFFLES
+  local item_totals totals[STEP];
+#endif
+  const uint item = get_local_id(0), lane = item % SEGMENT;
+  const ulong tiles = (end_col + RESULTS - 1) / RESULTS, pitch = sums_pitch(width);
+  const VALUE beyond = value_beyond(weights);
+  for (ulong t = get_group_id(0); t < tiles * rows * planes; t += get_num_groups(0)) {
+    const ulong line = t / tiles, p = line / rows, col = (t - line * tiles) * RESULTS;  // of the first result
+    global const ELEMENT* row = in + plane_offset(p, depth, in_offset, in_stride, in_plane) + (line - p * rows) * in_pitch;
+    const long first = (long)col - LEFT + item * COLS;
+
+    const long last = (long)width - COLS, whole = last - last % COLS;  // where whole parts begin
+#pragma unroll 1
+    for (uint turn = 0; turn < TURNS; ++turn) {
+      // All loads are made, wherever they are from, since branches would let each wait for the one before.
+      part parts[STEP];
+      if (last >= 0) {
+#pragma unroll
+        for (uint k = 0; k < STEP; ++k) parts[k] = load_part(row + clamp(first + (long)(turn * STEP + k) * WIDTH, 0L, whole));
+      }
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) {
+        const long at = first + (long)(turn * STEP + k) * WIDTH;
+        if ((at < 0 || at > last) && at < (long)width + SIDE) parts[k] = load_edge(row, find_columns(at, (long)width), beyond);
+      }
+      SUM ended[STEP][COLS];
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k)
+#pragma unroll
+        for (uint c = 0; c < COLS; ++c) {
+          ended[k][c] = number_of(&parts[k], c);
+          if (c >= CHANNELS) ended[k][c] += ended[k][c < CHANNELS ? c : c - CHANNELS];
+        }
+#if SHUFFLES
+      scan_segments(ended, lane);
+#else
+      scan_segments(ended, lane, totals, item);
+#endif
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) put_columns(tile[turn * STEP + k], item, ended[k]);
+#if !SHUFFLES
+      barrier(CLK_LOCAL_MEM_FENCE);  // the next totals take their place
+#endif
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    local const SUM* prefix = &tile[0][0];
+    global SUM* to = (global SUM*)scratch + line * pitch + col;
+    const uint end = (uint)min((ulong)RESULTS, end_col - col);
+    for (uint x = item; x < end; x += GROUP) {
+      const result_place r = find_result(x);
+      SUM sum = prefix[r.before + BOX] - prefix[r.before];
+      for (uint n = 0; n < BOX / SEGMENT_COLS; ++n) sum += prefix[r.tail + n * SEGMENT_COLS];
+      if (r.farther) sum += prefix[r.tail + BOX / SEGMENT_COLS * SEGMENT_COLS];
+      if (is_spoiled(sum)) sum = sum_anew(row, (long)(col + x) - SIDE, (long)width, (SUM)beyond);
+      to[x] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);  // the next row takes its place
+  }
+}
