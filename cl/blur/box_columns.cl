@@ -1,14 +1,13 @@
 // The second launch of a box blur in two passes: means down the columns of the sums along rows that the first one left in the scratch.
 //
-// A group goes down a strip of STRIP columns, CHUNKS * ROWS rows at a time. A work-item has ROWS neighbouring rows of COLS columns: it loads the
-// rows that enter their boxes and those that leave them, adds what they change, and then what work-items above it in the strip have changed to
-// the box that the step began with. Sums of floats are compensated. The rows that leave are read a second time, from the cache if all groups
-// that run go down together.
+// A group goes down a strip of LANES columns, in steps of STEP rows, and a work-item has ROWS neighbouring rows of a column at a time. A step has
+// the boxes that end before the rows of one chunk of STEP rows. Their sums have three parts: a suffix sum of the STEP rows where the boxes begin,
+// what all boxes of the step share, and a prefix sum of the chunk. The shared part is the end of one chunk, as long for all steps, and then whole
+// chunks, whose sums are kept in local memory. Nothing is subtracted: rounding errors do not accumulate, and a number that is not finite is in
+// no box but its own. Rows where boxes begin are read a second time, from the cache if all groups that run go down together.
 //
-// Where results are not finite, which numbers that are no longer in the box may have caused, they are computed again.
-//
-// Launch: one dimension, GROUP work-items a group; group g computes bands of `band` rows of a strip: g, g + groups, ... Local memory: two sums,
-// of integers one, for each work-item's columns.
+// Launch: one dimension, GROUP work-items a group; group g computes bands of `band` rows of a strip: g, g + groups, ... Local memory: 3 sums
+// for each work-item, and 2 * RING for each column.
 #include "common/work_group.clh"
 #include "blur/box.clh"
 #include "blur/sums.clh"
@@ -16,209 +15,141 @@
 #ifndef GROUP
 #define GROUP 256
 #endif
-#ifndef COLS
-#define COLS 1  // columns of a work-item
+#ifndef LANES
+#define LANES 32  // columns of a strip; GROUP is a multiple
 #endif
 #ifndef ROWS
 #define ROWS 8  // of a work-item at a time
 #endif
-#ifndef LANES
-#define LANES 32  // work-items side by side; GROUP is a multiple
+#ifndef COLUMN_TAPS
+#define COLUMN_TAPS 401  // rows of a box, at least STEP
 #endif
-#define STRIP (LANES * COLS)
-#define CHUNKS (GROUP / LANES)
-#define STEP (CHUNKS * ROWS)
+#define PARTS (GROUP / LANES)  // work-items of a column
+#define STEP (PARTS * ROWS)
+#define BETWEEN (COLUMN_TAPS / STEP)  // whole chunks before a chunk, the first of which the first of its boxes may have in part
+#define CUT (STEP - COLUMN_TAPS % STEP)
+#define RING (BETWEEN + 1)
 
+// What a work-item reads of the sums along rows.
 typedef struct {
-  SUM each[COLS];
-} own_sums;
-
-// The sums along rows that a strip reads: of this work-item's columns.
-typedef struct {
-  global const SUM* from;  // row 0 of the plane
-  ulong pitch;
-  long rows;
+  global const SUM* from;  // its column in row 0 of the plane
+  uint pitch;
+  int rows;
   SUM beyond;  // the sum of a row beyond the edges
 } column_sums;
 
-// Row r of the plane, or what the boundary condition puts there.
-static inline own_sums sums_of_row(column_sums x, long r) {
-  const long place = place_within(r, x.rows);
-  global const SUM* from = x.from + (ulong)max(place, 0L) * x.pitch;
-  own_sums v;
+// ROWS rows from row r on, or what the boundary condition puts there.
+static inline void load_sums(SUM v[ROWS], column_sums x, int r) {
+  uint places[ROWS];
 #pragma unroll
-  for (uint c = 0; c < COLS; ++c) v.each[c] = BOUNDARY < 2 && place < 0 ? x.beyond : from[c];
-  return v;
-}
-
-// ROWS rows from row r on.
-static inline void load_sums(own_sums v[ROWS], column_sums x, long r) {
-  if (r >= 0 && r + ROWS <= x.rows) {
-    global const SUM* from = x.from + (ulong)r * x.pitch;
+  for (int k = 0; k < ROWS; ++k) places[k] = (uint)(r + k);
+  const bool inside = r >= 0 && r + ROWS <= x.rows;
+  if (!inside) {
 #pragma unroll
-    for (uint k = 0; k < ROWS; ++k)
+    for (int k = 0; k < ROWS; ++k) places[k] = (uint)place_in_few(r + k, x.rows);
+  }
 #pragma unroll
-      for (uint c = 0; c < COLS; ++c) v[k].each[c] = from[k * x.pitch + c];
-  } else {
+  for (int k = 0; k < ROWS; ++k) v[k] = x.from[(ulong)(BOUNDARY < 2 && places[k] > INT_MAX ? 0 : places[k]) * x.pitch];
+  if (BOUNDARY < 2 && !inside) {
 #pragma unroll
-    for (uint k = 0; k < ROWS; ++k) v[k] = sums_of_row(x, r + (long)k);
+    for (int k = 0; k < ROWS; ++k)
+      if (places[k] > INT_MAX) v[k] = x.beyond;
   }
 }
 
-#if !SUM_INTEGER
-// A running sum of numbers of which some are not finite: these are counted.
-typedef struct {
-  SUM high, low;
-  uint positive, negative;  // infinities; a NaN is both
-} counted_sum;
-
-static inline void count(counted_sum* sum, SUM v, int leaves) {
-  if (is_spoiled(v)) {
-    const uint by = leaves ? 0u - 1 : 1;
-    if (!(v < 0)) sum->positive += by;
-    if (!(v > 0)) sum->negative += by;
-  } else {
-    add_sum(&sum->high, &sum->low, leaves ? -v : v);
+// The sum of a work-item's rows of a chunk, row `first` and those after it, from row CUT of the chunk on. `sum`: that of all.
+static inline SUM end_of(const SUM v[ROWS], SUM sum, uint first) {
+  if (first >= CUT) return sum;
+  SUM end = 0;
+  if (first + ROWS > CUT) {
+#pragma unroll
+    for (uint k = 0; k < ROWS; ++k) end += first + k >= CUT ? v[k] : 0;
   }
+  return end;
 }
-
-static inline SUM counted_total(counted_sum sum) {
-  if (sum.positive || sum.negative) return !sum.negative ? INFINITY : !sum.positive ? -INFINITY : NAN;
-  return total_of(sum.high, sum.low);
-}
-
-// The sum of `taps` rows from row r on, of column c.
-static inline counted_sum count_box(column_sums x, long r, uint taps, uint c) {
-  counted_sum sum = {0, 0, 0, 0};
-#pragma unroll 1
-  for (uint n = 0; n < taps; ++n) count(&sum, sums_of_row(x, r + (long)n).each[c], 0);
-  return sum;
-}
-
-// Writes `written` results of column c, of boxes that begin with row r and those after it.
-static inline void make_results(global RESULT* to, ulong out_pitch, column_sums x, long r, uint written, uint taps, uint c, VALUE inverse) {
-  counted_sum sum = count_box(x, r, taps - 1, c);
-#pragma unroll 1
-  for (uint k = 0; k < written; ++k) {
-    count(&sum, sums_of_row(x, r + (long)(k + taps - 1)).each[c], 0);
-    if (is_spoiled(sum.high)) sum = count_box(x, r + (long)k, taps, c);  // the sum of finite numbers overflows, or has done so
-    store_pixel(to, k * out_pitch + c, (VALUE)counted_total(sum) * inverse);
-    count(&sum, sums_of_row(x, r + (long)k).each[c], 1);
-  }
-}
-#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void box_columns(SEPARABLE_ARGUMENTS) {
-  (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride, (void)row_origin, (void)streaming;
-  local SUM highs[CHUNKS][STRIP];
-#if SUM_INTEGER
-  local SUM(*const lows)[STRIP] = highs;
-#else
-  local SUM lows[CHUNKS][STRIP];
-#endif
-  const uint item = get_local_id(0), own = item % LANES * COLS, chunk = item / LANES;
-  const uint area = row_taps * column_taps;
+  (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride, (void)row_origin, (void)column_taps, (void)streaming;
+  local SUM coming[PARTS][LANES], ending[PARTS][LANES], going[PARTS][LANES];  // of work-items: of a chunk, of its end, of where boxes begin
+  local SUM wholes[RING][LANES], ends[RING][LANES];
+  const uint lane = get_local_id(0) % LANES, part = get_local_id(0) / LANES;
+  const uint area = row_taps * COLUMN_TAPS;
   const VALUE inverse = (VALUE)1 / (VALUE)area;
   const word_divisor divisor = divisor_of_area(area);
-  const ulong across = (end_col + STRIP - 1) / STRIP, down = (end_row - first_row + band - 1) / band;
-  column_sums x = {0, sums_pitch(width), (long)rows, (SUM)value_beyond(weights) * (SUM)row_taps};
+  const ulong across = (end_col + LANES - 1) / LANES, down = (end_row - first_row + band - 1) / band;
+  column_sums x = {0, (uint)sums_pitch(width), (int)rows, (SUM)value_beyond(weights) * (SUM)row_taps};
   for (ulong t = get_group_id(0); t < across * down * planes; t += get_num_groups(0)) {
     const ulong p = t / (across * down), strip = (t - p * (across * down)) % across;
-    const ulong top = first_row + (t - p * (across * down)) / across * band, col = strip * STRIP + own;
-    const uint height = (uint)min((ulong)band, end_row - top);
-    const long first = (long)top - (long)column_origin;  // the first box's first row
-    x.from = (global const SUM*)scratch + p * rows * x.pitch + min(col, (end_col - 1) / COLS * COLS);
-    global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top + chunk * ROWS) * out_pitch + col;
-    uint columns = 0;  // one bit for each column that is written
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c) columns |= col + c >= first_col && col + c < end_col ? 1u << c : 0;
+    const ulong top = first_row + (t - p * (across * down)) / across * band, col = strip * LANES + lane;
+    const int height = (int)min((ulong)band, end_row - top);
+    x.from = (global const SUM*)scratch + p * rows * x.pitch + min(col, end_col - 1);
+    global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top + part * ROWS) * out_pitch + col;
+    const bool is_column = col >= first_col && col < end_col;
 
-    // The first box without its last row, then boxes that a step begins with.
-    SUM high[COLS], low[COLS];
+    // The chunks of the first step's boxes come first.
+    const int warm = -(int)(BETWEEN * STEP);
+    const int first = (int)top - (int)column_origin + (int)(part * ROWS), behind = first + COLUMN_TAPS;
+    SUM enter[ROWS], leave[ROWS];
+    load_sums(enter, x, behind + warm);
+    uint slot = 0;
+#pragma unroll 1
+    for (int y = warm; y < height; y += STEP) {
+      SUM sum = enter[0], rest = 0;
 #pragma unroll
-    for (uint c = 0; c < COLS; ++c) high[c] = low[c] = 0;
-#pragma unroll 8
-    for (uint r = chunk; r + 1 < column_taps; r += CHUNKS) {
-      const own_sums v = sums_of_row(x, first + (long)r);
+      for (uint k = 1; k < ROWS; ++k) sum += enter[k];
+      coming[part][lane] = sum;
+      ending[part][lane] = end_of(enter, sum, part * ROWS);
+      if (y >= 0) {  // suffix sums
 #pragma unroll
-      for (uint c = 0; c < COLS; ++c) add_sum(&high[c], &low[c], v.each[c]);
-    }
-    own_sums enter[ROWS], leave[ROWS];
-    const long entering = first + (long)column_taps - 1;
-    load_sums(enter, x, entering + (long)(chunk * ROWS));
-    load_sums(leave, x, first + (long)(chunk * ROWS));
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c) {
-      highs[chunk][own + c] = high[c];
-      if (!SUM_INTEGER) lows[chunk][own + c] = low[c];
-      high[c] = low[c] = 0;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c)
-#pragma unroll
-      for (uint n = 0; n < CHUNKS; ++n) {
-        add_sum(&high[c], &low[c], highs[n][own + c]);
-        if (!SUM_INTEGER) low[c] += lows[n][own + c];
-      }
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-    for (uint y = 0; y < height; y += STEP) {
-#pragma unroll
-      for (uint c = 0; c < COLS; ++c) {
-        SUM change = 0, rest = 0;
-#pragma unroll
-        for (uint k = 0; k < ROWS; ++k) {
-          add_sum(&change, &rest, enter[k].each[c]);
-          add_sum(&change, &rest, -leave[k].each[c]);
-        }
-        highs[chunk][own + c] = change;
-        if (!SUM_INTEGER) lows[chunk][own + c] = rest;
+        for (int k = ROWS - 1; k > 0; --k) leave[k - 1] += leave[k];
+        going[part][lane] = leave[0];
       }
       barrier(CLK_LOCAL_MEM_FENCE);
-      SUM check = 0;  // NaN if a result is not finite
-      const uint row = y + chunk * ROWS, written = row < height ? min(height - row, (uint)ROWS) : 0;
+      SUM before = 0, all = 0, after = 0, end = 0;
 #pragma unroll
-      for (uint c = 0; c < COLS; ++c) {
-        SUM box = 0, box_low = 0;
+      for (uint n = 0; n < PARTS; ++n) {
+        if (n == part) before = all;
+        all += coming[n][lane];
+      }
+      if (part == PARTS - 1) {
 #pragma unroll
-        for (uint n = 0; n < CHUNKS; ++n) {
-          if (n == chunk) box = high[c], box_low = low[c];
-          add_sum(&high[c], &low[c], highs[n][own + c]);
-          if (!SUM_INTEGER) low[c] += lows[n][own + c];
+        for (uint n = 0; n < PARTS; ++n) end += ending[n][lane];
+        wholes[slot][lane] = all;
+        ends[slot][lane] = end;
+      }
+      if (y >= 0) {
+#pragma unroll
+        for (uint n = 1; n < PARTS; ++n) after += n > part ? going[n][lane] : 0;
+        uint c = slot + 1 < RING ? slot + 1 : 0;  // the oldest
+        rest = ends[c][lane];
+#pragma unroll 8
+        for (uint n = 1; n < BETWEEN; ++n) {
+          c = c + 1 < RING ? c + 1 : 0;
+          rest += wholes[c][lane];
         }
+        before += rest + after;
+        const int written = is_column ? height - y - (int)(part * ROWS) : 0;
 #pragma unroll
         for (uint k = 0; k < ROWS; ++k) {
-          add_sum(&box, &box_low, enter[k].each[c]);
-          const SUM sum = box + box_low;
-#if !SUM_INTEGER
-          check += sum - sum;
-#endif
-          if (k < written && columns >> c & 1) store_mean_by(to + k * out_pitch, c, sum, divisor, inverse);
-          add_sum(&box, &box_low, -leave[k].each[c]);
+          leave[k] += before;
+          before += enter[k];
         }
+        if (written >= ROWS) {
+#pragma unroll
+          for (uint k = 0; k < ROWS; ++k) store_mean_by(to + k * out_pitch, 0, leave[k], divisor, inverse);
+        } else {
+#pragma unroll
+          for (int k = 0; k < ROWS; ++k)
+            if (k < written) store_mean_by(to + (ulong)k * out_pitch, 0, leave[k], divisor, inverse);
+        }
+        to += STEP * out_pitch;
       }
       if (y + STEP < height) {
-        load_sums(enter, x, entering + (long)(row + STEP));
-        load_sums(leave, x, first + (long)(row + STEP));
+        load_sums(enter, x, behind + (y + STEP));
+        if (y + STEP >= 0) load_sums(leave, x, first + (y + STEP));
       }
-#if !SUM_INTEGER
-      if (is_spoiled(check) && written != 0) {
-#pragma unroll 1
-        for (uint c = 0; c < COLS; ++c)
-          if (columns >> c & 1) make_results(to, out_pitch, x, first + (long)row, written, column_taps, c, inverse);
-      }
-      // The box that the next step begins with.
-#pragma unroll
-      for (uint c = 0; c < COLS; ++c) {
-        if (columns >> c & 1 && y + STEP < height && (is_spoiled(high[c]) || is_spoiled(low[c]))) {
-          const counted_sum sum = count_box(x, first + (long)(y + STEP), column_taps - 1, c);
-          high[c] = counted_total(sum), low[c] = 0;
-        }
-      }
-#endif
-      to += STEP * out_pitch;
+      slot = slot + 1 < RING ? slot + 1 : 0;
       barrier(CLK_LOCAL_MEM_FENCE);  // the next step's sums take their place
     }
   }

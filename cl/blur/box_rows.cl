@@ -41,6 +41,7 @@
 #define HALO ((LEFT + SIDE + COLS - 1) / COLS * COLS)
 #define RESULTS (TURNS * STEP * WIDTH - HALO)
 #define AHEAD STEP
+#define AT_ONCE 4  // results of a work-item
 #include "blur/segments.clh"
 #include "blur/march_rows.clh"
 
@@ -53,6 +54,20 @@ static inline SUM sum_anew(global const ELEMENT* row, long first, long width, SU
     add_sum(&high, &low, place < 0 ? beyond : load_sum(row, (ulong)place));
   }
   return total_of(high, low);
+}
+
+// The sum of the box of result item + on, where `own` is the place of result `item`.
+GROUP_FUNCTION SUM sum_box(local const SUM* prefix, result_place own, uint on, uint item) {
+#if GROUP % SEGMENT_COLS == 0  // all lie alike in their segments
+  const result_place r = {own.before + on, own.tail + on, own.farther};
+#else
+  const result_place r = find_result(item + on);
+#endif
+  SUM sum = prefix[r.before + BOX] - prefix[r.before];
+  for (uint n = 0; n < BOX / SEGMENT_COLS; ++n) sum += prefix[r.tail + n * SEGMENT_COLS];
+  if (r.farther) sum += prefix[r.tail + BOX / SEGMENT_COLS * SEGMENT_COLS];
+  (void)item;
+  return sum;
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -106,16 +121,31 @@ void box_rows(SEPARABLE_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    local const SUM* prefix = &tile[0][0];
     global SUM* to = (global SUM*)scratch + line * pitch + col;
     const uint end = (uint)min((ulong)RESULTS, end_col - col);
-    for (uint x = item; x < end; x += GROUP) {
-      const result_place r = find_result(x);
-      SUM sum = prefix[r.before + BOX] - prefix[r.before];
-      for (uint n = 0; n < BOX / SEGMENT_COLS; ++n) sum += prefix[r.tail + n * SEGMENT_COLS];
-      if (r.farther) sum += prefix[r.tail + BOX / SEGMENT_COLS * SEGMENT_COLS];
-      if (is_spoiled(sum)) sum = sum_anew(row, (long)(col + x) - SIDE, (long)width, (SUM)beyond);
-      to[x] = sum;
+    const result_place own = find_result(item);
+    uint x = item;
+    for (; x - item + AT_ONCE * GROUP <= end; x += AT_ONCE * GROUP) {
+      SUM sum[AT_ONCE], check = 0;  // NaN if one is not finite
+#pragma unroll
+      for (uint k = 0; k < AT_ONCE; ++k) {
+        sum[k] = sum_box(&tile[0][0], own, x - item + k * GROUP, item);
+#if !SUM_INTEGER
+        check += sum[k] - sum[k];
+#endif
+      }
+#pragma unroll
+      for (uint k = 0; k < AT_ONCE; ++k) to[x + k * GROUP] = sum[k];
+      if (is_spoiled(check)) {
+#pragma unroll 1
+        for (uint k = 0; k < AT_ONCE; ++k)
+          if (is_spoiled(to[x + k * GROUP])) to[x + k * GROUP] = sum_anew(row, (long)(col + x + k * GROUP) - SIDE, (long)width, (SUM)beyond);
+      }
+    }
+#pragma unroll 1
+    for (; x < end; x += GROUP) {
+      const SUM sum = sum_box(&tile[0][0], own, x - item, item);
+      to[x] = is_spoiled(sum) ? sum_anew(row, (long)(col + x) - SIDE, (long)width, (SUM)beyond) : sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);  // the next row takes its place
   }

@@ -210,6 +210,21 @@ std::size_t row_sums_bytes(const SeparableProblem& g) {
   return size_product(round_up(g.row_elements(), 32), g.height, g.planes, sum_of(g).bytes);
 }
 
+/// A launch of "two_pass" of boxes that are too large for local memory.
+Plan box_pass(const Device& device, const SeparableProblem& g, bool first) {
+  Plan plan = box_plan(g, first ? "rows" : "two_pass", "blur/box_pass.cl", "box_pass");
+  const BoxPasses& policy = box_policy(device).passes;
+  const std::array<std::size_t, 3> extent =
+      first ? std::array<std::size_t, 3>{divide_up(g.width, policy.run), g.height, g.planes}
+            : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, policy.run), g.planes};
+  set_grid(plan, device, policy.rows_group, extent);
+  define(plan, {{"PASS", first ? 0 : 1}, {"RUN", policy.run}});
+  define_group(plan);
+  plan.items_per_work_item = policy.run;
+  if (!first) plan.prediction.bytes_read = real(row_sums_bytes(g));
+  return plan;
+}
+
 /// The first launch of "two_pass": sums along rows.
 Plan box_rows(const Device& device, const SeparableProblem& g) {
   const BoxPasses& policy = box_policy(device).passes;
@@ -235,37 +250,60 @@ Plan box_rows(const Device& device, const SeparableProblem& g) {
            tile->columns != 3 && g.in_alignment >= tile->columns * size_of(g.in) ? 1 : 0);
     plan.reason = "differences of prefix sums along rows, into temporary memory";
   } else {
-    plan = box_plan(g, "rows", "blur/box_pass.cl", "box_pass");
-    const std::size_t run = policy.run;
-    set_grid(plan, device, policy.rows_group, {divide_up(g.width, run), g.height, g.planes});
-    define(plan, "RUN", run);
-    define_group(plan);
-    plan.items_per_work_item = run;
+    plan = box_pass(device, g, true);
     plan.reason = "boxes are too long for a tile: slides along rows, into temporary memory";
   }
   plan.prediction.bytes_written = real(row_sums_bytes(g));
   return plan;
 }
 
+/// How a group of "two_pass" goes down a strip of columns.
+struct ColumnTile {
+  std::size_t lanes = 0, parts = 0, rows = 0, bytes = 0;
+  std::size_t step() const { return parts * rows; }
+};
+
+/// The tile of the most rows up to the policy's, of which a box has one step at least.
+std::optional<ColumnTile> column_tile(const Device& device, const SeparableProblem& g) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;  // places of rows and columns have 32 bits
+  const BoxPasses& policy = box_policy(device).passes;
+  const std::size_t group = group_for(device, policy.columns_group, 0);
+  ColumnTile tile{.lanes = std::min(group, policy.lanes), .parts = 1, .rows = policy.rows};
+  while (tile.rows > g.column_taps)
+    tile.rows /= 2;
+  while (2 * tile.parts * tile.lanes <= group && 2 * tile.step() <= g.column_taps)
+    tile.parts *= 2;
+  const std::size_t chunks = g.column_taps / tile.step() + 1;
+  tile.bytes = (3 * tile.parts + 2 * chunks) * tile.lanes * sum_of(g).bytes;
+  if (tile.bytes > local_room(device) || g.row_elements() > kMost || g.height > kMost) return std::nullopt;
+  return tile;
+}
+
 Plan box_two_pass(const Device& device, const SeparableProblem& g) {
   const BoxPasses& policy = box_policy(device).passes;
-  Plan plan = box_plan(g, "two_pass", "blur/box_columns.cl", "box_columns");
-  const std::size_t group = group_for(device, policy.columns_group, 0), lanes = std::min(group, policy.lanes);
-  const std::size_t step = group / lanes * policy.rows;
-  const std::size_t strips = divide_up(g.row_elements(), lanes * policy.columns) * g.planes;
-  const std::size_t bands = at_least_1(policy.groups_a_unit * at_least_1(device.compute_units) / strips);
-  const std::size_t least = std::min(g.height, g.column_taps);
-  const std::size_t band = round_up(std::max(least, divide_up(g.height, bands)), step);
-  set_groups(plan, group, strips * divide_up(g.height, band), std::size_t{1} << 20);
-  const std::size_t sums = sum_of(g).integer ? 1 : 2;
-  set_group_tile(plan, {.rows = step,
-                        .cols = lanes * policy.columns,
-                        .items = policy.rows * policy.columns,
-                        .local_bytes = group * policy.columns * sums * sum_of(g).bytes});
-  define(plan, {{"GROUP", group}, {"LANES", lanes}, {"COLS", policy.columns}, {"ROWS", policy.rows}});
-  plan.numbers = {{"band", band}};
-  plan.prediction.bytes_read = 2 * real(row_sums_bytes(g));
-  plan.reason = "running sums down the columns of sums along rows, which go through temporary memory";
+  const std::optional<ColumnTile> tile = column_tile(device, g);
+  Plan plan;
+  if (tile) {
+    plan = box_plan(g, "two_pass", "blur/box_columns.cl", "box_columns");
+    const std::size_t group = tile->lanes * tile->parts, step = tile->step();
+    const std::size_t strips = divide_up(g.row_elements(), tile->lanes) * g.planes;
+    const std::size_t resident = policy.items_a_unit / group * at_least_1(device.compute_units);
+    const std::size_t bands = at_least_1(resident / strips), least = std::min(g.height, g.column_taps);
+    const std::size_t band = round_up(std::max(least, divide_up(g.height, bands)), step);
+    set_groups(plan, group, strips * divide_up(g.height, band), std::size_t{1} << 20);
+    set_group_tile(
+        plan, {.rows = step, .cols = tile->lanes, .items = tile->rows, .local_bytes = tile->bytes});
+    define(plan, {{"GROUP", group},
+                  {"LANES", tile->lanes},
+                  {"ROWS", tile->rows},
+                  {"COLUMN_TAPS", g.column_taps}});
+    plan.numbers = {{"band", band}};
+    plan.prediction.bytes_read = 2 * real(row_sums_bytes(g));
+    plan.reason = "adds chunks of rows of sums along rows, which go through temporary memory";
+  } else {
+    plan = box_pass(device, g, false);
+    plan.reason = "boxes are too high for local memory: slides down the columns of the launch before";
+  }
   plan.before.push_back(box_rows(device, g));
   add_scratch(plan, row_sums_bytes(g));
   return plan;

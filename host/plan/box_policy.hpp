@@ -45,15 +45,14 @@ struct BoxShuffle {
 
 /// Of "two_pass": sums along rows, then means down their columns.
 struct BoxPasses {
-  std::size_t rows_group = 256;    ///< work-items
-  std::size_t parts = 3;           ///< of neighbouring columns that a work-item loads at a time
-  std::size_t most_parts = 12;     ///< of a tile
-  std::size_t run = 64;            ///< sums along which one slides where boxes are too long for a tile
-  std::size_t columns_group = 256; ///< work-items
-  std::size_t lanes = 32;          ///< of them side by side
-  std::size_t columns = 1;         ///< of one of them
-  std::size_t rows = 8;            ///< of one of them at a time
-  std::size_t groups_a_unit = 4;   ///< that a launch is made for
+  std::size_t rows_group = 256;     ///< work-items
+  std::size_t parts = 3;            ///< of neighbouring columns that a work-item loads at a time
+  std::size_t most_parts = 12;      ///< of a tile
+  std::size_t columns_group = 256;  ///< work-items
+  std::size_t lanes = 32;           ///< of them side by side
+  std::size_t rows = 8;             ///< of one of them at a time
+  std::size_t items_a_unit = 1024;  ///< resident work-items that bands are made for
+  std::size_t run = 64;             ///< sums along which one slides where boxes are too large for local memory
 };
 
 struct BoxPolicy {
