@@ -193,6 +193,35 @@ TEST_CASE("blur: boxes whose sums need 64 bits, and boxes larger than strips") {
   CHECK(sweep.ran() >= 5);
 }
 
+TEST_CASE("blur: boxes in two passes, of many chunks of rows and several tiles of columns") {
+  const smem::Context context;
+  test::BlurSweep sweep(context);
+  struct Box {
+    Scalar type;
+    Boundary boundary;
+    std::size_t channels, width, height, across, down;
+  };
+  std::size_t turn = 0;
+  // Boxes that whole chunks make up but for a row; those of one chunk; rows of several tiles.
+  for (const Box& b : {Box{Scalar::float32, Boundary::mirror, 1, 70, 500, 33, 129},
+                       {Scalar::uint8, Boundary::constant, 2, 50, 300, 5, 67},
+                       {Scalar::float32, Boundary::wrap, 1, 13000, 3, 401, 1},
+                       {Scalar::uint16, Boundary::leave, 1, 13000, 11, 3001, 9}}) {
+    BlurCase c;
+    c.variant = "two_pass";
+    c.grids.in = c.grids.out = b.type;
+    c.grids.boundary = b.boundary;
+    c.grids.value = 200;
+    c.grids.channels = b.channels;
+    c.grids.size = {b.width, b.height};
+    c.size = b.across;
+    c.down_size = b.down;
+    sweep.run(c);
+    ++turn;
+  }
+  CHECK(sweep.ran() == turn);
+}
+
 TEST_CASE("blur: means of integers are exact, as floats too") {
   const smem::Context context;
   // Of boxes of 15 x 15 and 601 x 1001 elements, whose sums a float does not hold.
