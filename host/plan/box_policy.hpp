@@ -145,7 +145,8 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
-     .march = {.used = false, .columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
+     .march = {.used = false, .columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256},
+     .passes = {.rows = 4}},
     {.when = {.family = "cpu", .vendor = "Intel"},
      .evidence = {.what = "no measurement: a march is for GPUs"},
      .others = {.device = "Xeon",
