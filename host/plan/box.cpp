@@ -2,8 +2,8 @@
 #include <smem/blur_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/box.hpp"
 #include "plan/box_policy.hpp"
-#include "plan/filters.hpp"
 #include "plan/pixels.hpp"
 #include "plan/variants.hpp"
 
@@ -19,43 +19,51 @@ namespace {
 
 using namespace plan;
 
-constexpr const char* kBoxName = "box_blur";
 constexpr std::size_t kCpuLanes = 8;
 
 /// The largest number of an integer type of pixels.
 std::size_t most_of(Scalar type) { return type == Scalar::uint8 ? 255 : 65535; }
-
-struct Sum {
-  const char* name;
-  std::size_t bytes;
-  bool integer;
-};
-
-Sum sum_of(const SeparableProblem& g) {
-  if (is_float(g.in)) {
-    return pixel_value(g.in, g.out) == Scalar::float64 ? Sum{"double", 8, false} : Sum{"float", 4, false};
-  }
-  // Half an area is added before it is divided by.
-  const std::size_t area = g.row_taps * g.column_taps;
-  return area * (most_of(g.in) + 1) <= 0xffffffff ? Sum{"uint", 4, true} : Sum{"ulong", 8, true};
-}
 
 /// Whether sums of integers are at most 2^24, to which floats hold whole numbers.
 bool has_small_sums(const SeparableProblem& g) {
   return g.row_taps * g.column_taps * (most_of(g.in) + 1) <= std::size_t{1} << 24;
 }
 
-/// Whether separable() computes it, by sums of floats.
-bool is_separable(const SeparableProblem& g) { return is_float(g.in) || has_small_sums(g); }
+}  // namespace
 
-Plan box_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
+BoxSum plan::box_sum(const SeparableProblem& g) {
+  if (is_float(g.in)) {
+    return pixel_value(g.in, g.out) == Scalar::float64 ? BoxSum{"double", 8, false}
+                                                       : BoxSum{"float", 4, false};
+  }
+  // Half an area is added before it is divided by.
+  const std::size_t area = g.row_taps * g.column_taps;
+  return area * (most_of(g.in) + 1) <= 0xffffffff ? BoxSum{"uint", 4, true} : BoxSum{"ulong", 8, true};
+}
+
+Plan plan::box_plan(const SeparableProblem& g, std::string_view variant, const char* file,
+                    const char* entry) {
   Plan plan = filter_plan(kBoxName, variant, file, entry, g, g.row_taps / 2, g.column_taps / 2);
-  plan.text_defines.emplace_back("SUM", sum_of(g).name);
-  define(plan, "SUM_INTEGER", sum_of(g).integer ? 1 : 0);
+  plan.text_defines.emplace_back("SUM", box_sum(g).name);
+  define(plan, "SUM_INTEGER", box_sum(g).integer ? 1 : 0);
   if (!is_float(g.in) && is_float(g.out) && has_small_sums(g)) define(plan, "SMALL_SUMS", 1);
   plan.prediction.operations = 6 * real(g.elements());
   return plan;
 }
+
+bool plan::uses_box_shuffles(const Device& device, std::size_t group) {
+  return is_nvidia_gpu(device) && group % 32 == 0;
+}
+
+std::size_t plan::box_halo(const SeparableProblem& g, std::size_t columns) {
+  const std::size_t side = g.row_taps / 2 * g.channels;
+  return round_up(round_up(side + g.channels, columns) + side, columns);
+}
+
+namespace {
+
+/// Whether separable() computes it, by sums of floats.
+bool is_separable(const SeparableProblem& g) { return is_float(g.in) || has_small_sums(g); }
 
 /// How groups share a plane: strips of columns, and bands of rows.
 struct BoxStrip {
@@ -67,27 +75,17 @@ struct BoxStrip {
   double work = 0;  ///< column sums of a unit, until all are done
 };
 
-bool uses_shuffles(const Device& device, std::size_t group) {
-  return is_nvidia_gpu(device) && group % 32 == 0;
-}
-
 /// Bytes of what a work-item reads of a row.
 std::size_t part_bytes(const SeparableProblem& g, std::size_t columns) {
   if (!is_float(g.in)) return 4 * size_of(g.in);
   return columns * (g.in == Scalar::half ? sizeof(float) : size_of(g.in));
 }
 
-/// Columns that have no result: what the box has to its left, its own cell too, and to its right.
-std::size_t strip_halo(const SeparableProblem& g, std::size_t columns) {
-  const std::size_t side = g.row_taps / 2 * g.channels;
-  return round_up(round_up(side + g.channels, columns) + side, columns);
-}
-
 /// Local memory of a strip without its ring.
 std::size_t tile_bytes(const Device& device, const SeparableProblem& g, const BoxStrip& strip) {
   const std::size_t row = strip.group * strip.columns;
-  const std::size_t sums = uses_shuffles(device, strip.group) ? 2 * row : row + g.channels * strip.group;
-  return strip.step * sums * sum_of(g).bytes;
+  const std::size_t sums = uses_box_shuffles(device, strip.group) ? 2 * row : row + g.channels * strip.group;
+  return strip.step * sums * box_sum(g).bytes;
 }
 
 /// Groups that are resident on a unit.
@@ -122,7 +120,7 @@ void set_bands(const Device& device, const SeparableProblem& g, BoxStrip& strip)
 std::optional<BoxStrip> make_strip(const Device& device, const SeparableProblem& g, std::size_t group,
                                    std::size_t columns) {
   const BoxMarch& policy = box_policy(device).march;
-  const std::size_t halo = strip_halo(g, columns);
+  const std::size_t halo = box_halo(g, columns);
   const std::size_t most = local_room(device);
   if (group * columns < halo + columns) return std::nullopt;
   BoxStrip strip;
@@ -178,137 +176,6 @@ std::optional<BoxStrip> strip_for(const Device& device, const SeparableProblem& 
   return best;
 }
 
-/// How a group sums along a row: it has so many columns of each work-item, so many times.
-struct RowTile {
-  std::size_t columns = 0, step = 0, turns = 0, bytes = 0;
-  std::size_t results = 0, tiles = 0;  ///< of a tile; of a row
-};
-
-/// The tile with which the fewest columns are loaded, if boxes leave enough of one.
-std::optional<RowTile> row_tile(const Device& device, const SeparableProblem& g, std::size_t group) {
-  const BoxPasses& policy = box_policy(device).passes;
-  const std::size_t columns = g.channels == 3 ? 3 : 4, width = group * columns, halo = strip_halo(g, columns);
-  std::optional<RowTile> best;
-  std::size_t least = 0;
-  for (std::size_t times = policy.most_parts; times > 0; --times) {
-    RowTile tile{.columns = columns, .step = std::min(times, policy.parts)};
-    if (times % tile.step != 0 || times * width < 2 * halo) continue;  // else mostly halo
-    const std::size_t totals = uses_shuffles(device, group) ? 0 : tile.step * g.channels * group;
-    tile.turns = times / tile.step;
-    tile.bytes = (times * width + totals) * sum_of(g).bytes;
-    tile.results = times * width - halo;
-    tile.tiles = divide_up(g.row_elements(), tile.results);
-    if (tile.bytes > local_room(device) || (best && tile.tiles * times >= least)) continue;
-    best = tile;
-    least = tile.tiles * times;
-  }
-  return best;
-}
-
-/// Bytes of the sums along rows, which begin at cache lines: sums_pitch() of cl/blur/sums.clh.
-std::size_t row_sums_bytes(const SeparableProblem& g) {
-  return size_product(round_up(g.row_elements(), 32), g.height, g.planes, sum_of(g).bytes);
-}
-
-/// A launch of "two_pass" of boxes that are too large for local memory.
-Plan box_pass(const Device& device, const SeparableProblem& g, bool first) {
-  Plan plan = box_plan(g, first ? "rows" : "two_pass", "blur/box_pass.cl", "box_pass");
-  const BoxPasses& policy = box_policy(device).passes;
-  const std::array<std::size_t, 3> extent =
-      first ? std::array<std::size_t, 3>{divide_up(g.width, policy.run), g.height, g.planes}
-            : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, policy.run), g.planes};
-  set_grid(plan, device, policy.rows_group, extent);
-  define(plan, {{"PASS", first ? 0 : 1}, {"RUN", policy.run}});
-  define_group(plan);
-  plan.items_per_work_item = policy.run;
-  if (!first) plan.prediction.bytes_read = real(row_sums_bytes(g));
-  return plan;
-}
-
-/// The first launch of "two_pass": sums along rows.
-Plan box_rows(const Device& device, const SeparableProblem& g) {
-  const BoxPasses& policy = box_policy(device).passes;
-  const std::size_t group = group_for(device, policy.rows_group, 0);
-  const std::optional<RowTile> tile = row_tile(device, g, group);
-  Plan plan;
-  if (tile) {
-    plan = box_plan(g, "rows", "blur/box_rows.cl", "box_rows");
-    const std::size_t groups = size_product(tile->tiles, g.height, g.planes);
-    set_groups(plan, group, groups, std::size_t{1} << 20);
-    set_group_tile(plan, {.cols = tile->results,
-                          .vector_width = tile->columns,
-                          .items = tile->step * tile->columns,
-                          .local_bytes = tile->bytes});
-    define(plan, {{"GROUP", group},
-                  {"COLS", tile->columns},
-                  {"STEP", tile->step},
-                  {"TURNS", tile->turns},
-                  {"ROW_TAPS", g.row_taps},
-                  {"SMALL", is_float(g.in) || g.channels == 3 ? 0 : size_of(g.in)}});
-    if (uses_shuffles(device, group)) define(plan, "SHUFFLES", 1);
-    define(plan, "VECTOR_IN",
-           tile->columns != 3 && g.in_alignment >= tile->columns * size_of(g.in) ? 1 : 0);
-    plan.reason = "differences of prefix sums along rows, into temporary memory";
-  } else {
-    plan = box_pass(device, g, true);
-    plan.reason = "boxes are too long for a tile: slides along rows, into temporary memory";
-  }
-  plan.prediction.bytes_written = real(row_sums_bytes(g));
-  return plan;
-}
-
-/// How a group of "two_pass" goes down a strip of columns.
-struct ColumnTile {
-  std::size_t lanes = 0, parts = 0, rows = 0, bytes = 0;
-  std::size_t step() const { return parts * rows; }
-};
-
-/// The tile of the most rows up to the policy's, of which a box has one step at least.
-std::optional<ColumnTile> column_tile(const Device& device, const SeparableProblem& g) {
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // places of rows and columns have 32 bits
-  const BoxPasses& policy = box_policy(device).passes;
-  const std::size_t group = group_for(device, policy.columns_group, 0);
-  ColumnTile tile{.lanes = std::min(group, policy.lanes), .parts = 1, .rows = policy.rows};
-  while (tile.rows > g.column_taps)
-    tile.rows /= 2;
-  while (2 * tile.parts * tile.lanes <= group && 2 * tile.step() <= g.column_taps)
-    tile.parts *= 2;
-  const std::size_t chunks = g.column_taps / tile.step() + 1;
-  tile.bytes = (3 * tile.parts + 2 * chunks) * tile.lanes * sum_of(g).bytes;
-  if (tile.bytes > local_room(device) || g.row_elements() > kMost || g.height > kMost) return std::nullopt;
-  return tile;
-}
-
-Plan box_two_pass(const Device& device, const SeparableProblem& g) {
-  const BoxPasses& policy = box_policy(device).passes;
-  const std::optional<ColumnTile> tile = column_tile(device, g);
-  Plan plan;
-  if (tile) {
-    plan = box_plan(g, "two_pass", "blur/box_columns.cl", "box_columns");
-    const std::size_t group = tile->lanes * tile->parts, step = tile->step();
-    const std::size_t strips = divide_up(g.row_elements(), tile->lanes) * g.planes;
-    const std::size_t resident = policy.items_a_unit / group * at_least_1(device.compute_units);
-    const std::size_t bands = at_least_1(resident / strips), least = std::min(g.height, g.column_taps);
-    const std::size_t band = round_up(std::max(least, divide_up(g.height, bands)), step);
-    set_groups(plan, group, strips * divide_up(g.height, band), std::size_t{1} << 20);
-    set_group_tile(
-        plan, {.rows = step, .cols = tile->lanes, .items = tile->rows, .local_bytes = tile->bytes});
-    define(plan, {{"GROUP", group},
-                  {"LANES", tile->lanes},
-                  {"ROWS", tile->rows},
-                  {"COLUMN_TAPS", g.column_taps}});
-    plan.numbers = {{"band", band}};
-    plan.prediction.bytes_read = 2 * real(row_sums_bytes(g));
-    plan.reason = "adds chunks of rows of sums along rows, which go through temporary memory";
-  } else {
-    plan = box_pass(device, g, false);
-    plan.reason = "boxes are too high for local memory: slides down the columns of the launch before";
-  }
-  plan.before.push_back(box_rows(device, g));
-  add_scratch(plan, row_sums_bytes(g));
-  return plan;
-}
-
 std::string no_room_for_box(const Device& device, const SeparableProblem& g) {
   return formatted("a box of {} x {} does not fit {} bytes of local memory", g.row_taps, g.column_taps,
                    device.local_bytes);
@@ -328,7 +195,7 @@ Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t w
                         .items = strip->step * columns,
                         .local_bytes = strip->bytes});
   const double share = real(strip->group * columns) / real(strip->results);
-  const auto sum = real(sum_of(g).bytes), element = real(size_of(g.in));
+  const auto sum = real(box_sum(g).bytes), element = real(size_of(g.in));
   plan.prediction.local_bytes =
       real(g.elements()) * (share * (sum + (strip->ring ? 2 * element : 0)) + 3 * sum);
   define(plan, {{"GROUP", strip->group},
@@ -338,7 +205,7 @@ Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t w
                 {"ROW_TAPS", g.row_taps},
                 {"RING", strip->ring ? g.column_taps - 1 : 0},
                 {"SMALL", is_float(g.in) ? 0 : size_of(g.in)}});
-  if (uses_shuffles(device, strip->group)) define(plan, "SHUFFLES", 1);
+  if (uses_box_shuffles(device, strip->group)) define(plan, "SHUFFLES", 1);
   define(plan, "VECTOR_IN", columns != 3 && g.in_alignment >= columns * size_of(g.in) ? 1 : 0);
   plan.numbers = {{"band", strip->band}};
   plan.reason = formatted("running sums of columns; the rows that leave the box are {}",
@@ -396,7 +263,7 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
 
 /// Sums of local memory that a thread of a CPU uses; 0: too few.
 std::size_t box_cpu_memory(const Device& device, const SeparableProblem& g) {
-  const std::size_t most = local_room(device) / sum_of(g).bytes;
+  const std::size_t most = local_room(device) / box_sum(g).bytes;
   const std::size_t least = 3 * (round_up(g.halo() + 16 * kCpuLanes, 16));
   if (least > most) return 0;
   return std::min(most, std::max(box_policy(device).thread_sums, 2 * least));
@@ -412,7 +279,7 @@ Attempt box_cpu(const Device& device, const SeparableProblem& g) {
              box_policy(device).threads_items * device.compute_units);
   plan.tile_rows = band;
   plan.items_per_work_item = plan.tile_cols = plan.vector_width = kCpuLanes;
-  plan.local_bytes = memory * sum_of(g).bytes;
+  plan.local_bytes = memory * box_sum(g).bytes;
   define(plan, "MEMORY", memory);
   plan.numbers = {{"band", band}};
   plan.reason = "a thread keeps the sums of columns in its cache, and slides along them";
