@@ -13,6 +13,8 @@ namespace {
 
 using namespace plan;
 
+constexpr std::size_t kMostPlaces = std::size_t{1} << 30;  // of rows and columns, which have 32 bits
+
 /// How a group sums along a row: it has so many columns of each work-item, so many times.
 struct RowTile {
   std::size_t columns = 0, step = 0, turns = 0, bytes = 0;
@@ -33,7 +35,9 @@ std::optional<RowTile> row_tile(const Device& device, const SeparableProblem& g,
     tile.bytes = (times * width + totals) * box_sum(g).bytes;
     tile.results = times * width - halo;
     tile.tiles = divide_up(g.row_elements(), tile.results);
-    if (tile.bytes > local_room(device) || (best && tile.tiles * times >= least)) continue;
+    if (tile.bytes > local_room(device) || g.row_elements() > kMostPlaces ||
+        (best && tile.tiles * times >= least))
+      continue;
     best = tile;
     least = tile.tiles * times;
   }
@@ -99,7 +103,6 @@ struct ColumnTile {
 
 /// The tile of the most rows up to the policy's, of which a box has one step at least.
 std::optional<ColumnTile> column_tile(const Device& device, const SeparableProblem& g) {
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // places of rows and columns have 32 bits
   const BoxPasses& policy = box_policy(device).passes;
   const std::size_t group = group_for(device, policy.columns_group, 0);
   ColumnTile tile{.lanes = std::min(group, policy.lanes), .parts = 1, .rows = policy.rows};
@@ -109,7 +112,8 @@ std::optional<ColumnTile> column_tile(const Device& device, const SeparableProbl
     tile.parts *= 2;
   const std::size_t chunks = g.column_taps / tile.step() + 1;
   tile.bytes = (3 * tile.parts + 2 * chunks) * tile.lanes * box_sum(g).bytes;
-  if (tile.bytes > local_room(device) || g.row_elements() > kMost || g.height > kMost) return std::nullopt;
+  if (tile.bytes > local_room(device) || g.row_elements() > kMostPlaces || g.height > kMostPlaces)
+    return std::nullopt;
   return tile;
 }
 
@@ -124,8 +128,8 @@ Plan plan::box_two_pass(const Device& device, const SeparableProblem& g) {
     const std::size_t group = tile->lanes * tile->parts, step = tile->step();
     const std::size_t strips = divide_up(g.row_elements(), tile->lanes) * g.planes;
     const std::size_t resident = policy.items_a_unit / group * at_least_1(device.compute_units);
-    const std::size_t bands = at_least_1(resident / at_least_1(strips)),
-                      least = std::min(g.height, g.column_taps);
+    const std::size_t bands = at_least_1(resident / at_least_1(strips));
+    const std::size_t least = at_least_1(std::min(g.height, g.column_taps));
     const std::size_t band = round_up(std::max(least, divide_up(g.height, bands)), step);
     set_groups(plan, group, strips * divide_up(g.height, band), std::size_t{1} << 20);
     set_group_tile(plan,
