@@ -41,24 +41,9 @@
 #define HALO ((LEFT + SIDE + COLS - 1) / COLS * COLS)
 #define RESULTS (TURNS * STEP * WIDTH - HALO)
 #define AHEAD STEP
-#define SEGMENTS (TURNS * STEP * WIDTH / SEGMENT_COLS)  // of a tile
 #define AT_ONCE 4  // results of a work-item
 #include "blur/segments.clh"
 #include "blur/march_rows.clh"
-
-// Loads a work-item's columns of a row, also beyond its ends as far as boxes reach.
-static inline part load_columns(global const ELEMENT* row, int first, int width, VALUE beyond) {
-  part p = NO_PART;
-  if (first >= 0 && first + COLS <= width) return load_part(row + first);
-  if (first < width + SIDE) {
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c) {
-      const int place = element_in_few(first + (int)c, width);
-      set_number(&p, c, place < 0 ? beyond : load_value(row, (ulong)place));
-    }
-  }
-  return p;
-}
 
 // The sum of a box's cells, the first of them at element `first`.
 static inline SUM sum_anew(global const ELEMENT* row, long first, long width, SUM beyond) {
@@ -71,22 +56,16 @@ static inline SUM sum_anew(global const ELEMENT* row, long first, long width, SU
   return total_of(high, low);
 }
 
-// What a row's sums are made of.
-typedef struct {
-  local const SUM* prefix;  // sums of a segment's columns up to each one
-  local const SUM* whole;   // the sums of BOX / SEGMENT_COLS segments from each one on
-} segment_sums;
-
 // The sum of the box of result item + on, where `own` is the place of result `item`.
-GROUP_FUNCTION SUM sum_box(segment_sums s, result_place own, uint on, uint item) {
+GROUP_FUNCTION SUM sum_box(local const SUM* prefix, result_place own, uint on, uint item) {
 #if GROUP % SEGMENT_COLS == 0  // all lie alike in their segments
   const result_place r = {own.before + on, own.tail + on, own.farther};
 #else
   const result_place r = find_result(item + on);
 #endif
-  SUM sum = s.prefix[r.before + BOX] - s.prefix[r.before];
-  if (BOX >= SEGMENT_COLS) sum += s.whole[(r.tail / SEGMENT_COLS) * CHANNELS + r.tail % CHANNELS];
-  if (r.farther) sum += s.prefix[r.tail + BOX / SEGMENT_COLS * SEGMENT_COLS];
+  SUM sum = prefix[r.before + BOX] - prefix[r.before];
+  for (uint n = 0; n < BOX / SEGMENT_COLS; ++n) sum += prefix[r.tail + n * SEGMENT_COLS];
+  if (r.farther) sum += prefix[r.tail + BOX / SEGMENT_COLS * SEGMENT_COLS];
   (void)item;
   return sum;
 }
@@ -99,20 +78,28 @@ void box_rows(SEPARABLE_ARGUMENTS) {
 #if !SHUFFLES
   local item_totals totals[STEP];
 #endif
-  local SUM wholes[BOX >= SEGMENT_COLS ? SEGMENTS * CHANNELS : 1];
-  const segment_sums sums = {&tile[0][0], wholes};
   const uint item = get_local_id(0), lane = item % SEGMENT;
   const ulong tiles = (end_col + RESULTS - 1) / RESULTS, pitch = sums_pitch(width);
   const VALUE beyond = value_beyond(weights);
   for (ulong t = get_group_id(0); t < tiles * rows * planes; t += get_num_groups(0)) {
     const ulong line = t / tiles, p = line / rows, col = (t - line * tiles) * RESULTS;  // of the first result
     global const ELEMENT* row = in + plane_offset(p, depth, in_offset, in_stride, in_plane) + (line - p * rows) * in_pitch;
-    const int first = (int)col - LEFT + (int)(item * COLS);
+    const long first = (long)col - LEFT + item * COLS;
+
+    const long last = (long)width - COLS, whole = last - last % COLS;  // where whole parts begin
 #pragma unroll 1
     for (uint turn = 0; turn < TURNS; ++turn) {
+      // All loads are made, wherever they are from, since branches would let each wait for the one before.
       part parts[STEP];
+      if (last >= 0) {
 #pragma unroll
-      for (uint k = 0; k < STEP; ++k) parts[k] = load_columns(row, first + (int)((turn * STEP + k) * WIDTH), (int)width, beyond);
+        for (uint k = 0; k < STEP; ++k) parts[k] = load_part(row + clamp(first + (long)(turn * STEP + k) * WIDTH, 0L, whole));
+      }
+#pragma unroll
+      for (uint k = 0; k < STEP; ++k) {
+        const long at = first + (long)(turn * STEP + k) * WIDTH;
+        if ((at < 0 || at > last) && at < (long)width + SIDE) parts[k] = load_edge(row, find_columns(at, (long)width), beyond);
+      }
       SUM ended[STEP][COLS];
 #pragma unroll
       for (uint k = 0; k < STEP; ++k)
@@ -134,16 +121,6 @@ void box_rows(SEPARABLE_ARGUMENTS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-#if BOX >= SEGMENT_COLS
-    for (uint i = item; i < SEGMENTS * CHANNELS; i += GROUP) {
-      SUM whole = 0;
-      for (uint n = i / CHANNELS; n < min(i / CHANNELS + BOX / SEGMENT_COLS, (uint)SEGMENTS); ++n)
-        whole += sums.prefix[(n + 1) * SEGMENT_COLS - CHANNELS + i % CHANNELS];
-      wholes[i] = whole;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-#endif
-
     global SUM* to = (global SUM*)scratch + line * pitch + col;
     const uint end = (uint)min((ulong)RESULTS, end_col - col);
     const result_place own = find_result(item);
@@ -152,7 +129,7 @@ void box_rows(SEPARABLE_ARGUMENTS) {
       SUM sum[AT_ONCE], check = 0;  // NaN if one is not finite
 #pragma unroll
       for (uint k = 0; k < AT_ONCE; ++k) {
-        sum[k] = sum_box(sums, own, x - item + k * GROUP, item);
+        sum[k] = sum_box(&tile[0][0], own, x - item + k * GROUP, item);
 #if !SUM_INTEGER
         check += sum[k] - sum[k];
 #endif
@@ -167,7 +144,7 @@ void box_rows(SEPARABLE_ARGUMENTS) {
     }
 #pragma unroll 1
     for (; x < end; x += GROUP) {
-      const SUM sum = sum_box(sums, own, x - item, item);
+      const SUM sum = sum_box(&tile[0][0], own, x - item, item);
       to[x] = is_spoiled(sum) ? sum_anew(row, (long)(col + x) - SIDE, (long)width, (SUM)beyond) : sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);  // the next row takes its place

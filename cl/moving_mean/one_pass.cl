@@ -63,7 +63,7 @@ COLD_FUNCTION void publish_other(volatile global ulong* words, global const ELEM
 
 kernel GROUP_SIZE
 void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
-  local SUM tile[TILES * TILE_PLACES] __attribute__((aligned(16))), sums[COMBINED * GROUP], shares[GROUP];
+  local SUM tile[TILES * PLACES], sums[COMBINED * GROUP], shares[GROUP];
   local uint taken[1], missing[1];
   (void)rows;
   const uint item = get_local_id(0);
@@ -89,14 +89,13 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
 
   SUM values[ITEMS], more[ITEMS], before;
 #if COPY_ASYNC
-  const uint skip = skip_of(from, end), skip_values = skip_of(from, begin);
   copy_tile(tile, from, end, width, item);
   end_copies();
-  copy_tile(tile + TILE_PLACES, from, begin, width, item);
+  copy_tile(tile + PLACES, from, begin, width, item);
   end_copies();
   WAIT_COPIES(1);
   barrier(CLK_LOCAL_MEM_FENCE);
-  own_elements(more, tile + skip, item);
+  own_elements(more, tile, item);
 #else
   load_tile(more, from, end, width, item);
   load_tile(values, from, begin, width, item);
@@ -111,16 +110,16 @@ void moving_mean_one_pass(MOVING_MEAN_ARGUMENTS) {
 #if COPY_ASYNC
   WAIT_COPIES(0);
   barrier(CLK_LOCAL_MEM_FENCE);
-  own_elements(values, tile + TILE_PLACES + skip_values, item);
+  own_elements(values, tile + PLACES, item);
 #else
   exchange(values, tile, item);
 #endif
   scan_suffixes(values, sums, item);
 #if COPY_ASYNC
-  own_elements(more, tile + skip, item);  // so that they need no registers meanwhile
+  own_elements(more, tile, item);  // so that they need no registers meanwhile
 #endif
   add_prefixes(values, more, before);
-  local SUM* const own_sums = tile + (TILES - 1) * TILE_PLACES;
+  local SUM* const own_sums = tile + (TILES - 1) * PLACES;
   put_sums(values, own_sums, item);  // so that none is in a register while the group waits
 
   // The end of the chunk in which the first window begins, or of the next one; then whole chunks.

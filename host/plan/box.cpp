@@ -330,8 +330,22 @@ std::size_t most_taps_summed_anew(const Device& device, Scalar in) {
   return in == Scalar::uint8 ? policy.small_bytes : policy.small;
 }
 
+/// Whether "two_pass" takes less time than that of "march" and "shuffle" which plans otherwise choose.
+bool is_faster_in_two_passes(const Device& device, const SeparableProblem& g, bool shuffles) {
+  const BoxPasses& policy = box_policy(device).passes;
+  if (!policy.chosen) return false;
+  const double time = box_two_pass_time(device, g);
+  if (const Attempt shuffle = box_shuffle(device, g, 0); shuffles && shuffle.plan) {
+    const auto rows = real(shuffle.plan->numbers.front().second + g.column_taps - 1);
+    return time < rows * policy.shuffle_ns;
+  }
+  const std::optional<BoxStrip> strip = strip_for(device, g, 0);
+  if (!strip) return true;
+  return time < strip->work * (strip->columns < 3 ? policy.march_ns : policy.march_of_four_ns);
+}
+
 std::vector<std::string_view> preference(const Device& device, const BoxProblem& problem,
-                                         const PlanOverrides& /*fixed*/) {
+                                         const PlanOverrides& fixed) {
   const SeparableProblem& g = problem.grids;
   const BoxShuffle& shuffle = box_policy(device).shuffle;
   const std::size_t taps = std::max(g.row_taps, g.column_taps);
@@ -346,8 +360,12 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
     return order;
   }
   order.emplace_back("cpu");
-  if (taps <= shuffle.most_taps && !before_units) order.emplace_back("shuffle");
-  order.insert(order.end(), {"march", "two_pass"});
+  const bool shuffles = taps <= shuffle.most_taps;
+  const bool in_two_passes = fixed.work_items == 0 && is_faster_in_two_passes(device, g, shuffles);
+  if (in_two_passes) order.emplace_back("two_pass");
+  if (shuffles && !before_units) order.emplace_back("shuffle");
+  order.emplace_back("march");
+  if (!in_two_passes) order.emplace_back("two_pass");
   return order;
 }
 
@@ -360,6 +378,9 @@ std::string why_not(const Device& device, const BoxProblem& problem, std::string
   }
   if (chosen.variant == "units" && (variant == "separable" || variant == "shuffle"))
     return "matrix units make the sums faster";
+  if (chosen.variant == "two_pass" && (variant == "march" || variant == "shuffle"))
+    return "its groups go down the rows of a box before their first result, which takes longer than two "
+           "launches";
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
   if (variant == "shuffle") {
     return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"
@@ -375,6 +396,7 @@ const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, co
   const BoxPolicy& policy = box_policy(device);
   if (plan.variant == "separable" || plan.variant == "units") return separable_evidence(device, plan);
   if (plan.variant == "shuffle") return policy.of_shuffle;
+  if (plan.variant == "two_pass") return policy.of_two_pass;
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
 

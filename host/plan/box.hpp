@@ -31,5 +31,7 @@ bool uses_box_shuffles(const Device& device, std::size_t group);
 std::size_t box_halo(const SeparableProblem& g, std::size_t columns);
 
 Plan box_two_pass(const Device& device, const SeparableProblem& g);
+/// Nanoseconds of it; infinite where boxes are too large for local memory.
+double box_two_pass_time(const Device& device, const SeparableProblem& g);
 
 }  // namespace smem::plan

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
 namespace smem {
@@ -28,8 +29,10 @@ std::optional<RowTile> row_tile(const Device& device, const SeparableProblem& g,
   std::optional<RowTile> best;
   std::size_t least = 0;
   for (std::size_t times = policy.most_parts; times > 0; --times) {
+    if (times * width < 2 * halo) break;  // else mostly halo
     RowTile tile{.columns = columns, .step = std::min(times, policy.parts)};
-    if (times % tile.step != 0 || times * width < 2 * halo) continue;  // else mostly halo
+    while (times % tile.step != 0)
+      --tile.step;
     const std::size_t totals = uses_box_shuffles(device, group) ? 0 : tile.step * g.channels * group;
     tile.turns = times / tile.step;
     tile.bytes = (times * width + totals) * box_sum(g).bytes;
@@ -98,7 +101,9 @@ Plan box_rows(const Device& device, const SeparableProblem& g) {
 /// How a group of "two_pass" goes down a strip of columns.
 struct ColumnTile {
   std::size_t lanes = 0, parts = 0, rows = 0, bytes = 0;
+  std::size_t kept = 0;  ///< rows in local memory until they leave the boxes; 0: they are read again
   std::size_t step() const { return parts * rows; }
+  std::size_t group() const { return lanes * parts; }
 };
 
 /// The tile of the most rows up to the policy's, of which a box has one step at least.
@@ -114,6 +119,16 @@ std::optional<ColumnTile> column_tile(const Device& device, const SeparableProbl
   tile.bytes = (3 * tile.parts + 2 * chunks) * tile.lanes * box_sum(g).bytes;
   if (tile.bytes > local_room(device) || g.row_elements() > kMostPlaces || g.height > kMostPlaces)
     return std::nullopt;
+  // They are kept if that leaves room for the groups that bands are made for.
+  const std::size_t kept = (chunks + 1) * tile.step(),
+                    with_kept = tile.bytes + kept * tile.lanes * box_sum(g).bytes;
+  const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
+  const std::size_t groups = at_least_1(policy.items_a_unit / tile.group());
+  if (policy.keeps && box_sum(g).bytes == 4 && with_kept <= local_room(device) &&
+      groups * (with_kept + device.unit.local_reserved + kOwnBytes) <= memory) {
+    tile.kept = kept;
+    tile.bytes = with_kept;
+  }
   return tile;
 }
 
@@ -125,7 +140,7 @@ Plan plan::box_two_pass(const Device& device, const SeparableProblem& g) {
   Plan plan;
   if (tile) {
     plan = box_plan(g, "two_pass", "blur/box_columns.cl", "box_columns");
-    const std::size_t group = tile->lanes * tile->parts, step = tile->step();
+    const std::size_t group = tile->group(), step = tile->step();
     const std::size_t strips = divide_up(g.row_elements(), tile->lanes) * g.planes;
     const std::size_t resident = policy.items_a_unit / group * at_least_1(device.compute_units);
     const std::size_t bands = at_least_1(resident / at_least_1(strips));
@@ -136,8 +151,13 @@ Plan plan::box_two_pass(const Device& device, const SeparableProblem& g) {
                    {.rows = step, .cols = tile->lanes, .items = tile->rows, .local_bytes = tile->bytes});
     define(plan,
            {{"GROUP", group}, {"LANES", tile->lanes}, {"ROWS", tile->rows}, {"COLUMN_TAPS", g.column_taps}});
+    if (tile->kept != 0) define(plan, "KEPT_ROWS", tile->kept);
+    if (tile->kept != 0 && is_nvidia_gpu(device)) {
+      plan.most_registers = policy.registers_a_unit / policy.items_a_unit;
+      define(plan, "LIMITS_REGISTERS", 1);
+    }
     plan.numbers = {{"band", band}};
-    plan.prediction.bytes_read = 2 * real(row_sums_bytes(g));
+    plan.prediction.bytes_read = (tile->kept != 0 ? 1 : 2) * real(row_sums_bytes(g));
     plan.reason = "adds chunks of rows of sums along rows, which go through temporary memory";
   } else {
     plan = box_pass(device, g, false);
@@ -146,6 +166,17 @@ Plan plan::box_two_pass(const Device& device, const SeparableProblem& g) {
   plan.before.push_back(box_rows(device, g));
   add_scratch(plan, row_sums_bytes(g));
   return plan;
+}
+
+double plan::box_two_pass_time(const Device& device, const SeparableProblem& g) {
+  const BoxPasses& policy = box_policy(device).passes;
+  const std::optional<RowTile> tile = row_tile(device, g, group_for(device, policy.rows_group, 0));
+  if (!tile || !column_tile(device, g)) return std::numeric_limits<double>::infinity();
+  const double loaded =
+      real(tile->tiles * (tile->results + box_halo(g, tile->columns))) / real(at_least_1(g.row_elements()));
+  const double element = policy.element_ns * real(box_sum(g).bytes) / 4 +
+                         policy.byte_ns * real(size_of(g.in)) * std::max(loaded, 1.0);
+  return policy.launch_ns + real(g.elements()) / real(at_least_1(device.compute_units)) * element;
 }
 
 }  // namespace smem

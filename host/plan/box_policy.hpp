@@ -45,20 +45,31 @@ struct BoxShuffle {
 
 /// Of "two_pass": sums along rows, then means down their columns.
 struct BoxPasses {
+  bool chosen = false;  ///< where it takes less time than "march" and "shuffle", by the numbers below
   std::size_t rows_group = 256;     ///< work-items
-  std::size_t parts = 3;            ///< of neighbouring columns that a work-item loads at a time
+  std::size_t parts = 3;            ///< of neighbouring columns that a work-item loads at a time, at most
   std::size_t most_parts = 12;      ///< of a tile
-  std::size_t columns_group = 256;  ///< work-items
+  std::size_t columns_group = 256;  ///< work-items, at most
   std::size_t lanes = 32;           ///< of them side by side
   std::size_t rows = 8;             ///< of one of them at a time
   std::size_t items_a_unit = 1024;  ///< resident work-items that bands are made for
-  std::size_t run = 64;             ///< sums along which one slides where boxes are too large for local memory
+  bool keeps = true;                ///< rows stay in local memory where it has room
+  std::size_t registers_a_unit = 65536;  ///< of 4 bytes
+  std::size_t run = 64;  ///< sums along which one slides where boxes are too large for local memory
+  // Nanoseconds of a unit.
+  double launch_ns = 12000;        ///< both launches, and what a few rows take
+  double element_ns = 0.45;        ///< of an element whose sums have 4 bytes
+  double byte_ns = 0.05;           ///< of a byte of an element that is loaded
+  double march_ns = 0.24;          ///< of a column sum of "march"
+  double march_of_four_ns = 0.18;  ///< the same of work-items with 4 columns
+  double shuffle_ns = 400;         ///< of a row that the warps of "shuffle" go down
 };
 
 struct BoxPolicy {
   When when;
   Evidence evidence;  ///< of "march"
   Evidence of_shuffle = {.what = "no measurement: a Hopper's sizes"};
+  Evidence of_two_pass = {.what = "no measurement: a Hopper's sizes"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t small = 15;        ///< cells of a side of a box that is cheaper summed anew for each result
   std::size_t small_bytes = 15;  ///< the same of bytes
@@ -131,7 +142,8 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .small_halves = 31,
      .units_most_taps = 49,
      .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
-     .shuffle = {.most_taps = 151}},
+     .shuffle = {.most_taps = 151},
+     .passes = {.chosen = true, .parts = 9, .columns_group = 512}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, with less read ahead"},
      .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},

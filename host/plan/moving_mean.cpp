@@ -291,7 +291,7 @@ Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t w
   if (size_product(rows, jobs) > kMaxTiles) return "its chunks are more than a launch can have";
   plan.global = {rows * jobs * group, 1, 1};
   const std::size_t both = 2 * plan.local_bytes - sums_bytes(p, group) - kChunkWords;
-  if (copies_chunks(device, p, group) && plan.items_per_work_item % 2 == 1 && both <= device.local_bytes) {
+  if (copies_chunks(device, p, group) && both <= device.local_bytes) {
     define(plan, "COPY_ASYNC", 1);
     plan.local_bytes = both;
     plan.most_registers = policy.one_pass_registers;

@@ -28,7 +28,7 @@ struct MovingMeanPolicy {
   /// Of a window of floats, up to which "one_pass" comes before "chunks"; 0: never.
   std::size_t one_pass_window = 0;
   std::size_t one_pass_group = 256;  ///< work-items of "one_pass"
-  std::size_t one_pass_items = 17;   ///< its elements of each: odd, so that none lie in the same bank
+  std::size_t one_pass_items = 16;   ///< its elements of each
   /// Its registers of each where elements are copied to local memory without them; 0: the compiler's choice.
   std::size_t one_pass_registers = 0;
   /// Windows of floats for which "ring" comes before all others, where there are so many elements.
