@@ -1,5 +1,5 @@
-// Mean of a box in two passes, for boxes that are too large for local memory: sums along rows into a scratch, then down its columns. A work-item computes RUN
-// results by a running sum: it adds the element that enters the box and subtracts the one that leaves it, so the cost does not
+// Mean of a box in two passes, for boxes that are too large for local memory: sums along rows into a scratch, then down its columns. A work-item
+// computes RUN results by a running sum: it adds the element that enters the box and subtracts the one that leaves it, so the cost does not
 // depend on the size of the box. A run with a number that is not finite is summed again for each result.
 //
 // Launch: three dimensions of work-items: PASS 0: run of a row, row, plane; PASS 1: column, run of rows, plane.

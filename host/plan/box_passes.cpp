@@ -110,7 +110,9 @@ struct ColumnTile {
 std::optional<ColumnTile> column_tile(const Device& device, const SeparableProblem& g) {
   const BoxPasses& policy = box_policy(device).passes;
   const std::size_t group = group_for(device, policy.columns_group, 0);
-  ColumnTile tile{.lanes = std::min(group, policy.lanes), .parts = 1, .rows = policy.rows};
+  ColumnTile tile{.lanes = std::min(group, policy.lanes),
+                  .parts = 1,
+                  .rows = box_sum(g).bytes == 4 ? policy.rows : policy.large_rows};
   while (tile.rows > g.column_taps)
     tile.rows /= 2;
   while (2 * tile.parts * tile.lanes <= group && 2 * tile.step() <= g.column_taps)

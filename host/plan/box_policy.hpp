@@ -52,6 +52,7 @@ struct BoxPasses {
   std::size_t columns_group = 256;  ///< work-items, at most
   std::size_t lanes = 32;           ///< of them side by side
   std::size_t rows = 8;             ///< of one of them at a time
+  std::size_t large_rows = 8;       ///< the same of sums of 8 bytes
   std::size_t items_a_unit = 1024;  ///< resident work-items that bands are made for
   bool keeps = true;                ///< rows stay in local memory where it has room
   std::size_t registers_a_unit = 65536;  ///< of 4 bytes
@@ -160,7 +161,7 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
      .march = {.used = false, .columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256},
-     .passes = {.rows = 4}},
+     .passes = {.rows = 4, .large_rows = 2}},
     {.when = {.family = "cpu", .vendor = "Intel"},
      .evidence = {.what = "no measurement: a march is for GPUs"},
      .others = {.device = "Xeon",
