@@ -73,7 +73,7 @@ GROUP_FUNCTION SUM sum_box(local const SUM* prefix, result_place own, uint on, u
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void box_rows(SEPARABLE_ARGUMENTS) {
   (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)row_taps, (void)column_taps, (void)row_origin;
-  (void)column_origin, (void)first_row, (void)end_row, (void)band, (void)streaming;
+  (void)column_origin, (void)first_col, (void)first_row, (void)end_row, (void)band, (void)streaming;
   local SUM tile[TURNS * STEP][WIDTH] __attribute__((aligned(64)));
 #if !SHUFFLES
   local item_totals totals[STEP];

@@ -337,11 +337,16 @@ bool is_faster_in_two_passes(const Device& device, const SeparableProblem& g, bo
   const double time = box_two_pass_time(device, g);
   if (const Attempt shuffle = box_shuffle(device, g, 0); shuffles && shuffle.plan) {
     const auto rows = real(shuffle.plan->numbers.front().second + g.column_taps - 1);
-    return time < rows * policy.shuffle_ns;
+    const double warps = real(shuffle.plan->global[0] / 32) / real(at_least_1(device.compute_units));
+    return time < rows * std::max(policy.shuffle_ns, warps * policy.shuffle_warp_ns);
   }
   const std::optional<BoxStrip> strip = strip_for(device, g, 0);
   if (!strip) return true;
-  return time < strip->work * (strip->columns < 3 ? policy.march_ns : policy.march_of_four_ns);
+  const double column_ns = g.in == Scalar::half     ? policy.march_half_ns
+                           : g.in == Scalar::uint16 ? policy.march_words_ns
+                           : strip->columns <= 2    ? policy.march_ns
+                                                    : policy.march_wide_ns;
+  return time < strip->work * column_ns * (strip->ring ? policy.march_ring : 1);
 }
 
 std::vector<std::string_view> preference(const Device& device, const BoxProblem& problem,

@@ -30,7 +30,8 @@ std::optional<RowTile> row_tile(const Device& device, const SeparableProblem& g,
   std::size_t least = 0;
   for (std::size_t times = policy.most_parts; times > 0; --times) {
     if (times * width < 2 * halo) break;  // else mostly halo
-    RowTile tile{.columns = columns, .step = std::min(times, policy.parts)};
+    RowTile tile{.columns = columns,
+                 .step = std::min(times, is_float(g.in) ? policy.parts : policy.integer_parts)};
     while (times % tile.step != 0)
       --tile.step;
     const std::size_t totals = uses_box_shuffles(device, group) ? 0 : tile.step * g.channels * group;
@@ -178,7 +179,8 @@ double plan::box_two_pass_time(const Device& device, const SeparableProblem& g) 
       real(tile->tiles * (tile->results + box_halo(g, tile->columns))) / real(at_least_1(g.row_elements()));
   const double element = policy.element_ns * real(box_sum(g).bytes) / 4 +
                          policy.byte_ns * real(size_of(g.in)) * std::max(loaded, 1.0);
-  return policy.launch_ns + real(g.elements()) / real(at_least_1(device.compute_units)) * element;
+  const double elements = real(g.elements()) / real(at_least_1(device.compute_units));
+  return std::max(policy.least_ns, policy.launch_ns + elements * element);
 }
 
 }  // namespace smem

@@ -48,6 +48,7 @@ struct BoxPasses {
   bool chosen = false;  ///< where it takes less time than "march" and "shuffle", by the numbers below
   std::size_t rows_group = 256;     ///< work-items
   std::size_t parts = 3;            ///< of neighbouring columns that a work-item loads at a time, at most
+  std::size_t integer_parts = 3;    ///< the same of integers
   std::size_t most_parts = 12;      ///< of a tile
   std::size_t columns_group = 256;  ///< work-items, at most
   std::size_t lanes = 32;           ///< of them side by side
@@ -57,13 +58,18 @@ struct BoxPasses {
   bool keeps = true;                ///< rows stay in local memory where it has room
   std::size_t registers_a_unit = 65536;  ///< of 4 bytes
   std::size_t run = 64;  ///< sums along which one slides where boxes are too large for local memory
-  // Nanoseconds of a unit.
-  double launch_ns = 12000;        ///< both launches, and what a few rows take
-  double element_ns = 0.45;        ///< of an element whose sums have 4 bytes
-  double byte_ns = 0.05;           ///< of a byte of an element that is loaded
-  double march_ns = 0.24;          ///< of a column sum of "march"
-  double march_of_four_ns = 0.18;  ///< the same of work-items with 4 columns
-  double shuffle_ns = 400;         ///< of a row that the warps of "shuffle" go down
+  // Nanoseconds, for the choice between variants.
+  double least_ns = 16000;       ///< both launches of small grids
+  double launch_ns = 7000;       ///< what is added to the times of a unit's elements
+  double element_ns = 0.41;      ///< of an element whose sums have 4 bytes
+  double byte_ns = 0.043;        ///< of a byte of an element that is loaded
+  double march_ns = 0.25;        ///< of a column sum of a unit, by "march"
+  double march_wide_ns = 0.2;    ///< the same of work-items with more than two columns
+  double march_half_ns = 0.27;   ///< the same of halves
+  double march_words_ns = 0.33;  ///< the same of integers of 16 bits
+  double march_ring = 1.4;       ///< times as much where rows stay in local memory
+  double shuffle_ns = 200;       ///< of a row, by "shuffle"
+  double shuffle_warp_ns = 35;   ///< the same of each warp of a unit, where that is more
 };
 
 struct BoxPolicy {
@@ -129,6 +135,22 @@ struct BoxPolicy {
 // boxes of halves, and by "march": halves 5 x 5 0.082 and 0.204, 15 x 15 0.098 and 0.216, 31 x 31 0.135 and
 // (25 x 25) 0.182; uint16 5 x 5 0.096 and 0.211, 15 x 15 0.163 and 0.256. Sums of larger boxes of uint16 do
 // not fit.
+//
+// passes: there, 8192 x 8192 float, 401 x 401, march 0.426 ms: rows in local memory, groups of 512 0.309,
+// without them 0.336, and of 256 0.356, of 1024 0.341; 16 rows a work-item 0.408; 9 parts of rows at a time
+// 0.323 (of bytes 0.245, 3 parts 0.265; halves and uint16 were not compared). Of these 0.16 are sums along
+// rows, which move as much as a copy of 0.133. Sums of whole segments made once a tile, elements beyond the
+// ends of rows by places of 32 bits, rows from the last to the first, loads ahead of time without local
+// memory: no faster.
+//
+// launch_ns to march_ring: ms by march and by two_pass, 8192 x 8192 float, radius 50 0.237 and 0.30, 100
+// 0.280 and 0.31, 125 0.293 and 0.30, 200 0.426 and 0.309, 500 0.911 and 0.39; half 100 0.300 and 0.26,
+// uint16 10 0.275 and 0.238, 50 0.391 and 0.242, 200 0.598 and 0.515, bytes 100 0.258 and 0.241, 500 0.920
+// and 0.304; 4096 x 4096 float 20 0.054 and 0.078, 50 0.085 and 0.078, 150 0.166 and 0.09, four channels 200
+// 0.961 and 0.369; 2048 x 2048 float 20 0.038 and 0.026, 100 0.105 and 0.029; 1024 x 1024 float 20 0.0149 and
+// 0.0179, 50 0.054 and 0.018, 200 0.215 and 0.019. shuffle_ns: bytes by shuffle and by two_pass, radius 50 of
+// 512 x 512 0.039 and 0.018, 2048 x 2048 0.040 and 0.027, 4096 x 4096 0.0415 and 0.071, radius 75 0.063 and
+// 0.076.
 inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -139,12 +161,16 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
                     .driver = "580.159",
                     .what = "8192 x 8192 uint8, boxes of 101 x 101",
                     .share = "0.43 of copy"},
+     .of_two_pass = {.device = "H200",
+                     .driver = "580.159",
+                     .what = "8192 x 8192 float, boxes of 401 x 401",
+                     .share = "0.43 of copy; march 0.31"},
      .small_words = 15,
      .small_halves = 31,
      .units_most_taps = 49,
      .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
      .shuffle = {.most_taps = 151},
-     .passes = {.chosen = true, .parts = 9, .columns_group = 512}},
+     .passes = {.chosen = true, .integer_parts = 9, .columns_group = 512}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, with less read ahead"},
      .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
