@@ -9,71 +9,7 @@
 //
 // Launch: one dimension, GROUP work-items a group; group g computes bands of `band` rows of a strip: g, g + groups, ... Local memory: 3 sums
 // for each work-item, and 2 * RING + KEPT_ROWS for each column.
-#include "common/work_group.clh"
-#include "blur/box.clh"
-#include "blur/sums.clh"
-
-#ifndef GROUP
-#define GROUP 256
-#endif
-#ifndef LANES
-#define LANES 32  // columns of a strip; GROUP is a multiple
-#endif
-#ifndef ROWS
-#define ROWS 8  // of a work-item at a time
-#endif
-#ifndef COLUMN_TAPS
-#define COLUMN_TAPS 401  // rows of a box, at least STEP
-#endif
-#ifndef KEPT_ROWS
-#define KEPT_ROWS 0  // rows in local memory: STEP * (COLUMN_TAPS / STEP + 2), or none
-#endif
-#ifndef LIMITS_REGISTERS
-#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
-#endif
-#define PARTS (GROUP / LANES)  // work-items of a column
-#define STEP (PARTS * ROWS)
-#define BETWEEN (COLUMN_TAPS / STEP)  // whole chunks before a chunk, the first of which the first of its boxes may have in part
-#define CUT (STEP - COLUMN_TAPS % STEP)
-#define RING (BETWEEN + 1)
-
-// What a work-item reads of the sums along rows.
-typedef struct {
-  global const SUM* from;  // its column in row 0 of the plane
-  uint pitch;
-  int rows;
-  SUM beyond;  // the sum of a row beyond the edges
-} column_sums;
-
-// ROWS rows from row r on, or what the boundary condition puts there.
-static inline void load_sums(SUM v[ROWS], column_sums x, int r) {
-  uint places[ROWS];
-#pragma unroll
-  for (int k = 0; k < ROWS; ++k) places[k] = (uint)(r + k);
-  const bool inside = r >= 0 && r + ROWS <= x.rows;
-  if (!inside) {
-#pragma unroll
-    for (int k = 0; k < ROWS; ++k) places[k] = (uint)place_in_few(r + k, x.rows);
-  }
-#pragma unroll
-  for (int k = 0; k < ROWS; ++k) v[k] = x.from[(ulong)(BOUNDARY < 2 && places[k] > INT_MAX ? 0 : places[k]) * x.pitch];
-  if (BOUNDARY < 2 && !inside) {
-#pragma unroll
-    for (int k = 0; k < ROWS; ++k)
-      if (places[k] > INT_MAX) v[k] = x.beyond;
-  }
-}
-
-// The sum of a work-item's rows of a chunk, row `first` and those after it, from row CUT of the chunk on. `sum`: that of all.
-static inline SUM end_of(const SUM v[ROWS], SUM sum, uint first) {
-  if (first >= CUT) return sum;
-  SUM end = 0;
-  if (first + ROWS > CUT) {
-#pragma unroll
-    for (uint k = 0; k < ROWS; ++k) end += first + k >= CUT ? v[k] : 0;
-  }
-  return end;
-}
+#include "blur/box_columns.clh"
 
 #if LIMITS_REGISTERS
 kernel
@@ -108,7 +44,8 @@ void box_columns(SEPARABLE_ARGUMENTS) {
     load_sums(enter, x, behind + warm);
     uint slot = 0;
 #if KEPT_ROWS
-    uint put = part * ROWS, get = (KEPT_ROWS - COLUMN_TAPS + part * ROWS) % KEPT_ROWS;  // the rows that come, and those that leave
+    // The rows that come, and those that leave, of step 0 first.
+    uint put = part * ROWS, get = CUT + part * ROWS;
 #endif
 #pragma unroll 1
     for (int y = warm; y < height; y += STEP) {
@@ -121,13 +58,16 @@ void box_columns(SEPARABLE_ARGUMENTS) {
 #pragma unroll
       for (uint k = 0; k < ROWS; ++k) kept[put + k][lane] = enter[k];
       put = put + STEP < KEPT_ROWS ? put + STEP : put + STEP - KEPT_ROWS;
-#pragma unroll
-      for (uint k = 0; k < ROWS; ++k) leave[k] = kept[get + k < KEPT_ROWS ? get + k : get + k - KEPT_ROWS][lane];
-      get = get + STEP < KEPT_ROWS ? get + STEP : get + STEP - KEPT_ROWS;
       SUM next[ROWS];
       if (y + STEP < height) load_sums(next, x, behind + (y + STEP));
 #endif
-      if (y >= 0) {  // suffix sums
+      if (y >= 0) {
+#if KEPT_ROWS
+#pragma unroll
+        for (uint k = 0; k < ROWS; ++k) leave[k] = kept[get + k < KEPT_ROWS ? get + k : get + k - KEPT_ROWS][lane];
+        get = get + STEP < KEPT_ROWS ? get + STEP : get + STEP - KEPT_ROWS;
+#endif
+        // Suffix sums.
 #pragma unroll
         for (int k = ROWS - 1; k > 0; --k) leave[k - 1] += leave[k];
         going[part][lane] = leave[0];

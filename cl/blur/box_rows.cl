@@ -6,69 +6,7 @@
 //
 // Launch: one dimension, GROUP work-items a group; group g computes tiles of rows g, g + groups, ... Local memory: TURNS * STEP * GROUP * COLS
 // sums; without shuffles STEP * GROUP * CHANNELS totals.
-#include "common/work_group.clh"
-#include "blur/box.clh"
-#include "blur/sums.clh"
-
-#ifndef GROUP
-#define GROUP 256
-#endif
-#ifndef COLS
-#define COLS 4  // neighbouring columns of a work-item: a multiple of CHANNELS; 3 for 3 channels, else 4
-#endif
-#ifndef STEP
-#define STEP 3  // of such parts, which lie WIDTH apart, that it has at a time
-#endif
-#ifndef TURNS
-#define TURNS 3
-#endif
-#ifndef ROW_TAPS
-#define ROW_TAPS 401  // cells of a box, along rows
-#endif
-#ifndef VECTOR_IN
-#define VECTOR_IN 1  // 1: rows begin at multiples of COLS elements; COLS is not 3
-#endif
-#ifndef SMALL
-#define SMALL 0  // bytes of an integer element, 1 or 2; 0: floats
-#endif
-#ifndef SHUFFLES
-#define SHUFFLES 0  // 1: NVIDIA's shuffles; GROUP is a multiple of 32
-#endif
-#define WIDTH (GROUP * COLS)
-#define BOX (ROW_TAPS * CHANNELS)
-#define SIDE (ROW_TAPS / 2 * CHANNELS)                     // columns of a box before its result, and after it
-#define LEFT ((SIDE + CHANNELS + COLS - 1) / COLS * COLS)  // columns before the first result: one cell more than a box has
-#define HALO ((LEFT + SIDE + COLS - 1) / COLS * COLS)
-#define RESULTS (TURNS * STEP * WIDTH - HALO)
-#define AHEAD STEP
-#define AT_ONCE 4  // results of a work-item
-#include "blur/segments.clh"
-#include "blur/march_rows.clh"
-
-// The sum of a box's cells, the first of them at element `first`.
-static inline SUM sum_anew(global const ELEMENT* row, long first, long width, SUM beyond) {
-  SUM high = 0, low = 0;
-#pragma unroll 1
-  for (long n = 0; n < ROW_TAPS; ++n) {
-    const long place = element_within(first + n * CHANNELS, width);
-    add_sum(&high, &low, place < 0 ? beyond : load_sum(row, (ulong)place));
-  }
-  return total_of(high, low);
-}
-
-// The sum of the box of result item + on, where `own` is the place of result `item`.
-GROUP_FUNCTION SUM sum_box(local const SUM* prefix, result_place own, uint on, uint item) {
-#if GROUP % SEGMENT_COLS == 0  // all lie alike in their segments
-  const result_place r = {own.before + on, own.tail + on, own.farther};
-#else
-  const result_place r = find_result(item + on);
-#endif
-  SUM sum = prefix[r.before + BOX] - prefix[r.before];
-  for (uint n = 0; n < BOX / SEGMENT_COLS; ++n) sum += prefix[r.tail + n * SEGMENT_COLS];
-  if (r.farther) sum += prefix[r.tail + BOX / SEGMENT_COLS * SEGMENT_COLS];
-  (void)item;
-  return sum;
-}
+#include "blur/box_rows.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void box_rows(SEPARABLE_ARGUMENTS) {
