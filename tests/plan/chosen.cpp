@@ -100,6 +100,31 @@ TEST_CASE("plans of the H200: wide boxes have larger groups than narrow ones") {
   CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 15)).work_items() < 512);
 }
 
+TEST_CASE("plans of the H200: boxes go in two passes where they are large, or grids are small") {
+  smem::Device device = h200;
+  device.compute_units = 132;
+  device.cache_bytes = std::size_t{50} << 20;
+  smem::SeparableProblem image;
+  image.width = image.height = 8192;
+  const auto plan_of = [&](std::size_t radius) {
+    return smem::plan_box(device, smem::BoxProblem::of(image, radius));
+  };
+  CHECK(plan_of(50).variant == "march");
+  CHECK(plan_of(200).variant == "two_pass");
+  // The rows of the largest boxes are read again.
+  CHECK(plan_of(200).local_bytes > plan_of(600).local_bytes);
+  image.width = image.height = 1024;
+  CHECK(plan_of(50).variant == "two_pass");
+  const smem::PlanOverrides group{.work_items = 512};
+  CHECK(smem::plan_box(device, smem::BoxProblem::of(image, 50), group).variant == "march");
+  CHECK(smem::plan_box(test::target("gfx90a"), smem::BoxProblem::of(image, 50)).variant == "march");
+  image.in = image.out = Scalar::uint8;
+  image.in_alignment = image.out_alignment = 64;
+  CHECK(plan_of(50).variant == "two_pass");
+  image.width = image.height = 8192;
+  CHECK(plan_of(50).variant == "shuffle");
+}
+
 TEST_CASE("plans of the H200: boxes of bytes slide in large grids, and go by matrix units in small ones") {
   smem::SeparableProblem image{.in = Scalar::uint8, .out = Scalar::uint8};
   image.width = image.height = 8192;
