@@ -115,11 +115,11 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
               &StencilPolicy::others, &StencilPolicy::of_threads);
   check_table("separable", kSeparablePolicies, &SeparablePolicy::evidence, &SeparablePolicy::of_packed,
               &SeparablePolicy::of_units, &SeparablePolicy::others);
+  check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence, &WindowPolicy::of_gradients);
   check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::of_shuffle, &BoxPolicy::of_two_pass,
               &BoxPolicy::others);
-  check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
   check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence, &MovingMeanPolicy::of_one_pass,
-              &MovingMeanPolicy::of_ring);
+              &MovingMeanPolicy::of_ring, &MovingMeanPolicy::of_short_rows);
   check_table("softmax", kSoftmaxPolicies, &RowPolicy::evidence);
   check_table("columns", kColumnPolicies, &ColumnPolicy::evidence);
   check_table("norm", kNormPolicies, &RowPolicy::evidence);
