@@ -192,6 +192,9 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
   const bool is_full = tile.of.consumers > 2 && tile.of.tile_n > 192;
   if (is_fp8(problem.in) && (is_wide || is_full || tile.of.consumers > 3)) return;
+  // Words of A take registers (nvidia/wgmma_words.clh), which four warpgroups do not have.
+  const bool words = size_of(problem.in) == 4 && !problem.a_along_k;
+  if (words && tile.of.consumers > 3) return;
   // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
   // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
@@ -239,6 +242,9 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (split.parts <= 1 || split.parts * tile.of.consumers > model.policy.counters ||
         !model.has_room(values))
       return;
+    if (words && tile.of.consumers * tile.of.tile_n > 511 &&
+        !nvidia::shares_join(model.device, problem, split))
+      return;
     const std::size_t pieces =
         std::max<std::size_t>(2, divide_up(steps, chunk) + (!aligned && steps % chunk != 0 ? 1 : 0));
     const double all_steps = real(whole / units * steps + divide_up(split.parts, units) * chunk);
@@ -261,15 +267,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
 
 void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices) {
   const GemmProblem& problem = model.problem;
-  const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
-  Packing packing = packing_of(model.device, problem);
-  if (!turns && size_of(problem.in) != 2) packing = {};
-  const GemmProblem packed = as_packed(problem, packing);
-  const Model of_packed{model.device, model.policy, packed};
-  const bool as_it_is = no_wgmma(model.device, problem).empty();
-  const GemmProblem turned_round = nvidia::exchanged(problem), packed_round = nvidia::exchanged(packed);
-  const Model exchanged{model.device, model.policy, turned_round},
-      of_packed_exchanged{model.device, model.policy, packed_round};
+  std::vector<Packing> packings{{}};
+  if (turns || size_of(problem.in) == 2) {
+    for (const Packing& packing : packings_of(model.device, problem))
+      packings.push_back(packing);
+  }
   const bool may_exchange = problem.batch == 1 && !problem.listed && !problem.epilogue && !problem.reads_c &&
                             !is_fp8(problem.in) && problem.c_alignment >= 16;
   const auto is_other_tile = [&](std::size_t m, std::size_t n) {
@@ -277,17 +279,21 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
       return !other.loose && other.tile_m() == m && other.of.tile_n == n;
     });
   };
-  for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
-    const nvidia::Wgmma& tile = model.policy.wgmma[i];
-    if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
-        tile.group() > model.device.max_work_group)
-      continue;
-    if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
-    if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
-    if (!may_exchange || tile.loose || is_other_tile(tile.of.tile_n, tile.tile_m())) continue;
-    const std::size_t number = i + model.policy.wgmma.size();
-    if (as_it_is && !is_loose) add_wgmma(exchanged, tile, number, {}, choices);
-    if (packing.bytes > 0) add_wgmma(of_packed_exchanged, tile, number, packing, choices);
+  for (const Packing& packing : packings) {
+    const GemmProblem packed = as_packed(problem, packing), round = nvidia::exchanged(packed);
+    const Model in_order{model.device, model.policy, packed}, exchanged{model.device, model.policy, round};
+    const bool is_loose = model.loose(packed.a_alignment) || model.loose(packed.b_alignment);
+    const bool takes = no_wgmma(model.device, packed).empty();
+    const bool takes_exchanged = may_exchange && !is_loose && no_wgmma(model.device, round).empty();
+    for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
+      const nvidia::Wgmma& tile = model.policy.wgmma[i];
+      if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
+          tile.group() > model.device.max_work_group)
+        continue;
+      if (takes && tile.loose == is_loose) add_wgmma(in_order, tile, i, packing, choices);
+      if (!takes_exchanged || tile.loose || (takes && is_other_tile(tile.of.tile_n, tile.tile_m()))) continue;
+      add_wgmma(exchanged, tile, i + model.policy.wgmma.size(), packing, choices);
+    }
   }
 }
 

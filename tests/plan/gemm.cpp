@@ -244,7 +244,7 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(loose.before.empty());
   CHECK(std::find(loose.defines.begin(), loose.defines.end(), std::pair<std::string, long>{"LOOSE", 1}) !=
         loose.defines.end());
-  // Factors of int8 and TF32 that lie across k are turned before, where the product is large.
+  // Factors of int8 that lie across k are turned before, where the product is large; of TF32 one of two.
   smem::GemmProblem bytes = plan_problem_of(4096, 4096, 4096, Scalar::int8);
   CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, bytes).before.size() == 1);
@@ -257,8 +257,12 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   smem::GemmProblem cut = plan_problem_of(4096, 4096, 4096);
   cut.tf32 = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
-  CHECK(smem::plan_gemm(hopper, cut).before.size() == 1);
+  CHECK(smem::plan_gemm(hopper, cut).before.empty());
   CHECK(smem::plan_gemm(target("sm_75"), cut).variant == "two_level");
+  cut.a_along_k = false;
+  CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
+  CHECK(smem::plan_gemm(hopper, cut).before.size() == 1);
+  cut.a_along_k = true;
   cut.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, cut).before.empty());

@@ -151,26 +151,34 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   CHECK(plan.groups() == 25 * 5);
 }
 
+namespace {
+
+bool defines_as(const smem::Launch& launch, const char* name, long value) {
+  return std::count(launch.defines.begin(), launch.defines.end(),
+                    std::pair<std::string, long>{name, value}) == 1;
+}
+
+}  // namespace
+
 TEST_CASE("plan of gemm: factors of int8 and TF32 are turned for wgmma") {
-  const auto is_defined = [](const smem::Launch& launch, const char* name, long value) {
-    return std::count(launch.defines.begin(), launch.defines.end(),
-                      std::pair<std::string, long>{name, value}) == 1;
-  };
   for (const Scalar type : {Scalar::int8, Scalar::float32}) {
+    const bool of_words = type == Scalar::float32;  // of which A may lie across k
     smem::GemmProblem problem = plan_problem_of(1000, 2000, 3000, type);
     problem.tf32 = true;
     problem.a_along_k = false;
     problem.b_along_k = true;
+    problem.a_alignment = of_words ? 4 : 64;
     const smem::Plan plan = smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"});
     REQUIRE(plan.before.size() == 1);
     CHECK(plan.before[0].kernel_file == "nvidia/gemm/turn.cl");
-    CHECK(is_defined(plan.before[0], "A_TURNED", 1));
-    CHECK(is_defined(plan, "A_ALONG_K", 1));
+    CHECK(defines_as(plan.before[0], "A_TURNED", 1));
+    CHECK(defines_as(plan, "A_ALONG_K", 1));
     CHECK(plan.number("packed_a_pitch") >= 3000);
     CHECK(plan.number("packed_a_pitch") * smem::size_of(type) % 128 == 0);
     CHECK(plan.number("packed_b_pitch") == 0);
     // A block of 128 lines by 128 bytes for each group.
     CHECK(plan.before[0].groups() == 8 * ((3000 * smem::size_of(type) + 127) / 128));
+    problem.a_alignment = 64;
     problem.a_along_k = true;
     CHECK(smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"}).before.empty());
     problem.b_alignment = 4;
@@ -180,4 +188,36 @@ TEST_CASE("plan of gemm: factors of int8 and TF32 are turned for wgmma") {
             smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"});
           }).argument == "variant");
   }
+}
+
+TEST_CASE("plan of gemm: wgmma of TF32 takes one factor across k") {
+  const smem::Device hopper = target("sm_90");
+  smem::GemmProblem problem = plan_problem_of(1000, 2000, 3000);
+  problem.tf32 = true;
+  const auto planned = [&] { return smem::plan_gemm(hopper, problem, {.variant = "wgmma"}); };
+  problem.a_along_k = false;
+  problem.b_along_k = true;
+  CHECK(planned().before.empty());
+  CHECK(defines_as(planned(), "A_ALONG_K", 0));
+  CHECK(defines_as(planned(), "EXCHANGED", 1) == false);
+  problem.batch = 3;
+  CHECK(defines_as(planned(), "A_ALONG_K", 0));
+  problem.batch = 1;
+  // Of a second one, C's columns are the rows of tiles.
+  problem.a_along_k = true;
+  problem.b_along_k = false;
+  CHECK(planned().before.empty());
+  CHECK(defines_as(planned(), "EXCHANGED", 1));
+  problem.reads_c = true;
+  CHECK(planned().before.size() == 1);
+  CHECK(planned().number("packed_b_pitch") >= 3000);
+  problem.reads_c = false;
+  // Of two, one is turned: the smaller one, where the other may have either place.
+  problem.a_along_k = false;
+  CHECK(planned().before.size() == 1);
+  CHECK(planned().number("packed_a_pitch") >= 3000);
+  CHECK(planned().number("packed_b_pitch") == 0);
+  problem.m = 4000;
+  CHECK(planned().number("packed_a_pitch") == 0);
+  CHECK(planned().number("packed_b_pitch") >= 3000);
 }
