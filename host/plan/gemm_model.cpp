@@ -194,7 +194,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   if (is_fp8(problem.in) && (is_wide || is_full || tile.of.consumers > 3)) return;
   // Words of A take registers (nvidia/wgmma_words.clh), which four warpgroups do not have.
   const bool words = size_of(problem.in) == 4 && !problem.a_along_k;
-  if (words && tile.of.consumers > 3) return;
+  const std::size_t accumulators = tile.of.consumers * tile.of.tile_n;  // 64 times
+  if (words && (tile.of.consumers > 3 || (accumulators > 640 && model.loose(problem.c_alignment)))) return;
   // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
   // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
@@ -242,8 +243,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (split.parts <= 1 || split.parts * tile.of.consumers > model.policy.counters ||
         !model.has_room(values))
       return;
-    if (words && tile.of.consumers * tile.of.tile_n > 511 &&
-        !nvidia::shares_join(model.device, problem, split))
+    if (words && !nvidia::shares_join(model.device, problem, split) &&
+        (accumulators >= 512 || (accumulators >= 320 && tile.joining_consumer_registers == 0)))
       return;
     const std::size_t pieces =
         std::max<std::size_t>(2, divide_up(steps, chunk) + (!aligned && steps % chunk != 0 ? 1 : 0));
