@@ -29,9 +29,9 @@ struct Cost {
   double short_tile = 0;    ///< `tile`, of aligned results of 16 bits; 0: Rates::short_c says it
 };
 
-/// wgmma.cl: half and bfloat16 any way; int8, fp8 and TF32 where both factors lie along k. Rows of A and B
-/// begin at multiples of 16 bytes, or LOOSE. The number of groups is the smaller of multiprocessors and
-/// tiles.
+/// wgmma.cl: half and bfloat16 any way; int8 and fp8 where both factors lie along k, TF32 where one does.
+/// Rows of A and B begin at multiples of 16 bytes, or LOOSE. The number of groups is the smaller of
+/// multiprocessors and tiles.
 struct Wgmma {
   struct Shape {
     std::size_t consumers, producers, tile_n, mma_n, stages, lag;
