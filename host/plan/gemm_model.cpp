@@ -178,6 +178,29 @@ struct SkinnyTile {
   std::size_t tile_n() const { return shape.n; }
 };
 
+bool has_many_sums(const nvidia::Wgmma& tile) { return tile.of.consumers > 2 && tile.of.tile_n > 192; }
+/// Whether words of A go through registers (cl/nvidia/wgmma_words.clh).
+bool loads_words(const GemmProblem& problem) { return size_of(problem.in) == 4 && !problem.a_along_k; }
+
+/// Of fp8, sums of a step have registers of their own, which the widest of these tiles, and three warpgroups
+/// or four, do not have: on an H200 8192^3, B transposed, by 192 x 128, whose 128 registers spill, takes
+/// 1011 us, by 128 x 256 846; 4096^3 172 and 124 to 130. Of words across k four warpgroups do not have them,
+/// nor the largest tile, unless it stores its sums alone, in aligned rows: ptxas spills.
+bool lacks_registers(const Model& model, const nvidia::Wgmma& tile) {
+  const GemmProblem& problem = model.problem;
+  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
+  if (is_fp8(problem.in)) return is_wide || tile.of.consumers > 2;
+  const bool is_plain = !problem.reads_c && !problem.epilogue && !model.loose(problem.c_alignment);
+  return loads_words(problem) && (tile.of.consumers > 3 || (has_many_sums(tile) && !is_plain));
+}
+
+/// The same of words where sums are in parts, which a group that shares its tile adds by other code.
+bool lacks_registers_to_join(const Model& model, const nvidia::Wgmma& tile, const Split& split) {
+  if (!loads_words(model.problem) || nvidia::shares_join(model.device, model.problem, split)) return false;
+  const std::size_t sums = tile.of.consumers * tile.of.tile_n;
+  return sums >= 512 || (sums >= 320 && tile.joining_consumer_registers == 0);
+}
+
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
 void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
                std::vector<Choice>& choices) {
@@ -187,16 +210,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const std::size_t depth = 128 / size_of(problem.in), steps = divide_up(problem.k, depth);
   const std::size_t results = tile.tile_m() * tile.of.tile_n;
   if (tiles > kMaxTiles) return;
-  // Of fp8, sums of a step have registers of their own, which the widest of these tiles, and three warpgroups
-  // or four, do not have: on an H200 8192^3, B transposed, by 192 x 128, whose 128 registers spill, takes
-  // 1011 us, by 128 x 256 846; 4096^3 172 and 124 to 130.
-  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
-  const bool is_full = tile.of.consumers > 2 && tile.of.tile_n > 192;
-  if (is_fp8(problem.in) && (is_wide || tile.of.consumers > 2)) return;
-  // Words of A take registers (nvidia/wgmma_words.clh), which four warpgroups do not have.
-  const bool words = size_of(problem.in) == 4 && !problem.a_along_k;
-  const std::size_t accumulators = tile.of.consumers * tile.of.tile_n;  // 64 times
-  if (words && (tile.of.consumers > 3 || (accumulators > 640 && model.loose(problem.c_alignment)))) return;
+  const bool is_full = has_many_sums(tile);
+  if (lacks_registers(model, tile)) return;
   // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
   // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
@@ -244,9 +259,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (split.parts <= 1 || split.parts * tile.of.consumers > model.policy.counters ||
         !model.has_room(values))
       return;
-    if (words && !nvidia::shares_join(model.device, problem, split) &&
-        (accumulators >= 512 || (accumulators >= 320 && tile.joining_consumer_registers == 0)))
-      return;
+    if (lacks_registers_to_join(model, tile, split)) return;
     const std::size_t pieces =
         std::max<std::size_t>(2, divide_up(steps, chunk) + (!aligned && steps % chunk != 0 ? 1 : 0));
     const double all_steps = real(whole / units * steps + divide_up(split.parts, units) * chunk);

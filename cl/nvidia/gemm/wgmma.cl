@@ -7,9 +7,10 @@
 // while its consumers store the last one.
 //
 // Tiles have the layouts of nvidia/wgmma.clh, whichever dimension is contiguous in memory: wgmma takes 16-bit operands K-major and
-// MN-major, so nothing is transposed; words of A go through registers (nvidia/wgmma_words.clh). If all rows of A and B are aligned, cp.async copies pieces of 16 bytes to their places
-// (nvidia/gemm_producer.clh), or one work-item copies boxes by tensor maps (TENSOR: nvidia/gemm_producer_tensor.clh). Unaligned rows are
-// shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside of the matrices are zeros.
+// MN-major, so nothing is transposed; words of A go through registers (nvidia/wgmma_words.clh). If all rows of A and B are aligned, cp.async
+// copies pieces of 16 bytes to their places (nvidia/gemm_producer.clh), or one work-item copies boxes by tensor maps (TENSOR:
+// nvidia/gemm_producer_tensor.clh). Unaligned rows are shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside of
+// the matrices are zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or as tiles (with STREAM also units) if they are fewer. Local memory:
 // STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 256, and
