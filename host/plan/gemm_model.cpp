@@ -55,6 +55,7 @@ struct Model {
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
     // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent.
     const auto time_of = [&](double bytes, bool along_k, std::size_t extent, bool is_shared) {
+      if (!along_k && size_of(problem.in) == 4 && rates.across_words > 0) return bytes / rates.across_words;
       if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
       if (extent * size_of(problem.in) <= rates.short_line && rates.short_lines > 0)
         return bytes / rates.short_lines;
@@ -185,13 +186,15 @@ bool loads_words(const GemmProblem& problem) { return size_of(problem.in) == 4 &
 /// Of fp8, sums of a step have registers of their own, which the widest of these tiles, and three warpgroups
 /// or four, do not have: on an H200 8192^3, B transposed, by 192 x 128, whose 128 registers spill, takes
 /// 1011 us, by 128 x 256 846; 4096^3 172 and 124 to 130. Of words across k four warpgroups do not have them,
-/// nor the largest tile, unless it stores its sums alone, in aligned rows: ptxas spills.
+/// nor three where they do more than store sums, and C's rows are unaligned (of the largest tile: or): ptxas
+/// spills.
 bool lacks_registers(const Model& model, const nvidia::Wgmma& tile) {
   const GemmProblem& problem = model.problem;
   const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
   if (is_fp8(problem.in)) return is_wide || tile.of.consumers > 2;
-  const bool is_plain = !problem.reads_c && !problem.epilogue && !model.loose(problem.c_alignment);
-  return loads_words(problem) && (tile.of.consumers > 3 || (has_many_sums(tile) && !is_plain));
+  if (!loads_words(problem) || tile.of.consumers < 3) return false;
+  const bool changes = problem.reads_c || problem.epilogue, is_loose = model.loose(problem.c_alignment);
+  return tile.of.consumers > 3 || (has_many_sums(tile) ? changes || is_loose : changes && is_loose);
 }
 
 /// The same of words where sums are in parts, which a group that shares its tile adds by other code.

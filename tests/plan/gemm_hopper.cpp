@@ -221,3 +221,29 @@ TEST_CASE("plan of gemm: wgmma of TF32 takes one factor across k") {
   CHECK(planned().number("packed_a_pitch") == 0);
   CHECK(planned().number("packed_b_pitch") >= 3000);
 }
+
+TEST_CASE("plan of gemm: TF32 with a factor across k by what is measured on an H200") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  const auto planned = [&](std::size_t m, std::size_t n, std::size_t k, bool a_along_k, bool b_along_k) {
+    smem::GemmProblem problem = plan_problem_of(m, n, k);
+    problem.tf32 = true;
+    problem.a_along_k = a_along_k;
+    problem.b_along_k = b_along_k;
+    return smem::plan_gemm(hopper, problem);
+  };
+  // Products of row-major matrices, and of two turned ones, need no launch before them.
+  for (const smem::Plan& plan : {planned(112, 9392, 1072, true, false), planned(2160, 752, 2288, false, true),
+                                 planned(4096, 4096, 4096, true, false)}) {
+    CHECK(plan.variant == "wgmma");
+    CHECK(plan.before.empty());
+  }
+  // A factor that only memory bounds streams as fast to "mma", which needs no launch before it.
+  CHECK(planned(32, 2384, 9536, false, false).variant == "mma");
+  CHECK(planned(48, 5120, 5120, false, false).variant == "mma");
+  // Of words, another reading of what the cache does not hold costs little.
+  const smem::Plan deep = planned(272, 4720, 9872, false, false);
+  CHECK(deep.variant == "wgmma");
+  CHECK(deep.tile_rows == 96);
+  CHECK(deep.before.size() == 1);
+}
