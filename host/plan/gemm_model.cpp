@@ -230,7 +230,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return step;
     return std::max(step, bytes * real(std::min(groups, units)) / (rates.shared * real(units)));
   };
-  const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
+  const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing) +
+                        (loads_words(problem) ? model.policy.words : 0);
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
       is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);

@@ -368,6 +368,11 @@ struct Policy {
   /// whose lines of A have 128 bytes, 128 x 192 32, 128 x 96 35, cuBLAS 24.
   double cached_bytes = 25e6, streamed_bytes = 50e6;
   double maps = 440;  ///< nanoseconds until the maps are made
+  /// Nanoseconds that "wgmma" takes beside its other ones where words across k go through registers. Of small
+  /// products on an H200, us, by 64 x 64, without in the model, by "mma": 208 x 128 x 880 8.7 to 10.3, 10.0,
+  /// 7.6 to 7.9; 64 x 48 x 176 8.9 to 9.7, 7.0, 6.4 to 8.5; 32 x 224 x 1200, both transposed, 9.3 to 14.3,
+  /// 10.1, 7.3 to 10.5; 288 x 16 x 1328 10.2 to 10.9, 10.1, 8.1 to 9.7.
+  double words = 2000;
   /// What pieces of less than 64 bytes side by side make of the time of units whose producers copy them: 160
   /// x 16176 x 1008 half, both factors across k, takes 14 us by 160 x 128, 20 and 22 by 176 x 128 and 240 x
   /// 128.
