@@ -2,6 +2,7 @@
 // type, batches, lists, epilogues and sums in parts.
 #include <smem/smem.hpp>
 
+#include "support/gemm_plans.hpp"
 #include "support/gemms.hpp"
 
 #include <doctest/doctest.h>
@@ -391,6 +392,42 @@ TEST_CASE("gemm on NVIDIA: TF32 by wgmma of one factor across k") {
   CHECK(boxes >= 3);
   CHECK(in_parts >= 4);
   CHECK(joined >= 1);
+}
+
+TEST_CASE("gemm on NVIDIA: boxes of wgmma at the edges of factors") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  struct Edge {
+    std::size_t m, n, tile_rows, tile_cols;
+    std::size_t order;
+    Scalar in = Scalar::half;
+  };
+  // Tiles whose sums are never in parts, which would have too few steps for boxes: whole boxes and last lines
+  // of one factor or both, of two boxes a tile, and of less than a box; of factors across k boxes are left
+  // out.
+  for (const Edge& edge :
+       {Edge{130, 270, 128, 208, 2}, Edge{30, 20, 192, 128, 2}, Edge{257, 300, 128, 288, 2},
+        Edge{200, 300, 192, 256, 0}, Edge{200, 300, 192, 128, 1}, Edge{140, 270, 192, 192, 3},
+        Edge{200, 300, 192, 128, 2, Scalar::int8}}) {
+    GemmCase c;
+    c.variant = "wgmma";
+    c.in = edge.in;
+    c.out = edge.in == Scalar::int8 ? Scalar::int32 : Scalar::float32;
+    c.m = edge.m;
+    c.n = edge.n;
+    c.k = 3100;  // of int8 too so many steps that maps are worth while
+    c.transpose_a = edge.order % 2 != 0;
+    c.transpose_b = edge.order / 2 != 0;
+    c.place = Place::aligned;
+    c.overrides.tile_rows = edge.tile_rows;
+    c.overrides.tile_cols = edge.tile_cols;
+    smem::PlanOverrides fixed = c.overrides;
+    fixed.variant = c.variant;
+    CHECK(test::copies_boxes(smem::plan_gemm(context.device(), test::problem_of(c), fixed)));
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 7);
 }
 
 TEST_CASE("gemm on NVIDIA: factors that are packed before multistage") {

@@ -10,9 +10,9 @@ namespace smem::plan::gemm::nvidia {
 /// Columns of an instruction of fp8: its sums have registers of their own.
 inline constexpr std::size_t kMostOfFp8 = 128;
 
-/// Of the maps of A and B that Hopper's copies of boxes read (cl/nvidia/gemm_producer_tensor.clh), for a
-/// group.
-inline constexpr std::size_t kMapsBytes = 256;
+/// Of the maps of A, B and their last lines that Hopper's copies of boxes read
+/// (cl/nvidia/gemm_producer_tensor.clh), for a group.
+inline constexpr std::size_t kMapsBytes = 512;
 /// Of k that a step of wgmma.cl takes of each row.
 inline constexpr std::size_t kStepBytes = 128;
 /// Parts of a tile that groups add together (cl/nvidia/gemm_shared_join.clh), of which a counter has a bit

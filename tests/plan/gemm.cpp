@@ -43,7 +43,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::gemm_variants().size());
             // Parts of sums have memory, and a launch that adds them; and so have maps of boxes.
-            const std::size_t maps = copies_boxes(plan) ? plan.groups() * 256 : 0;
+            const std::size_t maps = copies_boxes(plan) ? plan.groups() * 512 : 0;
             REQUIRE(plan.scratch_bytes >= maps);
             const bool no_sums = plan.scratch_bytes == maps;
             CHECK(plan.before.empty() ==
@@ -221,8 +221,8 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   halves.b_alignment = 2;
   const smem::Plan packed = smem::plan_gemm(hopper, halves);
   CHECK(packed.variant == "wgmma");
-  // Each group has 256 bytes for the maps of the boxes that it copies.
-  const std::size_t maps = hopper.compute_units * 256;
+  // Each group has 512 bytes for the maps of the boxes that it copies.
+  const std::size_t maps = hopper.compute_units * 512;
   CHECK(packed.scratch_bytes == std::size_t{2} * 4096 * 4096 + maps);
   REQUIRE(packed.before.size() == 1);
   CHECK(packed.before[0].entry_point == "gemm_pack");
