@@ -55,6 +55,7 @@ struct Model {
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
     // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent.
     const auto time_of = [&](double bytes, bool along_k, std::size_t extent, bool is_shared) {
+      if (!along_k && size_of(problem.in) == 4 && rates.across_words > 0) return bytes / rates.across_words;
       if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
       if (extent * size_of(problem.in) <= rates.short_line && rates.short_lines > 0)
         return bytes / rates.short_lines;
@@ -178,6 +179,31 @@ struct SkinnyTile {
   std::size_t tile_n() const { return shape.n; }
 };
 
+bool has_many_sums(const nvidia::Wgmma& tile) { return tile.of.consumers > 2 && tile.of.tile_n > 192; }
+/// Whether words of A go through registers (cl/nvidia/wgmma_words.clh).
+bool loads_words(const GemmProblem& problem) { return size_of(problem.in) == 4 && !problem.a_along_k; }
+
+/// Of fp8, sums of a step have registers of their own, which the widest of these tiles, and three warpgroups
+/// or four, do not have: on an H200 8192^3, B transposed, by 192 x 128, whose 128 registers spill, takes
+/// 1011 us, by 128 x 256 846; 4096^3 172 and 124 to 130. Of words across k four warpgroups do not have them,
+/// nor three where they do more than store sums, and C's rows are unaligned (of the largest tile: or): ptxas
+/// spills.
+bool lacks_registers(const Model& model, const nvidia::Wgmma& tile) {
+  const GemmProblem& problem = model.problem;
+  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
+  if (is_fp8(problem.in)) return is_wide || tile.of.consumers > 2;
+  if (!loads_words(problem) || tile.of.consumers < 3) return false;
+  const bool changes = problem.reads_c || problem.epilogue, is_loose = model.loose(problem.c_alignment);
+  return tile.of.consumers > 3 || (has_many_sums(tile) ? changes || is_loose : changes && is_loose);
+}
+
+/// The same of words where sums are in parts, which a group that shares its tile adds by other code.
+bool lacks_registers_to_join(const Model& model, const nvidia::Wgmma& tile, const Split& split) {
+  if (!loads_words(model.problem) || nvidia::shares_join(model.device, model.problem, split)) return false;
+  const std::size_t sums = tile.of.consumers * tile.of.tile_n;
+  return sums >= 512 || (sums >= 320 && tile.joining_consumer_registers == 0);
+}
+
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
 void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
                std::vector<Choice>& choices) {
@@ -187,12 +213,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const std::size_t depth = 128 / size_of(problem.in), steps = divide_up(problem.k, depth);
   const std::size_t results = tile.tile_m() * tile.of.tile_n;
   if (tiles > kMaxTiles) return;
-  // Of fp8, sums of a step have registers of their own, which the widest of these tiles, and three warpgroups
-  // or four, do not have: on an H200 8192^3, B transposed, by 192 x 128, whose 128 registers spill, takes
-  // 1011 us, by 128 x 256 846; 4096^3 172 and 124 to 130.
-  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
-  const bool is_full = tile.of.consumers > 2 && tile.of.tile_n > 192;
-  if (is_fp8(problem.in) && (is_wide || tile.of.consumers > 2)) return;
+  const bool is_full = has_many_sums(tile);
+  if (lacks_registers(model, tile)) return;
   // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
   // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
@@ -208,7 +230,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return step;
     return std::max(step, bytes * real(std::min(groups, units)) / (rates.shared * real(units)));
   };
-  const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
+  const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing) +
+                        (loads_words(problem) ? model.policy.words : 0);
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
       is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);
@@ -240,6 +263,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (split.parts <= 1 || split.parts * tile.of.consumers > model.policy.counters ||
         !model.has_room(values))
       return;
+    if (lacks_registers_to_join(model, tile, split)) return;
     const std::size_t pieces =
         std::max<std::size_t>(2, divide_up(steps, chunk) + (!aligned && steps % chunk != 0 ? 1 : 0));
     const double all_steps = real(whole / units * steps + divide_up(split.parts, units) * chunk);
@@ -262,15 +286,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
 
 void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices) {
   const GemmProblem& problem = model.problem;
-  const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
-  Packing packing = packing_of(model.device, problem);
-  if (!turns && size_of(problem.in) != 2) packing = {};
-  const GemmProblem packed = as_packed(problem, packing);
-  const Model of_packed{model.device, model.policy, packed};
-  const bool as_it_is = no_wgmma(model.device, problem).empty();
-  const GemmProblem turned_round = nvidia::exchanged(problem), packed_round = nvidia::exchanged(packed);
-  const Model exchanged{model.device, model.policy, turned_round},
-      of_packed_exchanged{model.device, model.policy, packed_round};
+  std::vector<Packing> packings{{}};
+  if (turns || size_of(problem.in) == 2) {
+    for (const Packing& packing : packings_of(model.device, problem))
+      packings.push_back(packing);
+  }
   const bool may_exchange = problem.batch == 1 && !problem.listed && !problem.epilogue && !problem.reads_c &&
                             !is_fp8(problem.in) && problem.c_alignment >= 16;
   const auto is_other_tile = [&](std::size_t m, std::size_t n) {
@@ -278,17 +298,21 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
       return !other.loose && other.tile_m() == m && other.of.tile_n == n;
     });
   };
-  for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
-    const nvidia::Wgmma& tile = model.policy.wgmma[i];
-    if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
-        tile.group() > model.device.max_work_group)
-      continue;
-    if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
-    if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
-    if (!may_exchange || tile.loose || is_other_tile(tile.of.tile_n, tile.tile_m())) continue;
-    const std::size_t number = i + model.policy.wgmma.size();
-    if (as_it_is && !is_loose) add_wgmma(exchanged, tile, number, {}, choices);
-    if (packing.bytes > 0) add_wgmma(of_packed_exchanged, tile, number, packing, choices);
+  for (const Packing& packing : packings) {
+    const GemmProblem packed = as_packed(problem, packing), round = nvidia::exchanged(packed);
+    const Model in_order{model.device, model.policy, packed}, exchanged{model.device, model.policy, round};
+    const bool is_loose = model.loose(packed.a_alignment) || model.loose(packed.b_alignment);
+    const bool takes = no_wgmma(model.device, packed).empty();
+    const bool takes_exchanged = may_exchange && !is_loose && no_wgmma(model.device, round).empty();
+    for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
+      const nvidia::Wgmma& tile = model.policy.wgmma[i];
+      if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
+          tile.group() > model.device.max_work_group)
+        continue;
+      if (takes && tile.loose == is_loose) add_wgmma(in_order, tile, i, packing, choices);
+      if (!takes_exchanged || tile.loose || (takes && is_other_tile(tile.of.tile_n, tile.tile_m()))) continue;
+      add_wgmma(exchanged, tile, i + model.policy.wgmma.size(), packing, choices);
+    }
   }
 }
 

@@ -175,8 +175,9 @@ std::string no_wgmma_at_all(const Device& device, const GemmProblem& problem) {
 std::string no_wgmma(const Device& device, const GemmProblem& problem) {
   if (std::string reason = no_wgmma_at_all(device, problem); !reason.empty()) return reason;
   if (is_16_bit(problem.in)) return {};
-  if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
-    return "of int8, fp8 and TF32, both factors must lie along k, with rows at multiples of 16 bytes";
+  const bool is_a_read = problem.a_along_k || problem.in == Scalar::float32;
+  if (!is_a_read || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
+    return "of int8 and fp8 both factors must lie along k, of TF32 one, with rows at multiples of 16 bytes";
   return {};
 }
 
@@ -278,7 +279,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
     std::swap(plan.tile_rows, plan.tile_cols);
   }
   // Of fp8, the sums of a step are beside those of all.
-  const bool needs_registers = joins || is_fp8(problem.in);
+  const bool words = !problem.a_along_k && !is_16_bit(problem.in);  // of which a step's are in registers too
+  const bool needs_registers = joins || is_fp8(problem.in) || (words && tile.joining_consumer_registers > 0);
   const bool halved = is_fp8(problem.in) && tile.of.mma_n > nvidia::kMostOfFp8;
   const std::size_t mma_n = tile.of.mma_n / (halved ? 2 : 1);
   define(plan,
@@ -304,7 +306,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                 (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")
                        : formatted("{} warp(s) in four fill the tiles that the others multiply",
                                    4 * tile.of.producers / (tile.of.producers + tile.of.consumers))) +
-                (is_exchanged ? "; the rows of tiles are columns of C" : "") + in_parts(split, shares);
+                (is_exchanged ? "; the rows of tiles are columns of C" : "") +
+                (words ? "; words across k go through registers" : "") + in_parts(split, shares);
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");

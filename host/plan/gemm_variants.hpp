@@ -98,8 +98,9 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
 std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice);
 /// The problem with the alignments and order that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
-/// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large.
-Packing packing_of(const Device& device, const GemmProblem& problem);
+/// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large. Of
+/// TF32, of which it takes one factor across k, also each of two alone.
+std::vector<Packing> packings_of(const Device& device, const GemmProblem& problem);
 /// What can be packed before "multistage": A, B or both, of those that do not lie across k in aligned rows.
 std::vector<Packing> packings_across(const Device& device, const GemmProblem& problem);
 /// Whether both factors lie so, or nothing is multiplied: "multistage" reads them fastest as they are.

@@ -10,9 +10,9 @@ namespace smem::plan::gemm::nvidia {
 /// Columns of an instruction of fp8: its sums have registers of their own.
 inline constexpr std::size_t kMostOfFp8 = 128;
 
-/// Of the maps of A and B that Hopper's copies of boxes read (cl/nvidia/gemm_producer_tensor.clh), for a
-/// group.
-inline constexpr std::size_t kMapsBytes = 256;
+/// Of the maps of A, B and their last lines that Hopper's copies of boxes read
+/// (cl/nvidia/gemm_producer_tensor.clh), for a group.
+inline constexpr std::size_t kMapsBytes = 512;
 /// Of k that a step of wgmma.cl takes of each row.
 inline constexpr std::size_t kStepBytes = 128;
 /// Parts of a tile that groups add together (cl/nvidia/gemm_shared_join.clh), of which a counter has a bit
@@ -29,9 +29,9 @@ struct Cost {
   double short_tile = 0;    ///< `tile`, of aligned results of 16 bits; 0: Rates::short_c says it
 };
 
-/// wgmma.cl: half and bfloat16 any way; int8, fp8 and TF32 where both factors lie along k. Rows of A and B
-/// begin at multiples of 16 bytes, or LOOSE. The number of groups is the smaller of multiprocessors and
-/// tiles.
+/// wgmma.cl: half and bfloat16 any way; int8 and fp8 where both factors lie along k, TF32 where one does.
+/// Rows of A and B begin at multiples of 16 bytes, or LOOSE. The number of groups is the smaller of
+/// multiprocessors and tiles.
 struct Wgmma {
   struct Shape {
     std::size_t consumers, producers, tile_n, mma_n, stages, lag;
