@@ -332,7 +332,7 @@ Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& 
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
   if (variant == "ahead") return ahead(device, w, wanted);
-  if (variant == "persistent") return persistent_rows(device, w, wanted);
+  if (variant == "persistent") return persistent_rows(device, w, fixed);
   if (variant == "cooperative") return cooperative_rows(device, w, fixed);
   if (variant == "cpu") return cpu(device, w);
   return registers(device, w, variant, wanted);

@@ -86,7 +86,7 @@ constexpr Operation<Problem> row_operation(const char* (*name)(const Problem&),
         return kWorkOf(device, problem).policy.evidence;
       },
       .one_work_item = "a thread has a row",
-      .with_tile = {"cooperative"}};
+      .with_tile = {"cooperative", "persistent"}};
 }
 
 }  // namespace smem::plan
