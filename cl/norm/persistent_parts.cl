@@ -14,9 +14,6 @@
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: a group combines by NVIDIA's shuffles; 0: in local memory
 #endif
-#ifndef STAGES
-#define STAGES 4  // rows: one is counted, the one before is written, others arrive
-#endif
 #include "common/row_words.clh"
 #include "norm/word_statistics.clh"
 #if SHUFFLES
@@ -109,8 +106,9 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
     statistics row = statistics_of_part(theirs, elements_of_part(polled, cols));
     merge_team(&row, scratch, item, TEAM);
     const row_scale by = scale_of(row, cols, epsilon);
-    if (item == 0 && part == 0 && turn > 0 && flags & STORES_MEAN) means[means_offset + r - teams] = by.mean + by.left;
-    if (item == 0 && part == 0 && turn > 0 && flags & STORES_FACTOR) factors[factors_offset + r - teams] = by.factor;
+    const uint stores = item == 0 && part == 0 && turn > 0 ? flags : 0;
+    if (stores & STORES_MEAN) means[means_offset + r - teams] = by.mean + by.left;
+    if (stores & STORES_FACTOR) factors[factors_offset + r - teams] = by.factor;
     const ulong place = row_place(turn == 0 ? r : r - teams, rows, batch, out_offset, out_pitch, out_stride) + first;
     write_section(&before, by, weights, memory_weights, biases, memory_biases, out, place, turn == 0 ? 0 : n, lane, item);
     before = s;

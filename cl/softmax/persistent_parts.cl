@@ -14,9 +14,6 @@
 #ifndef SHUFFLES
 #define SHUFFLES 0  // 1: a group combines by NVIDIA's shuffles; 0: in local memory
 #endif
-#ifndef STAGES
-#define STAGES 4  // rows: one is counted, the one before is written, others arrive
-#endif
 #include "common/row_words.clh"
 #include "softmax/team.clh"
 #if SHUFFLES

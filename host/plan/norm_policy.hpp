@@ -35,6 +35,12 @@ namespace smem::plan {
 // loaded after all is counted: 0.76. A row as one section of all work-items: 0.89 instead of 0.88. Not
 // measured, and so never: floats with weights alone.
 //
+// persistent_most_parts, persistent_stages, by teams of groups of 256 that share rows: 4096 x 50257 floats,
+// three parts of three rows 0.894 of copy, four of four 0.836 (groups of 512: 0.827), "ahead" 0.61; 2048 x
+// 100003 halves, four of four 0.660, "ahead" 0.554. From floats in three and four parts a turn takes 0.85 us
+// beside the copies (persistent_turn_bytes is about that). Halves of 50257 in two parts 0.625, one group
+// 0.925. Not measured, and so never: weights alone, and more than four parts.
+//
 // early_raw_items: rms_norm of halves with weights loaded with the row 8192 x 1000 0.903 instead of 0.819,
 // 16384 x 1000 0.938 and 0.887, 67108 x 1000 0.979 and 0.954, 8192 x 4096 0.965 and 0.941; 16384 x 16384,
 // groups of 256, 0.70 and 0.99. With a bias besides: 0.82 instead of 0.96 (67108 x 1000), so never there.
@@ -70,6 +76,7 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .ahead_packs = {2049, 4097, 4096},
      .ahead_loose_packs = 3073,
      .persistent_row_bytes = {60000, 98305},
+     .persistent_most_parts = 4,
      .shares_long_rows = true,
      .cooperative_items = 256},
     {.when = {.family = "nvidia"},

@@ -72,10 +72,15 @@ std::optional<RowSections> shared_rows(const Device& device, const RowWork& w, s
                                        const PlanOverrides& fixed) {
   std::optional<RowSections> best;
   double least = 0;
-  const std::size_t stages = fixed.tile_rows != 0 ? fixed.tile_rows : w.policy.persistent_stages;
+  const std::size_t stages =
+      fixed.tile_rows != 0 ? fixed.tile_rows : w.policy.persistent_stages.at(size_of(w.in) / 4);
   if (stages < 3 || stages > device.local_bytes / kLineBytes) return best;
   const std::size_t wanted = fixed.tile_cols == 0 ? 0 : divide_up(w.cols, fixed.tile_cols);
-  const std::size_t most = wanted != 0 ? kLanes : std::min(kLanes, device.compute_units);
+  // By name also where it was not measured.
+  const bool is_chosen = fixed.variant.empty();
+  if (is_chosen && w.weights_bytes != 2 * size_of(w.in)) return best;
+  const std::size_t chosen = is_chosen ? w.policy.persistent_most_parts : kLanes;
+  const std::size_t most = wanted != 0 ? kLanes : std::min(chosen, device.compute_units);
   for (std::size_t parts = wanted != 0 ? wanted : 2; parts <= most; ++parts) {
     const RowSections row = row_sections(device, w, group, parts, stages);
     if (fits(device, row) && results_of(w) >= row.teams(device)) {
