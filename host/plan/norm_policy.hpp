@@ -39,7 +39,9 @@ namespace smem::plan {
 // three parts of three rows 0.894 of copy, four of four 0.836 (groups of 512: 0.827), "ahead" 0.61; 2048 x
 // 100003 halves, four of four 0.660, "ahead" 0.554. From floats in three and four parts a turn takes 0.85 us
 // beside the copies (persistent_turn_bytes is about that). Halves of 50257 in two parts 0.625, one group
-// 0.925. Not measured, and so never: weights alone, and more than four parts.
+// 0.925. With the part after the next one loaded as results leave, in time for a turn more: four of four
+// 0.843, five of five 0.712, six of six 0.654: the latency of a turn limits, not the bytes in flight. Not
+// measured, and so never: weights alone, and more than four parts.
 //
 // early_raw_items: rms_norm of halves with weights loaded with the row 8192 x 1000 0.903 instead of 0.819,
 // 16384 x 1000 0.938 and 0.887, 67108 x 1000 0.979 and 0.954, 8192 x 4096 0.965 and 0.941; 16384 x 16384,
