@@ -104,7 +104,7 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
       theirs = of_parts[polled_part];
     }
     statistics row = statistics_of_part(theirs, elements_of_part(polled, cols));
-    merge_team(&row, scratch, item, TEAM);
+    merge_team(&row, scratch, item, PART_TEAM);
     const row_scale by = scale_of(row, cols, epsilon);
     const uint stores = item == 0 && part == 0 && turn > 0 ? flags : 0;
     if (stores & STORES_MEAN) means[means_offset + r - teams] = by.mean + by.left;

@@ -21,14 +21,44 @@
 #include "common/row_sections.clh"
 #include "common/section_copies.clh"
 #include "common/fetched_rows.clh"
-#include "softmax/section_statistics.clh"
-#include "softmax/write_section.clh"
+#define AT_ONCE 8                      // words of which the largest element is found before exponentials
+
+// Merges elements with the largest element so far and the sum of exponentials less it.
+INLINED void count_values(const packed_vector* v, const int number, VALUE* largest, VALUE* sum) {
+  VALUE most = *largest, part = 0;
+#pragma unroll
+  for (int k = 0; k < number; ++k) most = fmax(most, pack_max(v[k]));
+  const VALUE moved = shift_of(most);
+#pragma unroll
+  for (int k = 0; k < number; ++k) part += pack_sum(pack_exp(v[k] - moved));
+  *sum = *sum * value_exp(*largest - moved) + part;
+  *largest = most;
+}
+// The same of words [from, to), which are whole.
+INLINED void count_words(const int from, const int to, section_words w, VALUE* largest, VALUE* sum) {
+  packed_vector v[AT_ONCE];
+  w.low += from * LANES, w.high += from * LANES;
+#pragma unroll 1
+  for (int k = from; k + AT_ONCE <= to; k += AT_ONCE) {
+#pragma unroll
+    for (int u = 0; u < AT_ONCE; ++u) v[u] = word_values(whole_section_word(&w, u));
+    count_values(v, AT_ONCE, largest, sum);
+    w.low += AT_ONCE * LANES, w.high += AT_ONCE * LANES;
+  }
+#pragma unroll
+  for (int u = 0; u < (to - from) % AT_ONCE; ++u) {
+    const packed_vector one = word_values(whole_section_word(&w, u));
+    count_values(&one, 1, largest, sum);
+  }
+}
+
+#define AHEAD (WORDS < 12 ? WORDS : 12)  // words of a work-item that are read before a result is written
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void softmax_persistent(SOFTMAX_ARGUMENTS, global uint* counter) {
-  local uint kept[STAGES * ROW_WORDS] __attribute__((aligned(128)));
+  local uint kept[2 * ROW_WORDS] __attribute__((aligned(128)));
   local VALUE scratch[SHUFFLES ? 32 : GROUP];
-  local ulong arrivals[BULK_COPIES ? 2 * STAGES * SECTIONS : 1];
+  local ulong arrivals[BULK_COPIES ? 4 * SECTIONS : 1];
   local uint fetched[2];
   const int item = get_local_id(0), lane = item % LANES, section = item / LANES;
   const int first = section * SECTION, n = min(SECTION, cols - first), is_inner = section < SECTIONS - 1;
@@ -51,7 +81,12 @@ void softmax_persistent(SOFTMAX_ARGUMENTS, global uint* counter) {
     LOAD_NEXT_HALF(&next, in, n, 1, 0, loader);
     wait_half_section(&s, parity, in, n, 1, lane);
     count_words(HALF_WORDS, FULL, w, &largest, &sum);
-    count_last_words(&w, n, lane, &largest, &sum);
+#pragma unroll
+    for (int k = FULL; k < WORDS; ++k) {
+      const int i = (k * LANES + lane) * PACK;
+      const packed_vector v = values_in_row(word_values(section_word(&w, k, i, n)), i, n, LEAST);
+      count_values(&v, 1, &largest, &sum);
+    }
     VALUE most = largest;
     team_max(&most, scratch, item, GROUP);
     const VALUE moved = shift_of(most);
@@ -59,7 +94,21 @@ void softmax_persistent(SOFTMAX_ARGUMENTS, global uint* counter) {
     team_sum(&sum, scratch, item, GROUP);
     const ulong after = fetched_row(fetched, later, all, turn);
     const VALUE finish = finish_of(moved, sum, masked);
-    write_section(&s, moved, finish, out, row_place(r, rows, batch, out_offset, out_pitch, out_stride) + first, n, lane);
+    const row_section to = section_at(row_place(r, rows, batch, out_offset, out_pitch, out_stride) + first);
+    const int is_bulk = BULK_COPIES && to.shift % CHUNK == s.at.shift % CHUNK;
+    uint x[WORDS];
+#pragma unroll
+    for (int k = 0; k < AHEAD; ++k) x[k] = section_word(&w, k, (k * LANES + lane) * PACK, n);
+    FOR_PIECES(piece) {
+      FOR_WORDS_OF(piece, k) {
+        if (k + AHEAD < WORDS) x[k + AHEAD] = section_word(&w, k + AHEAD, ((k + AHEAD) * LANES + lane) * PACK, n);
+        const packed_vector less = word_values(x[k]) - moved;
+        const packed_vector v = OPERATION == OP_SOFTMAX ? pack_exp(less) * finish : less - finish;
+        set_section_word(&w, k, (k * LANES + lane) * PACK, n, word_of(v));
+      }
+      store_piece(&s, out, to, is_bulk, piece, n, lane);
+    }
+    store_rest(&s, out, to, is_bulk, n, lane);
     r = later;
     later = after;
   }

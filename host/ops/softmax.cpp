@@ -85,8 +85,6 @@ cl::Event launch(const Context& context, const SoftmaxProblem& problem, const Co
     const std::string& variant = launch.plan().variant;
     if (variant == "online" || variant == "split") {
       with(number(launch.plan().number("parts")), launch.scratch(0));
-    } else if (variant == "persistent" && launch.plan().number("parts") != 0) {
-      with(launch.epoch(), launch.scratch(0));
     } else if (variant == "cooperative") {
       with(static_cast<cl_uint>(launch.plan().number("parts")), launch.epoch(), launch.scratch(0));
     } else if (variant == "persistent") {

@@ -38,7 +38,9 @@ RowSections row_sections(const Device& device, const RowWork& w, std::size_t gro
   constexpr std::size_t kUsual = 65536, kMost = 255, kLot = 8;  // registers of NVIDIA's units
   const std::size_t all = device.unit.registers == 0 ? kUsual : device.unit.registers;
   const std::size_t registers = std::min(kMost, all / group / kLot * kLot);
-  const std::size_t left = registers - std::min(registers, w.policy.persistent_other_registers);
+  const std::size_t others =
+      parts == 1 ? w.policy.persistent_other_registers : w.policy.persistent_parts_other_registers;
+  const std::size_t left = registers - std::min(registers, others);
   row.registers = vectors == 0 ? row.words : std::min(row.words, left / vectors);
   constexpr std::size_t kAlignment = 64;  // bytes, to which compilers align arrays at most
   const std::size_t memory = ((row.words - row.registers) * vectors * group + 1) * sizeof(std::uint32_t);
@@ -82,11 +84,13 @@ std::optional<RowSections> shared_rows(const Device& device, const RowWork& w, s
   const std::size_t chosen = is_chosen ? w.policy.persistent_most_parts : kLanes;
   const std::size_t most = wanted != 0 ? kLanes : std::min(chosen, device.compute_units);
   for (std::size_t parts = wanted != 0 ? wanted : 2; parts <= most; ++parts) {
-    const RowSections row = row_sections(device, w, group, parts, stages);
+    RowSections row = row_sections(device, w, group, parts, stages);
+    if (fixed.work_items == 0 && !fits(device, row) && group > w.policy.persistent_least_items)
+      row = row_sections(device, w, w.policy.persistent_least_items, parts, stages);
     if (fits(device, row) && results_of(w) >= row.teams(device)) {
       const double time =
           real(divide_up(results_of(w), row.teams(device))) *
-          (real(row.section * group / kLanes * size_of(w.in)) + w.policy.persistent_turn_bytes);
+          (real(row.section * row.group / kLanes * size_of(w.in)) + w.policy.persistent_turn_bytes);
       if (!best || time < least) best = row, least = time;
     }
     if (wanted != 0) break;
@@ -159,9 +163,9 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, cons
       device, group_wanted({.work_items = fixed.work_items}, policy.persistent_items), 2 * value_bytes(w));
   if (group == 0 || group % kLanes != 0) return no_tile_fits(device);
   std::optional<RowSections> row;
-  if (fixed.tile_cols == 0 || fixed.tile_cols >= w.cols)
+  if (fixed.tile_rows <= 1 && (fixed.tile_cols == 0 || fixed.tile_cols >= w.cols))
     row = whole_rows(device, w, group, fixed.work_items != 0);
-  if (!row && can_look_back(device))
+  if (!row && w.has_persistent_parts && can_look_back(device))
     row = shared_rows(device, w, fixed.work_items != 0 ? group : policy.persistent_parts_items, fixed);
   if (!row) return formatted("local memory does not hold two rows of {} elements, or parts of rows", w.cols);
   Plan plan = persistent_plan(device, w, *row);

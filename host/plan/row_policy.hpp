@@ -56,7 +56,9 @@ struct RowPolicy {
   std::size_t persistent_least_items = 256;  ///< the same where more leave too few registers to each
   /// Registers of a work-item that do not hold weights.
   std::size_t persistent_other_registers = 76;
-  std::size_t persistent_parts_items = 256;  ///< work-items of a group of teams that share rows
+  /// The same of teams that share rows: work-items of a group, and registers of each for others than weights.
+  std::size_t persistent_parts_items = 256;
+  std::size_t persistent_parts_other_registers = 76;
   /// Rows that such a team has in local memory, of elements of 2 and 4 bytes, and parts up to which it is
   /// chosen for rows with weights and biases; 1: never.
   std::array<std::size_t, 2> persistent_stages{4, 3};

@@ -11,9 +11,9 @@ namespace smem::plan {
 // 24577 floats at 0.967 instead of 0.886. Groups of 256: 0.84, of 1024: 0.83, both before groups fetched
 // rows, where 512 made 0.898.
 //
-// persistent_most_parts: 4096 x 50257 floats in four parts 0.744, by groups of 512 0.748, "ahead" 0.903;
-// halves in two parts 0.612 and 0.649, one group 0.923; 300 x 262144 floats 0.698, about as "cooperative". So
-// never.
+// Rows that teams of such groups share, as norms of longer rows: 4096 x 50257 floats in four parts 0.744, by
+// groups of 512 0.748, "ahead" 0.903; halves in two parts 0.612 and 0.649, one group 0.923; 300 x 262144
+// floats 0.698, about as "cooperative". So there is no such kernel.
 //
 // intel: its compiler keeps arrays in memory that take more than 32 bytes.
 inline constexpr RowPolicy kSoftmaxPolicies[] = {
