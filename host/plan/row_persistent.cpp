@@ -74,8 +74,7 @@ std::optional<RowSections> shared_rows(const Device& device, const RowWork& w, s
                                        const PlanOverrides& fixed) {
   std::optional<RowSections> best;
   double least = 0;
-  const std::size_t stages =
-      fixed.tile_rows != 0 ? fixed.tile_rows : w.policy.persistent_stages.at(size_of(w.in) / 4);
+  const std::size_t stages = fixed.tile_rows != 0 ? fixed.tile_rows : w.policy.persistent_stages;
   if (stages < 3 || stages > device.local_bytes / kLineBytes) return best;
   const std::size_t wanted = fixed.tile_cols == 0 ? 0 : divide_up(w.cols, fixed.tile_cols);
   // By name also where it was not measured.
@@ -166,7 +165,9 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, cons
   if (fixed.tile_rows <= 1 && (fixed.tile_cols == 0 || fixed.tile_cols >= w.cols))
     row = whole_rows(device, w, group, fixed.work_items != 0);
   if (!row && w.has_persistent_parts && can_look_back(device))
-    row = shared_rows(device, w, fixed.work_items != 0 ? group : policy.persistent_parts_items, fixed);
+    row = shared_rows(device, w,
+                      fixed.work_items != 0 ? group : policy.persistent_parts_items.at(size_of(w.in) / 4),
+                      fixed);
   if (!row) return formatted("local memory does not hold two rows of {} elements, or parts of rows", w.cols);
   Plan plan = persistent_plan(device, w, *row);
   if (w.weights_bytes != 0) define(plan, "REGISTER_WORDS", row->registers);

@@ -364,16 +364,19 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const RowPolicy& policy = w.policy;
   const std::size_t group = group_of_row(device, w, 1, w.part_values, fixed.work_items);
   const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
-  if (few && group != 0 && count_parts(device, w, packs, group) > 1)
+  const bool shares = policy.shares_long_rows && prefers_look_back(device) && device.ordered_start;
+  if (few && group != 0 && count_parts(device, w, packs, group) > 1) {
+    if (shares && w.element_written != 0)
+      return {"cooperative", "split", "shuffle", "registers", "tiled", "online", "naive"};
     return {"split", "shuffle", "registers", "tiled", "online", "naive"};
+  }
   std::size_t ahead_packs =
       policy.ahead_packs.at(static_cast<std::size_t>(std::bit_width(size_of(w.in))) - 2);
   if (policy.ahead_loose_packs != 0 && !has_whole_packs(device, w, pack))
     ahead_packs = std::min(ahead_packs, policy.ahead_loose_packs);
   if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack)) {
     // Those that local memory does not hold.
-    if (policy.shares_long_rows && prefers_look_back(device) && device.ordered_start)
-      return {"ahead", "cooperative", "shuffle", "registers", "tiled", "online", "naive"};
+    if (shares) return {"ahead", "cooperative", "shuffle", "registers", "tiled", "online", "naive"};
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   }
   const std::size_t most =
