@@ -86,7 +86,7 @@ std::optional<RowSections> shared_rows(const Device& device, const RowWork& w, s
     RowSections row = row_sections(device, w, group, parts, stages);
     if (fixed.work_items == 0 && !fits(device, row) && group > w.policy.persistent_least_items)
       row = row_sections(device, w, w.policy.persistent_least_items, parts, stages);
-    if (fits(device, row) && results_of(w) >= row.teams(device)) {
+    if (fits(device, row)) {
       const double time =
           real(divide_up(results_of(w), row.teams(device))) *
           (real(row.section * row.group / kLanes * size_of(w.in)) + w.policy.persistent_turn_bytes);
@@ -117,7 +117,8 @@ Plan persistent_plan(const Device& device, const RowWork& w, const RowSections& 
       shares ? 1 : std::min(at_least_1(w.policy.ahead_items / row.group), at_least_1(room));
   Plan plan = base_plan(w, "persistent", shares ? "persistent_parts" : "persistent", 1);
   set_groups(plan, row.group,
-             shares ? row.teams(device) * row.parts : std::min(results_of(w), a_unit * device.compute_units));
+             shares ? std::min(results_of(w), row.teams(device)) * row.parts
+                    : std::min(results_of(w), a_unit * device.compute_units));
   set_group_tile(plan, {.rows = shares ? row.stages : 1,
                         .cols = row.group / kLanes * row.section,
                         .vector_width = row.each,

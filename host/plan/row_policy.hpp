@@ -75,6 +75,7 @@ struct RowPolicy {
   /// Of "split": rows for each unit below which groups share them, and packs of a work-item of a part, at
   /// least.
   double rows_a_unit = 0.5;
+  double ahead_rows_a_unit = 0.5;  ///< the same of rows that "ahead" holds
   std::size_t packs_of_parts = 16;
   std::size_t most_parts = 1024;  ///< of a row
   // Of "cpu", whose thread has a tile in its own cache:
