@@ -402,8 +402,8 @@ TEST_CASE("norm: plans for devices that are not here") {
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "cooperative");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "cooperative");
   CHECK(variant_of("sm_90", 1, 1 << 24) == "split");
-  CHECK(variant_of("sm_90", 16, 50257) == "cooperative");
-  CHECK(variant_of("sm_90", 60, 50257) == "ahead");
+  CHECK(variant_of("sm_90", 8, 50257) == "cooperative");
+  CHECK(variant_of("sm_90", 30, 50257) == "ahead");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");
   CHECK(variant_of("cpu", 8192, 1000) == "cpu");
   // A residual is read, and a sum written, as often as the elements.

@@ -35,15 +35,15 @@ namespace smem::plan {
 // loaded after all is counted: 0.76. A row as one section of all work-items: 0.89 instead of 0.88. Not
 // measured, and so never: floats with weights alone.
 //
-// persistent_most_parts, persistent_stages, persistent_parts_items, by teams of groups that share rows: 4096 x
-// 50257 floats, three parts of three rows 0.897 of copy, four of four 0.836 (groups of 512: 0.827), "ahead"
+// persistent_most_parts, persistent_stages, persistent_parts_items, by teams of groups that share rows: 4096
+// x 50257 floats, three parts of three rows 0.897 of copy, four of four 0.836 (groups of 512: 0.827), "ahead"
 // 0.61; 2048 x 100003 halves, three of three by groups of 384 0.755, four of four by groups of 256 0.660,
 // "ahead" 0.554; 1056 x 100003, three of three 0.747, four of four 0.702, both by 384. 2640 x 50257 floats by
 // groups of 256 0.893, of 384 0.888, without waiting for the other parts 0.897: neither instructions nor the
 // exchange limit. From floats in three and four parts a turn takes 0.85 us beside the copies
 // (persistent_turn_bytes is about that). Halves of 50257 in two parts 0.625, one group 0.925. With the part
-// after the next one loaded as results leave, in time for a turn more: four of four 0.843, five of five 0.712,
-// six of six 0.654. Not measured, and so never: weights alone, and more than four parts.
+// after the next one loaded as results leave, in time for a turn more: four of four 0.843, five of five
+// 0.712, six of six 0.654. Not measured, and so never: weights alone, and more than four parts.
 //
 // persistent_parts_other_registers: with 384 work-items and 37 of 44 words' weights in registers, ptxas for
 // sm_90 spills none, with 39 36 bytes.
