@@ -17,7 +17,8 @@ namespace smem::plan {
 //
 // Few rows, split and cooperative, ms: 1 x 600000 floats 0.0170 and 0.0102, 30 x 600000 0.090 and 0.060, 60 x
 // 200000 halves 0.039 and 0.026. ahead_rows_a_unit: 16 x 50257 floats by split 0.0175, cooperative 0.0112,
-// ahead 0.0136; 60 x 50257 0.0207, 0.0227 and 0.0163 (H200).
+// ahead 0.0136; 30 x 50257 0.0185, 0.0155 and 0.0143, halves 0.0322, 0.0117 and 0.0093; 60 x 50257 floats
+// 0.0207, 0.0227 and 0.0163 (H200).
 //
 // intel: its compiler keeps arrays in memory that take more than 32 bytes.
 inline constexpr RowPolicy kSoftmaxPolicies[] = {
