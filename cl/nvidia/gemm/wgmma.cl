@@ -111,6 +111,8 @@
 #if LOOSE && ((TILE_M & (TILE_M - 1)) || (TILE_N & (TILE_N - 1)))
 #error a tile of unaligned rows has powers of two of rows and columns
 #endif
+// Results of 16 bits that begin anywhere: nvidia/gemm_loose_halves.clh.
+#define LOOSE_HALVES (C_VECTOR == 1 && (RESULT_TYPE == TYPE_HALF || RESULT_TYPE == TYPE_BFLOAT16) && !EPILOGUE && !EXCHANGED)
 #include "nvidia/copy_async.clh"
 #include "nvidia/mbarrier.clh"
 #include "nvidia/pipeline.clh"
@@ -165,6 +167,10 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 #endif
     }
 }
+#endif
+
+#if LOOSE_HALVES
+#include "nvidia/gemm_loose_halves.clh"
 #endif
 
 #if C_VECTOR == 8 && !EPILOGUE && !EXCHANGED
@@ -265,6 +271,10 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #if C_VECTOR == 8 && !EPILOGUE
     if (d.beta == 0)
       store_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)mine);
+    else
+#elif LOOSE_HALVES
+    if (d.beta == 0)
+      store_loose_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)mine);
     else
 #endif
       store_through_local(d, sum, row, q.m, col, q.n, lane, mine);
