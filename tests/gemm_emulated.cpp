@@ -152,3 +152,31 @@ TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {
   }
   CHECK(ran == (test::turn_of_run() ? 1 : 2));
 }
+
+TEST_CASE("gemm: small products by registers alone, emulated") {
+  const smem::Context context;
+  if (!has_room(context)) return;
+  smem::Device hopper = test::target("sm_90");
+  hopper.compute_units = 1;  // whose warps compute several tiles each
+  std::size_t ran = 0;
+  for (const std::size_t order : {0, 1, 2, 3}) {
+    if (!test::has_turn(order, 4)) continue;
+    for (const bool is_loose : {false, true}) {
+      const std::size_t m = is_loose ? 101 : 104, n = is_loose ? 75 : 80, k = is_loose ? 37 : 40;
+      for (const Scalar in : {Scalar::float64, Scalar::half}) {
+        if (in == Scalar::float64 && !context.device().fp64) continue;
+        smem::GemmProblem p = problem_of(in, m, n, k, order);
+        p.a_alignment = p.b_alignment = p.c_alignment = is_loose ? 2 : 16;
+        const smem::Plan plan =
+            smem::plan_gemm(hopper, p, {.variant = "mma", .tile_rows = 16, .tile_cols = 16});
+        REQUIRE(plan.entry_point == "gemm_small");
+        if (in == Scalar::half)
+          check<smem::half, float>(context, plan, p, is_loose);
+        else
+          check<double, double>(context, plan, p, is_loose);
+        ++ran;
+      }
+    }
+  }
+  CHECK(ran >= (test::turn_of_run() ? 2 : 8));
+}

@@ -63,12 +63,12 @@ TEST_CASE("gemm on NVIDIA: many small products") {
   const smem::Context context;
   if (!runs_gemm(context.device(), "mma", Scalar::half, false)) return;
   test::GemmSweep sweep(context);
-  for (const bool halves : {true, false}) {
+  for (const Scalar type : {Scalar::half, Scalar::float64, Scalar::float32}) {
     for (std::size_t order = 0; order < 4; ++order) {
       for (const auto& [m, n, k] : {std::array<std::size_t, 3>{16, 16, 16}, {13, 31, 15}, {64, 64, 64}}) {
         GemmCase c;
-        c.variant = halves ? "mma" : "multistage";
-        c.in = c.out = halves ? Scalar::half : Scalar::float32;
+        c.variant = type == Scalar::float32 ? "multistage" : "mma";
+        c.in = c.out = type;
         c.m = m;
         c.n = n;
         c.k = k;
@@ -81,7 +81,37 @@ TEST_CASE("gemm on NVIDIA: many small products") {
       }
     }
   }
-  CHECK(sweep.ran() == 24);
+  CHECK(sweep.ran() == 36);
+}
+
+TEST_CASE("gemm on NVIDIA: a warp for 16 x 16 results of many products") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "mma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::float64}) {
+    for (std::size_t order = 0; order < 4; ++order) {
+      for (const Place place : {Place::packed, Place::odd, Place::aligned}) {
+        GemmCase c;
+        c.variant = "mma";
+        c.in = type;
+        c.out = type == Scalar::half && order % 2 == 0 ? Scalar::float32 : type;
+        c.overrides.tile_rows = c.overrides.tile_cols = 16;
+        // Whole tiles and steps, and tails of all; more tiles than groups take at once.
+        c.m = place == Place::packed ? 48 : 53;
+        c.n = place == Place::packed ? 32 : 74;
+        c.k = place == Place::packed ? 80 : 37;
+        c.batch = 8 * context.device().compute_units + 3;
+        c.transpose_a = order % 2 != 0;
+        c.transpose_b = order / 2 != 0;
+        c.place = place;
+        c.alpha = order == 1 ? -2 : 1;
+        c.beta = order == 3 ? 1 : 0;
+        c.bias = place == Place::aligned ? 2 : 0;
+        sweep.run(c);
+      }
+    }
+  }
+  CHECK(sweep.ran() == 36);
 }
 
 namespace {

@@ -336,6 +336,17 @@ void add_skinny(const Model& model, std::vector<Choice>& choices) {
   }
 }
 
+/// "mma" by small.cl.
+void add_small(const Model& model, std::vector<Choice>& choices) {
+  const bool of_doubles = model.problem.in == Scalar::float64;
+  const nvidia::Policy& policy = model.policy;
+  if (32 * policy.small.warps > model.device.max_work_group) return;
+  nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
+  rates.a = rates.b = {1, 1, 1, 1};
+  add_tiled(model, rates, "mma", policy.small, of_doubles ? policy.dmma.size() : policy.mma.size(),
+            nvidia::Small::kEdge, false, choices);
+}
+
 /// The fastest first: fewer parts, and factors as they lie, where both are alike.
 void sort_choices(const nvidia::Policy& policy, std::vector<Choice>& choices) {
   const auto rank = [&](const Choice& choice) {
@@ -432,6 +443,9 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
                 choices);
     }
   }
+  if ((of_doubles || is_16_bit(problem.in)) && has_small_tiles &&
+      (variant == "mma" || (variant.empty() && model.policy.chooses_small)))
+    add_small(model, choices);
   const bool is_thin = std::min(problem.m, problem.n) <= model.policy.skinny_rows &&
                        real(problem.m, problem.n, problem.k) >= model.policy.skinny_least;
   if (variant == "skinny" || (variant.empty() && is_thin)) add_skinny(model, choices);

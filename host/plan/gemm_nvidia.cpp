@@ -118,11 +118,16 @@ nvidia::Rows rows_of_b(const GemmProblem& problem) {
   return rows_of(problem, problem.b_along_k, problem.b_alignment);
 }
 
+bool nvidia::is_small(const Policy& policy, const GemmProblem& problem, std::size_t tile) {
+  return tile == (problem.in == Scalar::float64 ? policy.dmma.size() : policy.mma.size());
+}
+
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
                       std::size_t tile) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const auto shape = [](const auto& of) { return TileShape{of.tile_m(), of.tile_n(), 0, 1, 1}; };
   if (variant == "multistage" || variant == "packed") return shape(policy.multistage[tile]);
+  if (variant == "mma" && nvidia::is_small(policy, problem, tile)) return shape(policy.small);
   if (variant == "mma" && problem.in == Scalar::float64) return shape(policy.dmma[tile]);
   if (variant == "mma") return shape(policy.mma[tile]);
   if (variant == "skinny") {
@@ -352,12 +357,42 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
   return plan;
 }
 
+/// "mma" of many small products, of half, bfloat16 and double.
+Attempt small(const Device& device, const GemmProblem& problem) {
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const nvidia::Small& tile = policy.small;
+  const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n());
+  if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
+  Plan plan = started(problem, {}, "mma", "nvidia/gemm/small.cl", "gemm_small");
+  const std::size_t most = at_least_1(device.compute_units) * tile.resident / tile.warps;
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), 32 * tile.warps,
+            std::clamp<std::size_t>(divide_up(tiles, tile.warps), 1, most), 0);
+  plan.items_per_work_item = tile.tile_m() * tile.tile_n() / 32;
+  plan.prediction.local_bytes = 0;
+  const bool of_doubles = problem.in == Scalar::float64;
+  const auto is_whole = [&](std::size_t alignment, bool along_k) {
+    return alignment >= (of_doubles ? 16 : along_k ? 8 : 4);
+  };
+  const bool whole =
+      is_whole(problem.a_alignment, problem.a_along_k) && is_whole(problem.b_alignment, problem.b_along_k);
+  define(plan, {{"WARPS", tile.warps},
+                {"WHOLE", whole ? 1 : 0},
+                {"C_VECTOR", of_doubles ? store_width(problem, 2) * 2 : store_width(problem, 4)}});
+  if (of_doubles) define(plan, "MMA_K", compute_capability(device) >= 90 ? policy.dmma_k : 4);
+  count_for_matrix_units(problem, plan);
+  plan.reason = "a warp for 16 x 16 results, with factors from memory to registers of matrix units" +
+                predicted(device, problem, "mma");
+  plan.evidence = policy.small_evidence.text(device);
+  return plan;
+}
+
 }  // namespace
 
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
             const Split& split) {
   refuse_all_but_tile(fixed, "mma");
   if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
+  if (nvidia::is_small(nvidia::policy_of(device), problem, split.tile)) return small(device, problem);
   if (problem.in == Scalar::float64) return dmma(device, problem, split);
   if (!has_units(problem)) return "multiplies double, half, bfloat16, int8, and where it may, TF32";
   const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];

@@ -3,6 +3,7 @@
 /// among them (gemm_model.hpp).
 #pragma once
 
+#include "plan/gemm_small.hpp"
 #include "plan/gemm_wgmma.hpp"
 #include "plan/policy.hpp"
 #include "plan/sizes.hpp"
@@ -285,12 +286,13 @@ struct Pack {
 struct Policy {
   When when;
   Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed, turned,
-      across, fp8_evidence;
+      across, fp8_evidence, small_evidence;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
   std::span<const Dmma> dmma = kDmma;
   std::size_t dmma_k = 8;  ///< of an instruction, from sm_90 on
+  Small small = kSmall;
   std::span<const Skinny> skinny = kSkinny;
   // What the model chooses where it is fastest; else by name alone.
   bool chooses_dmma = false;
@@ -299,6 +301,7 @@ struct Policy {
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
+  bool chooses_small = false;    ///< small.cl, of which no time was measured
   Rates multistage_rates = {5770, 3360, 670, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 4760,
                        .memory = 4000,
@@ -454,6 +457,7 @@ inline constexpr Policy kPolicies[] = {
                       .share =
                           "4096^3 0.115, 0.365, 0.108; 8192^3 0.897, 2.52, 0.785; 2048^3 0.0183, 0.0609, "
                           "0.0328; 20 random shapes: the choice is the fastest of two tiles in 19"},
+     .small_evidence = {.what = "no measurement: by arithmetic"},
      .chooses_dmma = true,
      .skinny_rows = 16,
      .chooses_turned = true,
@@ -467,7 +471,8 @@ inline constexpr Policy kPolicies[] = {
      .packed = {.what = "no measurement: a Hopper's tiles"},
      .turned = {.what = "no measurement: a Hopper's tiles"},
      .across = {.what = "no measurement: a Hopper's tiles"},
-     .fp8_evidence = {.what = "no measurement: the tiles and rates of half"}},
+     .fp8_evidence = {.what = "no measurement: the tiles and rates of half"},
+     .small_evidence = {.what = "no measurement: by arithmetic"}},
 };
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
@@ -476,6 +481,9 @@ inline WgmmaChoice wgmma_of(const Policy& policy, std::size_t number) {
   const std::size_t all = policy.wgmma.size();
   return {policy.wgmma[number % all], number >= all};
 }
+
+/// Whether a tile's number of "mma" is the one of small.cl.
+bool is_small(const Policy& policy, const GemmProblem& problem, std::size_t tile);
 
 /// The problem whose C is the transposed one: A and B are exchanged.
 GemmProblem exchanged(GemmProblem problem);
