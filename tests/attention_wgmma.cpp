@@ -174,6 +174,34 @@ TEST_CASE("attention by wgmma: three warpgroups that multiply") {
   }
 }
 
+// Keys of a tile that are not there, elements of a box that are not, heads that share keys, all layouts,
+// groups that take turns at tiles and that do not.
+TEST_CASE("attention by wgmma: keys and values as boxes of tensor maps") {
+  const test::Variable clamp("SMEM_CLAMP", "compute_units=3");  // else groups would share keys
+  const smem::Context context;
+  if (!has_wgmma(context)) return;
+  WgmmaSweep sweep(context);
+  std::size_t number = 0;
+  for (const auto& [head, value] :
+       {std::pair<std::size_t, std::size_t>{64, 64}, {80, 40}, {128, 128}, {192, 256}}) {
+    AttentionCase c =
+        wgmma_case(number % 2 == 0 ? Scalar::half : Scalar::bfloat16, 140, 2100 + number, head, value);
+    c.batch = c.kv_heads = 2;
+    c.heads = 4;
+    c.tokens_first = number >= 2;
+    ++number;
+    for (const bool causal : {false, true}) {
+      c.causal = causal;
+      CHECK(plan_of_wgmma(context, c).number("maps_area") == 1);
+      sweep.run(c);
+    }
+    c.window.left = 150;
+    c.window.sinks = 5;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 12);
+}
+
 // Windows that hide a part of a tile, or none of it.
 TEST_CASE("attention by wgmma: windows, heads of 64") { windows_are_right(64); }
 TEST_CASE("attention by wgmma: windows, heads of 80") { windows_are_right(80); }

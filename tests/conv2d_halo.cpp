@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-using smem::Activation;
 using smem::Conv2d;
 using smem::Conv2dProblem;
 using smem::Plan;
@@ -114,12 +113,7 @@ TEST_CASE("conv2d by halos: tiles of every kind are right") {
   std::size_t number = 0, asked = 0;
   for (Conv2dCase c : halo_cases()) {
     c.variant = "wgmma_halo";
-    if (number % 3 == 1) c.type = Scalar::bfloat16;
-    if (number % 2 == 0) c.interleave();
-    c.bias = number % 4 < 2;
-    if (number % 4 == 1) c.how.activation = Activation::relu;
-    if (number % 5 == 4) c.how.activation = Activation::gelu;
-    c.to_sums = number % 5 == 2;
+    c.vary(number);
     ++number, ++asked;
     sweep.run(c);
     // The other layout, with gaps: of cells as copies of 16 bytes find them.

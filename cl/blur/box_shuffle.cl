@@ -341,15 +341,24 @@ void box_shuffle(SEPARABLE_ARGUMENTS) {
       if (by_sums && places[c] >= 0) places[c] = place_of_sum(places[c] - strip);
     }
 
-    // The first box's rows without the last one.
+    // The first box's rows without the last one: twice as many at a time, as nothing else needs registers yet.
     uint4 even = 0, odd = 0, enter[STEP], leave[STEP];
-    for (int r = 0; r + 1 < (int)column_taps; r += STEP) {
+    for (int r = 0; r + 1 < (int)column_taps; r += 2 * STEP) {
       load_rows(enter, plane + loaded, in_pitch, first_read + r, (int)rows);
-      if (at_edge && !by_sums) replace_vectors(enter, places, plane, in_pitch, first_read + r, (int)rows, beyond);
-      if (BOUNDARY < 2) replace_rows(enter, first_read + r, (int)rows, beyond);
+      load_rows(leave, plane + loaded, in_pitch, first_read + r + STEP, (int)rows);
+      if (at_edge && !by_sums) {
+        replace_vectors(enter, places, plane, in_pitch, first_read + r, (int)rows, beyond);
+        replace_vectors(leave, places, plane, in_pitch, first_read + r + STEP, (int)rows, beyond);
+      }
+      if (BOUNDARY < 2) {
+        replace_rows(enter, first_read + r, (int)rows, beyond);
+        replace_rows(leave, first_read + r + STEP, (int)rows, beyond);
+      }
 #pragma unroll
-      for (uint k = 0; k < STEP; ++k)
-        if (r + (int)k + 1 < (int)column_taps) even += even_columns(enter[k]), odd += odd_columns(enter[k]);
+      for (uint k = 0; k < 2 * STEP; ++k) {
+        const uint4 v = k < STEP ? enter[k % STEP] : leave[k % STEP];
+        if (r + (int)k + 1 < (int)column_taps) even += even_columns(v), odd += odd_columns(v);
+      }
     }
     const int entering = first_read + (int)column_taps - 1;
     load_rows(enter, plane + loaded, in_pitch, entering, (int)rows);

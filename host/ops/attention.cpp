@@ -271,6 +271,8 @@ void bind(const ops::Launching& launch, const AttentionCall& call, const Attenti
     with(number(launch.plan().number("chunk")), launch.scratch(0), launch.counters());
   } else if (launch.plan().number("parts") != 0) {
     with(launch.scratch(0), launch.counters());
+  } else if (const std::size_t maps = launch.plan().number("maps_area"); maps != 0) {
+    with(launch.scratch(maps - 1));
   } else {
     with();
   }

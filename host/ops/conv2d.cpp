@@ -252,7 +252,7 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   const std::size_t maps = launch.plan().number("maps_area");
   if (maps == 0) return start();
   const cl_mem area = launch.scratch(maps - 1);
-  if (launch.plan().variant == "wgmma_halo") return start(area);
+  if (launch.plan().variant.starts_with("wgmma_")) return start(area);
   start(area, planned("parts"), launch.counters(area));
 }
 

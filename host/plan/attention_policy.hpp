@@ -139,6 +139,7 @@ struct AttentionPolicy {
   /// Groups of "wgmma" take turns at tiles where sequences have at most so many keys; 0: nowhere.
   std::size_t turns_keys = 0;
   std::size_t causal_turns_keys = 0;
+  std::size_t causal_turns_keys_of_large = 0;  ///< the same of heads of more than 64
   // Of "wgmma", in times of a tile of keys: what a group takes that shares the keys of a tile of rows, and
   // with each other group; and a tile of keys, with one warpgroup that multiplies instead of two.
   double wgmma_shared = 2;
@@ -147,6 +148,8 @@ struct AttentionPolicy {
   // Of sequences of at most so many keys, tiles have 80, 96, 112 or 128; each takes the time of so many more.
   std::size_t wgmma_short_keys = 512;
   std::size_t wgmma_keys_a_tile = 16;
+  /// Tiles of keys of a group of "wgmma" that are worth the maps by which a work-item copies them as boxes.
+  std::size_t wgmma_boxes = 16;
   AttentionSplit split = {};  ///< of "split_keys" and "split_mma"
   // Of "cpu", whose thread has a tile in its own cache:
   std::size_t cache_bytes = 768 * 1024;
@@ -192,6 +195,13 @@ inline constexpr std::array<AttentionTile, 4> kNvidiaTiles{
 // by 64 478, and 412 where they are on their way a tile ahead; heads of 64: 286, 326, 403 and 342. Pages of
 // 16 keys 285, and 283 where they are found a tile ahead; causal 186.
 //
+// Keys and values as boxes of tensor maps and by copies of 16 bytes, us, one run, cuDNN in others 838 to 850,
+// 129, 476 to 487, 6494, 1544: 4 x 16 heads of 4096 x 4096 of 128 828 and 885, causal 477 and 501; 32 x 16 of
+// 512 x 512 135 and 142; 32 of 16384 x 16384 6758 and 7467; 4 x 16 of 4096 of 256 1456 and 1574, causal 905
+// and 886, of 64 607 and 608, causal 364 and 369. Power limits the clock: few samples gave 742 and 795
+// watts, of 700, at 1830 and 1695 MHz. With boxes and turns: causal 4096 of 128 457, 4095 460 and 493;
+// all keys of 4096 848, 16384 7516. Fewer tiles of keys than 16 were not measured.
+//
 // Results by 16 bytes at once and not by 4: the same of 512 400 instead of 374, causal 248 instead of 231.
 //
 // split_mma: stages and groups of a unit, of the H100's three cases: 2 and 3: 0.88 of Zipf's lengths; 3 and
@@ -214,6 +224,7 @@ inline constexpr AttentionPolicy kAttentionPolicies[] = {
      .tiles = kNvidiaTiles,
      .turns_keys = 1024,
      .causal_turns_keys = 2048,
+     .causal_turns_keys_of_large = 4096,
      .split = {.evidence = kSplitMeasured, .mma_evidence = kSplitMmaMeasured}},
     {.when = {.family = "nvidia", .compute_capability = 80}, .evidence = kByReads, .tiles = kNvidiaTiles},
     {.when = {.family = "nvidia"},

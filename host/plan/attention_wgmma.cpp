@@ -18,17 +18,21 @@ namespace {
 // Multiply-adds of half a clock, of an SM of an H100: its data sheet.
 constexpr double kUnitSm90 = 2048;
 
+constexpr std::size_t kMaps = 256;  // bytes of a group's tensor maps
+
 /// The sizes that the kernel is compiled with.
 struct Wgmma {
   AttentionWgmma tile;
   std::size_t keys;
   std::size_t parts = 1;  ///< groups that share the keys of a tile
   bool turns = false;
+  bool boxes = false;  ///< keys and values by tensor maps
 
   std::size_t of_queries(const AttentionProblem& p) const { return tile.rows() * unit_pitch(p.head_size); }
   std::size_t bytes(const AttentionProblem& p) const {
+    // Maps count before it is known whether copies are boxes.
     const std::size_t stage = keys * unit_pitch(std::max(p.head_size, p.value_size)) + 16;
-    return of_queries(p) * (turns ? 2 : 1) + tile.stages * stage + (parts > 1 ? 8 : 0);
+    return of_queries(p) * (turns ? 2 : 1) + tile.stages * stage + (parts > 1 ? 8 : 0) + kMaps;
   }
 };
 
@@ -69,7 +73,9 @@ bool takes_turns(const Device& device, const AttentionProblem& p) {
   if (p.slopes && std::max(p.head_size, p.value_size) > 128) return false;
   if (!is_plain || p.key_lengths || p.keys == 0 || (p.right_limit && p.keys < p.queries)) return false;
   if (p.head_size % 16 != 0 || p.value_size % 16 != 0) return false;  // ptxas spills
-  if (p.right_limit) return p.keys <= policy.causal_turns_keys;
+  const bool is_large = std::max(p.head_size, p.value_size) > 64;
+  if (p.right_limit)
+    return p.keys <= (is_large ? policy.causal_turns_keys_of_large : policy.causal_turns_keys);
   const bool fills_blocks = p.head_size % 64 == 0 && p.value_size % 64 == 0;
   return p.keys <= policy.turns_keys / (fills_blocks ? 1 : 2);
 }
@@ -129,6 +135,15 @@ void fill_memory(const Device& device, const AttentionProblem& p, Wgmma& made) {
   if (turning.bytes(p) <= device.local_bytes) made = turning;
 }
 
+/// Whether a work-item of each group copies keys and values as boxes. Maps have the same keys for all
+/// sequences, in their order.
+bool copies_boxes(const Device& device, const AttentionProblem& p, const Wgmma& made) {
+  if (p.bias || p.ragged || p.paged || p.key_lengths || made.parts > 1) return false;
+  const std::size_t tiles = count_tiles(p, made.tile.rows(), sharing(p)) * p.kv_heads * p.batch;
+  const std::size_t of_group = made.turns ? tiles / device.compute_units : 1;
+  return of_group * divide_up(p.keys, made.keys) >= attention_policy(device).wgmma_boxes;
+}
+
 }  // namespace
 
 Attempt wgmma(const Device& device, const AttentionProblem& p) {
@@ -142,6 +157,7 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
     share_keys(device, p, made);
     if (has_three(device, p)) made = {.tile = policy.wgmma_of_three, .keys = policy.wgmma_of_three.keys};
     fill_memory(device, p, made);
+    made.boxes = copies_boxes(device, p, made);
     if (made.bytes(p) > device.local_bytes || made.tile.group() > device.max_work_group) continue;
     const AttentionWgmma& tile = made.tile;
     Plan plan = base_plan(p, "wgmma", "nvidia/attention/wgmma.cl", "attention_wgmma");
@@ -172,15 +188,20 @@ Attempt wgmma(const Device& device, const AttentionProblem& p) {
       define(plan, "TURNS", 1);
       set_groups(plan, tile.group(), std::min(device.compute_units, plan.groups()));
     }
+    if (made.boxes) {
+      define(plan, "TENSOR", 1);
+      add_scratch(plan, plan.groups() * kMaps);
+      plan.numbers.emplace_back("maps_area", plan.scratch.size());
+    }
     // The units read queries, keys and values of each 64 rows in local memory.
     plan.prediction.local_bytes =
         attention_pairs(p) * 2 *
         (real(p.head_size) * (1.0 / 64 + 1 / real(made.keys)) + real(p.value_size) / 64);
     plan.reason = formatted(
         "{} warpgroups of 64 rows, {} registers a work-item, loop over tiles of {} keys, which another "
-        "warpgroup copies, {} on their way; weights stay in registers{}{}; {}",
-        tile.consumers, tile.consumer_registers(), made.keys, tile.stages,
-        made.turns ? "; the next tile's queries come while this one's are multiplied" : "",
+        "warpgroup copies{}, {} on their way; weights stay in registers{}{}; {}",
+        tile.consumers, tile.consumer_registers(), made.keys, made.boxes ? " by tensor maps" : "",
+        tile.stages, made.turns ? "; the next tile's queries come while this one's are multiplied" : "",
         made.parts > 1 ? formatted("; {} groups share the keys of a tile", made.parts) : "",
         unit_bound(p, kUnitSm90));
     return plan;

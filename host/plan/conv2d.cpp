@@ -62,6 +62,7 @@ std::vector<std::string_view> plain_preference(const Device& device, const Conv2
     // 0.134 ms, by "wgmma" 0.103; of interleaved channels both 0.094.
     const bool turns = p.type == Scalar::int8 && !p.in_interleaved && all[0] == "wgmma";
     if (conv2d::is_straight(p) && !turns) std::rotate(all.begin(), all.begin() + 3, all.begin() + 4);
+    all.insert(all.begin() + (conv2d::prefers_wgmma_few(device, p) ? 0 : 4), "wgmma_few");
     return all;
   }
   if (conv2d::prefers_matrix_units(device, p)) {
@@ -93,7 +94,7 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   if (conv2d::is_winograd(chosen.variant) && variant != "naive")
     return "it multiplies nine times for a result";
   const auto has_units = [](std::string_view name) {
-    return name == "mma" || name == "wgmma" || name == "wgmma_halo" || name == "matrix_units";
+    return name == "mma" || name == "wgmma" || name.starts_with("wgmma_") || name == "matrix_units";
   };
   if (has_units(variant) && has_units(chosen.variant)) return "by the times of gemm's tiles, it takes longer";
   if (variant == "matrix_units" && device.emulated_unit) return "its unit is emulated, for tests";
@@ -195,8 +196,8 @@ void plan::conv2d::check(const Device& device, const Conv2dProblem& p) {
 }
 
 std::vector<std::string_view> conv2d_variants() {
-  return {"naive",        "direct",       "implicit", "depthwise", "cpu",        "gemm",
-          "winograd_2x2", "winograd_4x4", "mma",      "wgmma",     "wgmma_halo", "matrix_units"};
+  return {"naive",        "direct", "implicit", "depthwise",  "cpu",       "gemm",        "winograd_2x2",
+          "winograd_4x4", "mma",    "wgmma",    "wgmma_halo", "wgmma_few", "matrix_units"};
 }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {

@@ -48,30 +48,6 @@ std::size_t jobs_of(const Conv2dProblem& p, const HaloTile& t) {
                       divide_up(p.images, t.images));
 }
 
-/// Whether results are copied as boxes.
-bool stores_boxes(const Conv2dProblem& p) {
-  return p.out_interleaved && size_of(p.out) == 2 && p.out_channels % 8 == 0 && p.out_alignment >= 16;
-}
-
-/// Whether they are planes that are copied through local memory; and how many of a tile's rows at once.
-bool stores_planes(const Conv2dProblem& p) {
-  return !p.out_interleaved && p.out_packed && size_of(p.out) == 2;
-}
-std::size_t plane_width(const Conv2dProblem& p, std::size_t rows) {
-  const std::size_t last = p.out_height % rows * p.out_width;
-  std::size_t width = store_width(p);
-  while (rows * p.out_width % width != 0 || last % width != 0)
-    width /= 2;
-  return width;
-}
-
-/// Columns of the smallest instruction that has so many (cl/nvidia/wgmma.clh).
-std::size_t columns_for(std::size_t cells) {
-  for (const std::size_t odd : {216U, 232U})
-    if (cells <= odd && odd - cells < 8) return odd;
-  return std::max<std::size_t>(round_up(cells, 16), 64);
-}
-
 /// The tile of so many rows of results of so many images; cells is 0 if it is not possible.
 HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t channels, std::size_t rows,
                       std::size_t images) {
@@ -88,8 +64,7 @@ HaloTile halo_tile_of(const Device& device, const Conv2dProblem& p, std::size_t 
     return {};
   t.cells = columns_for(cells);
   t.halo_rows = round_up(std::max(t.box_rows() + after, t.cells + down * t.pitch * images + right), 8);
-  if (stores_boxes(p) || stores_planes(p))
-    t.staged_rows = round_up(std::max(t.cells, t.pitch * rows * images), 8);
+  t.staged_rows = staged_rows_of(p, t.cells, t.pitch, rows, images);
   t.stages = size_product(divide_up(channels, HaloTile::kDepth), p.taps());
   t.resident = p.out_channels <= HaloTile::kFilters && t.stages <= HaloTile::kMostResident &&
                t.local_bytes(t.stages) <= device.local_bytes;
@@ -130,7 +105,50 @@ HaloTile best_halo_tile(const Device& device, const Conv2dProblem& p, std::size_
   return best;
 }
 
+/// Results of a plane that a store has.
+std::size_t plane_width(const Conv2dProblem& p, std::size_t rows) {
+  const std::size_t last = p.out_height % rows * p.out_width;
+  std::size_t width = store_width(p);
+  while (rows * p.out_width % width != 0 || last % width != 0)
+    width /= 2;
+  return width;
+}
+
 }  // namespace
+
+bool plan::conv2d::stores_boxes(const Conv2dProblem& p) {
+  return p.out_interleaved && size_of(p.out) == 2 && p.out_channels % 8 == 0 && p.out_alignment >= 16;
+}
+
+bool plan::conv2d::stores_planes(const Conv2dProblem& p) {
+  return !p.out_interleaved && p.out_packed && size_of(p.out) == 2;
+}
+
+std::size_t plan::conv2d::staged_rows_of(const Conv2dProblem& p, std::size_t cells, std::size_t pitch,
+                                         std::size_t rows, std::size_t images) {
+  if (!stores_boxes(p) && !stores_planes(p)) return 0;
+  return round_up(std::max(cells, pitch * rows * images), 8);
+}
+
+void plan::conv2d::define_results(const Conv2dProblem& p, std::size_t rows, std::size_t staged_rows,
+                                  Plan& plan) {
+  define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
+                {"RESULT_TYPE", gemm::type_number(p.out)},
+                {"OUT_BOXES", stores_boxes(p) ? 1 : 0},
+                {"OUT_PLANES", stores_planes(p) ? 1 : 0},
+                {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
+                {"OUT_VECTOR", p.out_interleaved  ? store_width(p)
+                               : stores_planes(p) ? plane_width(p, rows)
+                                                  : 1}});
+  if (staged_rows > 0) define(plan, "STAGED_ROWS", staged_rows);
+  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
+}
+
+std::size_t plan::conv2d::columns_for(std::size_t cells) {
+  for (const std::size_t odd : {216U, 232U})
+    if (cells <= odd && odd - cells < 8) return odd;
+  return std::max<std::size_t>(round_up(cells, 16), 64);
+}
 
 std::string plan::conv2d::no_wgmma_halo(const Device& device, const Conv2dProblem& p) {
   if (std::string reason = no_wgmma(device, p); !reason.empty()) return reason;
@@ -178,24 +196,15 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
       plan.numbers.end(),
       {{"block_k", tile.image_rows}, {"tile_w", tile.pitch}, {"tile_h", tile.rows}, {"depth", tile.images}});
   set_groups(plan, HaloTile::kGroup, groups);
-  define(plan, {{"ELEMENT_TYPE", gemm::type_number(p.type)},
-                {"RESULT_TYPE", gemm::type_number(p.out)},
-                {"WINDOW_W", p.window.width},
+  define(plan, {{"WINDOW_W", p.window.width},
                 {"WINDOW_H", p.window.height},
                 {"TILE_N", tile.cells},
                 {"STAGES", tile.stages},
                 {"RESIDENT", tile.resident ? 1 : 0},
-                {"OUT_BOXES", stores_boxes(p) ? 1 : 0},
-                {"OUT_PLANES", stores_planes(p) ? 1 : 0},
                 {"MMA_STEPS", last_steps(needs.channels)},
                 {"HALOS", HaloTile::kHalos},
-                {"HALO_ROWS", tile.halo_rows},
-                {"OUT_INTERLEAVED", p.out_interleaved ? 1 : 0},
-                {"OUT_VECTOR", p.out_interleaved  ? store_width(p)
-                               : stores_planes(p) ? plane_width(p, tile.rows)
-                                                  : 1}});
-  if (tile.staged_rows > 0) define(plan, "STAGED_ROWS", tile.staged_rows);
-  if (p.activation != Activation::none) define(plan, "ACTIVATION", static_cast<std::size_t>(p.activation));
+                {"HALO_ROWS", tile.halo_rows}});
+  define_results(p, tile.rows, tile.staged_rows, plan);
   set_group_tile(plan, {.rows = tile.cells,
                         .cols = HaloTile::kFilters,
                         .vector_width = 8,

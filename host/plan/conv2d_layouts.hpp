@@ -38,6 +38,19 @@ bool counts_windows(const Conv2dProblem& p, std::size_t channels, std::size_t ti
 /// Elements of a store: filters of a cell, or results of a plane.
 std::size_t store_width(const Conv2dProblem& p);
 
+/// Whether the turned products of Hopper's matrix units (cl/nvidia/conv2d_halo.clh) write results of
+/// interleaved channels as boxes; and whether they are planes that are copied through local memory.
+bool stores_boxes(const Conv2dProblem& p);
+bool stores_planes(const Conv2dProblem& p);
+/// Cells of 64 filters that a tile of so many columns and rows has in local memory as boxes or planes; 0:
+/// neither.
+std::size_t staged_rows_of(const Conv2dProblem& p, std::size_t cells, std::size_t pitch, std::size_t rows,
+                           std::size_t images);
+/// The types, and how the results of tiles of so many rows and staged cells are stored.
+void define_results(const Conv2dProblem& p, std::size_t rows, std::size_t staged_rows, Plan& plan);
+/// Columns of the smallest of their instructions that has so many (cl/nvidia/wgmma.clh).
+std::size_t columns_for(std::size_t cells);
+
 /// The problem that is left where copies give all grids planes.
 Conv2dProblem as_planes(Conv2dProblem p);
 

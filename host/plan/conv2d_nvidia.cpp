@@ -285,6 +285,17 @@ bool plan::conv2d::prefers_wgmma_halo(const Device& device, const Conv2dProblem&
   return time <= chosen(device, p).time && (narrow == nullptr || time <= time_of(device, p, *narrow, depth));
 }
 
+bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& p) {
+  // Planes leave local memory slowly: kFew. "mma" copies fewer channels than 5 to cells of 4 first.
+  if (p.in_channels > 4 && !stores_boxes(p)) return false;
+  const double time = time_of_few(device, p);
+  if (time == kNever) return false;
+  const std::size_t depth = p.taps() * needs_of_units(p).channels;
+  const nvidia::Mma* const narrow = tile_for(device, p, nvidia::policy_of(device).mma, depth);
+  return time <= std::min(chosen(device, p).time, time_of_halo(device, p)) &&
+         (narrow == nullptr || time <= time_of(device, p, *narrow, depth));
+}
+
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
   if (!no_mma(device, p).empty() || p.depth() < policy.least_depth) return false;

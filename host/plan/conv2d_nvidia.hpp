@@ -110,12 +110,27 @@ struct Halo {
 };
 inline constexpr Halo kHalo{1.3, 70, 200, 3000};
 
+/// The times of "wgmma_few": nanoseconds of 16 numbers of k by 64 filters and a column of the tile; of a pass
+/// of the producer over the rows of a strip, and of each load of a work-item in it; between two tiles; and
+/// before the first and after the last one.
+///
+/// H200, half, 64 images, us, "wgmma_few", "mma" and cuDNN, channels last: 7 x 7 / 2 of 3 x 224^2, 64 filters
+/// 61, 218, 154 (by strips of one tile 74, of 2 62, of 4 60); 3 x 3 of 16 x 112^2, 16 34, 71, 58; / 2, 64 28,
+/// 38, 32; 3 x 3 / 2 of 3 x 224^2, 32 46, 115, 57; 32 images, 3 x 3 of 3 x 224^2, 64 68, 278, 202. Planes:
+/// 101, 226, 345 of 3 x 224^2; 123, 79, 135 of 16 x 112^2. The times of passes and loads are guesses, and not
+/// fitted to these.
+struct Few {
+  double column, pass, load, turn, tile;
+};
+inline constexpr Few kFew{0.325, 700, 8, 100, 4000};
+
 struct Policy {
   When when;
   Evidence evidence = {.what = "no measurement yet: the tiles of gemm's products on a Hopper"};
   std::span<const Mma> mma = kMma;
   std::span<const Wgmma> wgmma = kWgmma;
   Halo halo = kHalo;
+  Few few = kFew;
   /// Filters of a group and weights of one, from which matrix units are worth their packing.
   std::size_t least_filters = 8, least_depth = 16;
   /// Bytes of the channels of a group, from which "wgmma" is compared with "mma": of fewer, pieces of its

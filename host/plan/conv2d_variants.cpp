@@ -379,6 +379,7 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "mma") return mma(device, p);
   if (variant == "wgmma") return wgmma(device, p, fixed);
   if (variant == "wgmma_halo") return wgmma_halo(device, p, fixed);
+  if (variant == "wgmma_few") return wgmma_few(device, p, fixed);
   if (variant == "matrix_units") return matrix_units(device, p);
   if (variant == "gemm") return by_gemm(device, p);
   if (is_winograd(variant)) return winograd(device, p, variant);

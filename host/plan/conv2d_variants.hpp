@@ -66,6 +66,12 @@ std::string no_wgmma_halo(const Device& device, const Conv2dProblem& p);
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 double time_of_halo(const Device& device, const Conv2dProblem& p);
 
+/// The same of few channels, of which strips of the input are laid in local memory without copies before.
+Attempt wgmma_few(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
+std::string no_wgmma_few(const Device& device, const Conv2dProblem& p);
+double time_of_few(const Device& device, const Conv2dProblem& p);
+bool prefers_wgmma_few(const Device& device, const Conv2dProblem& p);
+
 /// The same of AMD and Intel. Why they cannot; and whether they are worth it.
 Attempt matrix_units(const Device& device, const Conv2dProblem& p);
 std::string no_matrix_units(const Device& device, const Conv2dProblem& p);

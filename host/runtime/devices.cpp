@@ -210,6 +210,7 @@ Device facts_of(cl_device_id id) {
   device.name = device_text(id, CL_DEVICE_NAME);
   device.platform = platform_text(platform, CL_PLATFORM_NAME);
   device.platform_version = platform_text(platform, CL_PLATFORM_VERSION);
+  correct_compiler(device.platform_version);
   device.vendor_name = device_text(id, CL_DEVICE_VENDOR);
   device.driver = device_text(id, CL_DRIVER_VERSION);
   device.opencl_c = device_text(id, CL_DEVICE_OPENCL_C_VERSION);

@@ -8,7 +8,9 @@
 
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -29,6 +31,21 @@ HostFacts host_facts() {
   if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     host.data_limit = limit.rlim_cur;
   return host;
+}
+
+std::string compiler_variable(const std::string& version) {
+  // PoCL from 7.0 on loads a value again behind a barrier instead of keeping it, also where the memory has
+  // changed in between (https://github.com/pocl/pocl/pull/2269, merged after 7.1).
+  const std::size_t pocl = version.find("PoCL ");
+  if (pocl == std::string::npos) return {};
+  const plan::Version release = plan::version_in(version.substr(pocl));
+  return release >= plan::Version{7, 0} && release < plan::Version{8, 0} ? "POCL_PREGION_VALUE_REMAT" : "";
+}
+
+void correct_compiler(const std::string& version) {
+  const std::string name = compiler_variable(version);
+  static std::once_flag once;  // setenv is not safe beside other threads that read the environment
+  if (!name.empty()) std::call_once(once, [&] { ::setenv(name.c_str(), "0", 0); });
 }
 
 std::string why_platform_aborts(const std::string& version, const HostFacts& host) {

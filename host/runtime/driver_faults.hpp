@@ -15,6 +15,13 @@ struct HostFacts {
 };
 HostFacts host_facts();
 
+/// The variable of the environment that, as 0, turns off what this platform's compiler does wrong; empty:
+/// none.
+std::string compiler_variable(const std::string& version);
+
+/// Sets that variable, once in a process, unless it is set: compilers read it whenever they build a kernel.
+void correct_compiler(const std::string& version);
+
 /// Why a platform of this CL_PLATFORM_VERSION ends the process when it is asked for its devices; empty: it
 /// does not.
 std::string why_platform_aborts(const std::string& version, const HostFacts& host);

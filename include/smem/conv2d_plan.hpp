@@ -100,7 +100,7 @@ SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
 
 /// "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4", "mma",
-/// "wgmma", "wgmma_halo" and "matrix_units".
+/// "wgmma", "wgmma_halo", "wgmma_few" and "matrix_units".
 SMEM_API std::vector<std::string_view> conv2d_variants();
 
 }  // namespace smem

@@ -229,6 +229,33 @@ TEST_CASE("attention: tiles of wgmma follow sizes, windows and lengths") {
   CHECK(keys_of(64) == 64);
 }
 
+TEST_CASE("attention: wgmma copies keys as boxes where they lie in order and tiles are worth their maps") {
+  smem::AttentionProblem p{.in = Scalar::half, .out = Scalar::half, .batch = 4, .heads = 16, .kv_heads = 16};
+  p.queries = p.keys = 2048;
+  p.head_size = p.value_size = 128;
+  const auto boxes = [&] {
+    const smem::Plan plan = smem::plan_attention(test::target("sm_90"), p, {.variant = "wgmma"});
+    CHECK((plan.scratch_bytes == plan.groups() * 256) == (plan.number("maps_area") == 1));
+    CHECK(test::contains(plan.reason, "by tensor maps") == (plan.number("maps_area") == 1));
+    return plan.number("maps_area") != 0;
+  };
+  CHECK(boxes());
+  for (bool smem::AttentionProblem::*const option :
+       {&smem::AttentionProblem::bias, &smem::AttentionProblem::ragged,
+        &smem::AttentionProblem::key_lengths}) {
+    p.*option = true;
+    CHECK(!boxes());
+    p.*option = false;
+  }
+  p.right_limit = p.soft_cap = true;
+  CHECK(boxes());
+  p.right_limit = p.soft_cap = false;
+  p.keys = 128;
+  CHECK(boxes());  // groups have many tiles
+  p.queries = 16;
+  CHECK(!boxes());
+}
+
 TEST_CASE("attention: few tiles of wgmma are smaller, or groups share their keys") {
   smem::AttentionProblem p{.in = Scalar::half, .out = Scalar::half, .heads = 32, .kv_heads = 8};
   p.head_size = p.value_size = 128;

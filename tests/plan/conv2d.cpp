@@ -57,7 +57,7 @@ TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps")
             layer(1, 48, 7, 96, 5, 3), winograd, cells, depthwise}) {
         for (const std::string_view variant :
              {"", "naive", "direct", "implicit", "depthwise", "cpu", "gemm", "winograd_2x2", "winograd_4x4",
-              "mma", "wgmma", "wgmma_halo", "matrix_units"}) {
+              "mma", "wgmma", "wgmma_halo", "wgmma_few", "matrix_units"}) {
           CAPTURE(variant);
           const smem::PlanOverrides fixed{.variant = std::string(variant)};
           try {
@@ -131,7 +131,9 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   }
   Conv2dProblem shallow = layer(64, 3, 224, 64, 7);  // three channels that are copied as four
   shallow.type = shallow.out = smem::Scalar::half;
-  CHECK(smem::plan_conv2d(h200, shallow).number("channels") == 4);
+  CHECK(smem::plan_conv2d(h200, shallow, {.variant = "mma"}).number("channels") == 4);
+  CHECK(smem::plan_conv2d(h200, shallow).variant == "wgmma_few");  // as they are
+  CHECK(smem::plan_conv2d(h200, shallow).before.empty());
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "depthwise");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 17)).variant == "direct");  // more than its bits
@@ -220,7 +222,7 @@ TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each ven
     CHECK(smem::plan_conv2d(target("sm_90"), p).vector_width == 16 / bytes);
     Conv2dProblem few = layer(64, 3, 224, 64, 7);
     few.type = type, few.out = out;
-    CHECK(smem::plan_conv2d(target("sm_90"), few).number("channels") == 8 / bytes);
+    CHECK(smem::plan_conv2d(target("sm_90"), few, {.variant = "mma"}).number("channels") == 8 / bytes);
     CHECK(smem::plan_conv2d(target("gfx90a"), few).number("channels") == 8 / bytes);
     // A window of one cell is a product of the input as it lies.
     Conv2dProblem straight = layer(32, 64, 56, 128, 1);

@@ -138,8 +138,17 @@ TEST_CASE("plan of gemm: Hopper's units multiply fp8 as it is") {
     CHECK(number("MMA_N") <= 128);
     CHECK(number("TILE_N") % number("MMA_N") == 0);
     if (number("TILE_N") == 256 && number("CONSUMERS") == 2) CHECK(number("CONSUMER_REGISTERS") >= 224);
+    CHECK(number("CONSUMERS") <= 2);
     CHECK(number("LOOSE") == 0);
   }
+  smem::Device h200 = hopper;
+  h200.compute_units = 132;
+  smem::GemmProblem large = fp8_problem(8192, 8192, 8192, Scalar::e4m3);
+  large.out = Scalar::bfloat16;
+  large.b_along_k = true;
+  plan = smem::plan_gemm(h200, large);
+  CHECK(plan.tile_rows == 128);
+  CHECK(plan.tile_cols == 256);
   // Other layouts are turned before, as bytes are.
   problem.b_along_k = false;
   plan = smem::plan_gemm(hopper, problem, {.variant = "wgmma"});

@@ -93,6 +93,14 @@ TEST_CASE("driver faults: a platform that would end the process is told before i
   CHECK(why_platform_aborts("OpenCL 3.0 CUDA 12.9.0", {.cpu_topology = false}).empty());
 }
 
+TEST_CASE("driver faults: PoCL's compiler is corrected where it loads values again behind barriers") {
+  using smem::runtime::compiler_variable;
+  CHECK(compiler_variable("OpenCL 3.0 PoCL 6.0+debian  Linux, LLVM 18.1.8").empty());
+  CHECK(compiler_variable("OpenCL 3.0 PoCL 7.0") == "POCL_PREGION_VALUE_REMAT");
+  CHECK(compiler_variable("OpenCL 3.0 PoCL 7.1+debian  Linux, LLVM 21.1.8") == "POCL_PREGION_VALUE_REMAT");
+  CHECK(compiler_variable("OpenCL 3.0 CUDA 12.9.0").empty());
+}
+
 TEST_CASE("driver faults: the language that has sub-groups, and the one whose waits for copies link") {
   const auto languages = [](const char* platform, const LanguageFacts& facts, const char* opencl_c) {
     Device device;

@@ -42,6 +42,15 @@ struct Conv2dCase {
         weights_interleaved ? ", interleaved filters" : "", out_interleaved ? ", interleaved output" : "",
         smem::name_of(how.winograd), variant, tile_rows, tile_cols, seed());
   }
+  /// Types, layouts and epilogues by the number of a case, of half and bfloat16.
+  void vary(std::size_t number) {
+    if (number % 3 == 1) type = smem::Scalar::bfloat16;
+    if (number % 2 == 0) interleave();
+    bias = number % 4 < 2;
+    if (number % 4 == 1) how.activation = smem::Activation::relu;
+    if (number % 5 == 4) how.activation = smem::Activation::gelu;
+    to_sums = number % 5 == 2;
+  }
   void interleave() { in_interleaved = weights_interleaved = out_interleaved = true; }
   smem::GridLayout layout(const smem::GridSize& size, std::size_t batch, std::size_t more,
                           std::size_t interleaved) const {
@@ -118,8 +127,8 @@ inline Wanted convolved(const Conv2dCase& c, const Conv2dGrid& in, const Conv2dG
 
 /// Whether every device runs a variant, of any groups and windows.
 inline bool is_portable_conv2d(std::string_view variant) {
-  return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma") && variant != "wgmma_halo" &&
-         variant != "matrix_units" && !variant.starts_with("winograd");
+  return variant != "cpu" && variant != "depthwise" && !variant.ends_with("mma") &&
+         !variant.starts_with("wgmma") && variant != "matrix_units" && !variant.starts_with("winograd");
 }
 
 inline Outcome run(const smem::Context& context, Conv2dCase c, Random& random) {

@@ -6,9 +6,11 @@
 // the units in registers: the accumulators' layout is that of a left factor (nvidia/attention/tile.clh).
 // J. Shah et al., "FlashAttention-3: Fast and accurate attention with asynchrony and low-precision", 2024.
 //
+// With TENSOR, one work-item copies keys and values as boxes of tensor maps (nvidia/attention/tensors.clh).
+//
 // Launch: 128 * (1 + CONSUMERS) work-items a group, a group for each tile of 64 * CONSUMERS rows, or several for each with PARTS, or any number
-// of groups with TURNS, where each tile has keys. Local memory: Q_TILES * Q_BYTES + STAGES * STAGE_BYTES, and the barriers. All vectors of q, k
-// and v begin at multiples of 16 bytes. For sm_90a: see nvidia/wgmma.clh.
+// of groups with TURNS, where each tile has keys. Local memory: Q_TILES * Q_BYTES + STAGES * STAGE_BYTES, the barriers, and with TENSOR
+// MAPS_BYTES; `maps` has as many for each group. All vectors of q, k and v begin at multiples of 16 bytes. For sm_90a: see nvidia/wgmma.clh.
 #ifndef CONSUMERS
 #define CONSUMERS 2  // warpgroups that multiply
 #endif
@@ -71,6 +73,7 @@ static inline uint piece_place(uint row, uint piece, const uint rows) { return (
 #define V_PIECES (V_COLUMNS / 8)
 #include "nvidia/attention/parts.clh"
 #include "nvidia/pipeline.clh"
+#include "nvidia/attention/tensors.clh"
 #include "nvidia/wgmma.clh"
 
 // products = queries x keys: a step of 16 elements. `more`: added to what they are.
@@ -169,7 +172,7 @@ INLINED int first_key(const seen_tile* tile, const attention_arguments* a) { ret
 
 // The producer: copies the keys and values of all tiles of the group, in the order in which they are multiplied: the values of a tile of keys
 // come behind the keys of the next one.
-INLINED void produce(const attention_arguments* a, pipeline p, uint all_tiles) {
+INLINED void produce(const attention_arguments* a, pipeline p, uint all_tiles, UNUSED global const uchar* maps) {
   const uint item = get_local_id(0);
   int last = -1;  // the stage that is not committed
   uint number;
@@ -179,8 +182,16 @@ INLINED void produce(const attention_arguments* a, pipeline p, uint all_tiles) {
     seen_tile tile;
     find_tile(&tile, a, number);
     int before = -1;  // the keys whose values come next
+#if TENSOR
+    const uint k_head = a->of_k.head ? tile.at.head : 0, v_head = a->of_v.head ? tile.at.head : 0;
+    const uint k_sequence = a->of_k.batch ? tile.at.sequence : 0, v_sequence = a->of_v.batch ? tile.at.sequence : 0;
+#endif
 #pragma unroll 1
     for (int t = first_key(&tile, a); t < tile.seen.end || before >= 0; t = key_behind(&tile, t, a)) {
+#if TENSOR
+      if (t < tile.seen.end) copy_boxes(&p, maps, Q_BLOCKS, t, k_head, k_sequence);
+      if (before >= 0) copy_boxes(&p, maps + TENSOR_MAP_BYTES, V_BLOCKS, before, v_head, v_sequence);
+#else
       if (t < tile.seen.end) {
         producer_acquire(&p);
         copy_tile(stage_address(&p), a, &tile.at, a->k, &a->of_k, t, Q_PIECES, HEAD_SIZE, TILE_N, item);
@@ -193,10 +204,11 @@ INLINED void produce(const attention_arguments* a, pipeline p, uint all_tiles) {
         commit_last(&p, &last);
         advance(&p);
       }
+#endif
       before = t < tile.seen.end ? t : -1;
     }
   }
-  if (last >= 0) {
+  if (!TENSOR && last >= 0) {
     WAIT_COPIES(0);
     fence_async();
     producer_commit(&p, last);
@@ -347,13 +359,16 @@ INLINED void consume(const attention_arguments* a, pipeline p, uint q_tile, uint
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void attention_wgmma(ATTENTION_ARGUMENTS PART_ARGUMENTS) {
+void attention_wgmma(ATTENTION_ARGUMENTS PART_ARGUMENTS MAP_ARGUMENTS) {
   local uchar vectors[Q_TILES * Q_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
   local ulong barriers[2 * STAGES + PARTS];
+#if TENSOR
+  local ulong new_maps[MAPS_BYTES / 8] __attribute__((aligned(TENSOR_MAP_BYTES)));
+#endif
   const attention_arguments a = ATTENTION_ALL_ARGUMENTS;
   const part_arguments shared = PART_ALL_ARGUMENTS(barriers + 2 * STAGES);
   pipeline p = begin_pipeline(vectors + Q_TILES * Q_BYTES, barriers);
-  if (get_local_id(0) == 0) init_pipeline(&p, COPIERS, 4 * CONSUMERS);
+  if (get_local_id(0) == 0) init_pipeline(&p, TENSOR ? 1 : COPIERS, 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const uint all_tiles = a.tiles * a.kv_heads * (RAGGED ? 1 : a.sequences);
@@ -361,7 +376,15 @@ void attention_wgmma(ATTENTION_ARGUMENTS PART_ARGUMENTS) {
 #if CONSUMERS > 1
     FEWER_REGISTERS(PRODUCER_REGISTERS);
 #endif
-    produce(&a, p, all_tiles);
+#if TENSOR
+    if (get_local_id(0) < 32) {
+      global uchar* const mine = maps + get_group_id(0) * MAPS_BYTES;
+      make_maps(&a, mine, new_maps, get_local_id(0));
+      if (get_local_id(0) == 0) produce(&a, p, all_tiles, mine);
+    }
+#else
+    produce(&a, p, all_tiles, 0);
+#endif
   } else {
 #if CONSUMERS > 1  // else a multiprocessor has as many for all
     MORE_REGISTERS(CONSUMER_REGISTERS);
