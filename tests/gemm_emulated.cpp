@@ -17,11 +17,18 @@ using smem::Scalar;
 
 namespace {
 
-/// A packed or a padded matrix of whole numbers.
+/// How rows lie: packed, 3 elements apart and from the second one on, or apart at multiples of 8 elements.
+enum class Rows { packed, loose, apart };
+
+/// A matrix of whole numbers.
 template <class T>
 struct Numbers {
-  Numbers(std::size_t rows, std::size_t cols, bool is_padded, unsigned seed)
-      : offset(is_padded ? 1 : 0), pitch(is_padded ? cols + 3 : cols), all(offset + rows * pitch, T{}) {
+  Numbers(std::size_t rows, std::size_t cols, Rows lie, unsigned seed)
+      : offset(lie == Rows::loose ? 1 : 0),
+        pitch(lie == Rows::loose   ? cols + 3
+              : lie == Rows::apart ? (cols / 8 + 1) * 8
+                                   : cols),
+        all(offset + (rows - 1) * pitch + cols, T{}) {
     for (std::size_t i = 0; i < all.size(); ++i)
       all[i] = T(static_cast<float>((i * 7919 + seed * 31) % 13) - 6);
   }
@@ -44,11 +51,11 @@ struct GemmNumbers {
 
 /// Runs a plan's own launch on a device that it was not made for. `Value`: of sums and C.
 template <class T, class Value>
-void check(const smem::Context& context, const smem::Plan& plan, const smem::GemmProblem& p, bool is_padded,
+void check(const smem::Context& context, const smem::Plan& plan, const smem::GemmProblem& p, Rows lie,
            double beta = 1) {
-  Numbers<T> a(p.a_along_k ? p.m : p.k, p.a_along_k ? p.k : p.m, is_padded, 1),
-      b(p.b_along_k ? p.n : p.k, p.b_along_k ? p.k : p.n, is_padded, 2);
-  Numbers<Value> c(p.m, p.n, is_padded, 3);
+  Numbers<T> a(p.a_along_k ? p.m : p.k, p.a_along_k ? p.k : p.m, lie, 1),
+      b(p.b_along_k ? p.n : p.k, p.b_along_k ? p.k : p.n, lie, 2);
+  Numbers<Value> c(p.m, p.n, lie, 3);
   Numbers<Value> expected = c;
   for (std::size_t i = 0; i < p.m; ++i)
     for (std::size_t j = 0; j < p.n; ++j) {
@@ -82,8 +89,8 @@ void check(const smem::Context& context, const smem::Plan& plan, const smem::Gem
                                    .part_depth = p.k};
   kernel({.global = plan.global, .work_group = plan.work_group}, a_array, b_array, c_array, c_array, c_array,
          c_array, c_array, c_array, numbers);
-  INFO(p.m, " x ", p.n, " x ", p.k, ", A along k ", p.a_along_k, ", B along k ", p.b_along_k, ", padded ",
-       is_padded, ", beta ", beta, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
+  INFO(p.m, " x ", p.n, " x ", p.k, ", A along k ", p.a_along_k, ", B along k ", p.b_along_k, ", rows ",
+       static_cast<int>(lie), ", beta ", beta, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
   CHECK(c_array.to_host() == expected.all);
 }
 
@@ -121,8 +128,8 @@ TEST_CASE("gemm: matrix units for double, emulated") {
       for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "mma")) {
         const std::size_t edge = is_large ? 64 : 32;
         if (one.plan.tile_rows != edge || one.plan.tile_cols != edge || one.plan.counters) continue;
-        check<double, double>(context, one.plan, p, is_loose);
-        check<double, double>(context, one.plan, p, is_loose, 0);
+        check<double, double>(context, one.plan, p, is_loose ? Rows::loose : Rows::packed);
+        check<double, double>(context, one.plan, p, is_loose ? Rows::loose : Rows::packed, 0);
         ++ran;
       }
     }
@@ -135,22 +142,31 @@ TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {
   if (!has_room(context)) return;
   smem::Device hopper = test::target("sm_90");
   hopper.compute_units = 1;  // whose sums are in one part
+  struct Shape {
+    std::size_t wide, k;
+    Rows rows;
+  };
   std::size_t ran = 0;
   // A thin A with B across k, and a thin B with A along k.
   for (const std::size_t order : {0, 6}) {
     if (!test::has_turn(order / 6, 2)) continue;
     const bool is_wide = order / 4 != 0;
-    // The wider factor has rows at multiples of 16 bytes.
-    smem::GemmProblem p = problem_of(Scalar::half, is_wide ? 11 : 136, is_wide ? 136 : 11, 600, order);
-    p.a_alignment = is_wide ? 2 : 16;
-    p.b_alignment = is_wide ? 16 : 2;
-    for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "skinny")) {
-      if (one.plan.counters) continue;
-      check<smem::half, float>(context, one.plan, p, false);
-      ++ran;
+    // The wider factor has rows at multiples of 16 bytes: whole warps and turns of k, tails of both, and less
+    // than a warp's columns. Of rows that lie apart the last piece of a line ends behind the matrix.
+    for (const Shape& shape :
+         {Shape{136, 600, Rows::packed}, Shape{133, 1024, Rows::apart}, Shape{40, 555, Rows::apart}}) {
+      smem::GemmProblem p =
+          problem_of(Scalar::half, is_wide ? 11 : shape.wide, is_wide ? shape.wide : 11, shape.k, order);
+      p.a_alignment = is_wide ? 2 : 16;
+      p.b_alignment = is_wide ? 16 : 2;
+      for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "skinny")) {
+        if (one.plan.counters) continue;
+        check<smem::half, float>(context, one.plan, p, shape.rows);
+        ++ran;
+      }
     }
   }
-  CHECK(ran == (test::turn_of_run() ? 1 : 2));
+  CHECK(ran >= (test::turn_of_run() ? 3 : 6));
 }
 
 TEST_CASE("gemm: small products by registers alone, emulated") {
@@ -172,9 +188,9 @@ TEST_CASE("gemm: small products by registers alone, emulated") {
             smem::plan_gemm(hopper, p, {.variant = "mma", .tile_rows = 16, .tile_cols = 16});
         REQUIRE(plan.entry_point == "gemm_small");
         if (in == Scalar::half)
-          check<smem::half, float>(context, plan, p, is_loose);
+          check<smem::half, float>(context, plan, p, is_loose ? Rows::loose : Rows::packed);
         else
-          check<double, double>(context, plan, p, is_loose);
+          check<double, double>(context, plan, p, is_loose ? Rows::loose : Rows::packed);
         ++ran;
       }
     }

@@ -53,16 +53,20 @@ struct Model {
     const double a = m * k * element, b = k * n * element,
                  all = a + b + m * n * real(size_of(problem.out), problem.batch);
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
-    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent.
-    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, bool is_shared) {
+    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent, unless they
+    // are all there is.
+    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, std::size_t lines,
+                             bool is_shared) {
       if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
-      if (extent * size_of(problem.in) <= rates.short_line && rates.short_lines > 0)
+      if (extent < lines && extent * size_of(problem.in) <= rates.short_line && rates.short_lines > 0)
         return bytes / rates.short_lines;
-      if (is_shared && bytes > policy.streamed_bytes && rates.reread > 0) return bytes / rates.reread;
+      if (is_shared && bytes > policy.streamed_bytes * real(problem.batch) && rates.reread > 0)
+        return bytes / rates.reread;
       return bytes / rates.memory;
     };
-    return time_of(a, problem.a_along_k, tile_m, problem.n > tile_n) +
-           time_of(b, problem.b_along_k, tile_n, problem.m > tile_m) + (all - a - b) / rates.memory;
+    return time_of(a, problem.a_along_k, tile_m, problem.m, problem.n > tile_n) +
+           time_of(b, problem.b_along_k, tile_n, problem.n, problem.m > tile_m) +
+           (all - a - b) / rates.memory;
   }
   /// With the units' own time. The smaller of both is hidden for the most part.
   double with_memory(const nvidia::Rates& rates, double nanoseconds, std::size_t tile_m,
@@ -167,8 +171,8 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
 
 /// As the others: its tile lies as the problem does.
 struct SkinnyTile {
-  SkinnyTile(const Model& model, const nvidia::Skinny& tile)
-      : shape(nvidia_tile(model.device, model.problem, "skinny", 0)),
+  SkinnyTile(const Model& model, const nvidia::Skinny& tile, std::size_t number)
+      : shape(nvidia_tile(model.device, model.problem, "skinny", number)),
         resident(tile.resident),
         cost(tile.cost) {}
   TileShape shape;
@@ -226,7 +230,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  add(split, real(divide_up(tiles, units)) * (real(steps) * step_of(tiles) + own));
+  const double all = real(steps) * step_of(tiles), rounds = real(divide_up(tiles, units));
+  // Of a batch the next tile's copies are under way while one is stored.
+  add(split, problem.batch > 1 ? rounds * std::max(all, model.policy.stored_beside * own) + own
+                               : rounds * (all + own));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.
@@ -333,7 +340,7 @@ void add_skinny(const Model& model, std::vector<Choice>& choices) {
     if (tile.local_bytes() + nvidia::kFlagBytes > model.device.local_bytes ||
         tile.group() > model.device.max_work_group)
       continue;
-    add_tiled(model, rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true, choices);
+    add_tiled(model, rates, "skinny", SkinnyTile{model, tile, i}, i, tile.depth(), true, choices);
   }
 }
 

@@ -132,8 +132,9 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
   if (variant == "mma") return shape(policy.mma[tile]);
   if (variant == "skinny") {
     const bool down = problem.m <= nvidia::Skinny::kThin;
-    return down ? TileShape{nvidia::Skinny::kThin, nvidia::Skinny::kWide, 0, 1, 1}
-                : TileShape{nvidia::Skinny::kWide, nvidia::Skinny::kThin, 0, 1, 1};
+    const std::size_t wide = policy.skinny[tile].wide();
+    return down ? TileShape{nvidia::Skinny::kThin, wide, 0, 1, 1}
+                : TileShape{wide, nvidia::Skinny::kThin, 0, 1, 1};
   }
   const auto [of, is_exchanged] = nvidia::wgmma_of(policy, tile);
   return is_exchanged ? TileShape{of.of.tile_n, of.tile_m(), 0, 1, 1}
@@ -450,7 +451,10 @@ Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverr
   set_sizes(plan, problem, shape.m, shape.n, tile.group(), at_least_1(groups), bytes);
   plan.prediction.local_bytes = 2 * real(groups) * real(tile.local_bytes());
   const bool by_vectors = (of_rows ? problem.a_alignment : problem.b_alignment) >= 8;
-  define(plan, {{"WARPS", tile.warps}, {"WIDE_IS_B", of_rows ? 1 : 0}, {"THIN_VECTOR", by_vectors ? 4 : 1}});
+  define(plan, {{"WARPS", tile.warps},
+                {"ACROSS", tile.across},
+                {"WIDE_IS_B", of_rows ? 1 : 0},
+                {"THIN_VECTOR", by_vectors ? 4 : 1}});
   plan.vector_width = 8;
   count_for_matrix_units(problem, plan);
   plan.reason = formatted("C has few {}: the larger factor goes from memory to matrix units by registers{}",
