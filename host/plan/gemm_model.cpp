@@ -344,14 +344,15 @@ void add_skinny(const Model& model, std::vector<Choice>& choices) {
   }
 }
 
-/// "mma" by small.cl.
+/// "mma" by small.cl: it loads what it multiplies, whichever way the factors lie.
 void add_small(const Model& model, std::vector<Choice>& choices) {
   const bool of_doubles = model.problem.in == Scalar::float64;
   const nvidia::Policy& policy = model.policy;
-  if (32 * policy.small.warps > model.device.max_work_group) return;
+  const nvidia::Small& tile = nvidia::small_of(policy, model.problem);
+  if (32 * tile.warps > model.device.max_work_group) return;
   nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
   rates.a = rates.b = {1, 1, 1, 1};
-  add_tiled(model, rates, "mma", policy.small, of_doubles ? policy.dmma.size() : policy.mma.size(),
+  add_tiled(model, rates, "mma", tile, of_doubles ? policy.dmma.size() : policy.mma.size(),
             nvidia::Small::kEdge, false, choices);
 }
 
@@ -451,8 +452,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
                 choices);
     }
   }
-  if ((of_doubles || is_16_bit(problem.in)) && has_small_tiles &&
-      (variant == "mma" || (variant.empty() && model.policy.chooses_small)))
+  if ((of_doubles || is_16_bit(problem.in)) && has_small_tiles && (variant.empty() || variant == "mma"))
     add_small(model, choices);
   const bool is_thin = std::min(problem.m, problem.n) <= model.policy.skinny_rows &&
                        real(problem.m, problem.n, problem.k) >= model.policy.skinny_least;

@@ -127,7 +127,8 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const auto shape = [](const auto& of) { return TileShape{of.tile_m(), of.tile_n(), 0, 1, 1}; };
   if (variant == "multistage" || variant == "packed") return shape(policy.multistage[tile]);
-  if (variant == "mma" && nvidia::is_small(policy, problem, tile)) return shape(policy.small);
+  if (variant == "mma" && nvidia::is_small(policy, problem, tile))
+    return shape(nvidia::small_of(policy, problem));
   if (variant == "mma" && problem.in == Scalar::float64) return shape(policy.dmma[tile]);
   if (variant == "mma") return shape(policy.mma[tile]);
   if (variant == "skinny") {
@@ -361,7 +362,7 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
 /// "mma" of many small products, of half, bfloat16 and double.
 Attempt small(const Device& device, const GemmProblem& problem) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
-  const nvidia::Small& tile = policy.small;
+  const nvidia::Small& tile = nvidia::small_of(policy, problem);
   const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n());
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   Plan plan = started(problem, {}, "mma", "nvidia/gemm/small.cl", "gemm_small");

@@ -298,7 +298,7 @@ struct Policy {
   std::span<const Mma> mma = kMma;
   std::span<const Dmma> dmma = kDmma;
   std::size_t dmma_k = 8;  ///< of an instruction, from sm_90 on
-  Small small = kSmall;
+  Small small = kSmall, small_of_doubles = kSmallOfDoubles;
   std::span<const Skinny> skinny = kSkinny;
   // What the model chooses where it is fastest; else by name alone.
   bool chooses_dmma = false;
@@ -307,7 +307,6 @@ struct Policy {
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
-  bool chooses_small = false;    ///< small.cl, of which no time was measured
   Rates multistage_rates = {5770, 3360, 670, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 4760,
                        .memory = 4000,
@@ -493,6 +492,10 @@ inline WgmmaChoice wgmma_of(const Policy& policy, std::size_t number) {
   return {policy.wgmma[number % all], number >= all};
 }
 
+/// small.cl's tile of a problem.
+inline const Small& small_of(const Policy& policy, const GemmProblem& problem) {
+  return problem.in == Scalar::float64 ? policy.small_of_doubles : policy.small;
+}
 /// Whether a tile's number of "mma" is the one of small.cl.
 bool is_small(const Policy& policy, const GemmProblem& problem, std::size_t tile);
 

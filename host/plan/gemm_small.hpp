@@ -20,6 +20,6 @@ struct Small {
   constexpr std::size_t tile_n() const { return kEdge; }
 };
 
-inline constexpr Small kSmall{4, 24, {250, 20, 100}};
+inline constexpr Small kSmall{4, 40, {250, 20, 100}}, kSmallOfDoubles{4, 24, {250, 20, 100}};
 
 }  // namespace smem::plan::gemm::nvidia

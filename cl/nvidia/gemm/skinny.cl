@@ -2,14 +2,14 @@
 // columns. C = alpha A B + beta C. The wide factor is as many bytes as there are two operations for each result's row: the kernel reads
 // it once, at the speed of memory.
 //
-// It goes from memory to registers, in pieces of 16 bytes, and is multiplied there: no tile in local memory. A group computes 16 rows
-// by 64 columns; its warps take every WARPS-th step of 64 k, and add their sums in local memory. Which k, and which columns, the slots
-// of an instruction stand for is free, as long as both operands agree:
+// It goes from memory to registers, in pieces of 16 bytes, and is multiplied there: no tile in local memory. A group computes 16 rows by
+// 64 columns of each of ACROSS warps, so that lines across k are long; the warps of the same columns take every DEEP-th step of 64 k, and add
+// their sums in local memory. Which k, and which columns, the slots of an instruction stand for is free, as long as both operands agree:
 //   wide factor across k: a lane has 8 columns of 4 k. Column g of instruction j is column 8 g + j, and slots 2 t, 2 t + 1, 2 t + 8,
 //   2 t + 9 are k 4 t to 4 t + 3. Two words of two k are exchanged by halves.
 //   along k: a lane has 8 k of a column, 4 for each of two instructions. Column g of instruction j is column 8 j + g.
 //
-// Launch: GROUP work-items a group, one group for each 64 columns of each product, or of each split. Local memory: WARPS * 16 *
+// Launch: GROUP work-items a group, one group for each COLUMNS columns of each product, or of each split. Local memory: WARPS * 16 *
 // OUT_ROW * 4 bytes, and a word with PARTS.
 #ifndef WARPS
 #define WARPS 8  // of a group: 2, 4, 8
@@ -62,44 +62,20 @@ void gemm_skinny(GEMM_ARGUMENTS) {
   const ulong whole_columns = WIDE_ALONG_K ? columns : (columns + 7) / 8 * 8;
   const ulong last_col = whole_columns < WARP_COLUMNS ? 0 : whole_columns - WARP_COLUMNS;
   const ulong warp_col = min(col + warp % ACROSS * WARP_COLUMNS, last_col);
-  const ulong wide_pitch = WIDE_IS_B ? g.b_pitch : g.a_pitch, thin_pitch = WIDE_IS_B ? g.a_pitch : g.b_pitch;
-  const ulong wide_half = WIDE_ALONG_K ? 32 : 32 * wide_pitch, thin_half = THIN_ALONG_K ? 32 : 32 * thin_pitch;  // of a step
+  source from;
+  from.wide_pitch = WIDE_IS_B ? g.b_pitch : g.a_pitch, from.thin_pitch = WIDE_IS_B ? g.a_pitch : g.b_pitch;
   // The lane's first k. Rows that are not there read the last one, too: what is made of them is not stored.
   const ulong first = warp / ACROSS * STEP + lane % 4 * (WIDE_ALONG_K ? 8 : 4);
   const ulong row = min((ulong)(lane / 4), rows - 1), below = min(row + 8, rows - 1);
-  global const element* upper = (WIDE_IS_B ? q.a : q.b) + (THIN_ALONG_K ? row * thin_pitch + first : first * thin_pitch + row);
-  global const element* lower = upper + (below - row) * (THIN_ALONG_K ? thin_pitch : 1);
-  global const element* wide = (WIDE_IS_B ? q.b : q.a) + (WIDE_ALONG_K ? (warp_col + lane / 4) * wide_pitch + first
-                                                                         : first * wide_pitch + warp_col + lane / 4 * 8);
+  from.upper = (WIDE_IS_B ? q.a : q.b) + (THIN_ALONG_K ? row * from.thin_pitch + first : first * from.thin_pitch + row);
+  from.lower = from.upper + (below - row) * (THIN_ALONG_K ? from.thin_pitch : 1);
+  from.wide = (WIDE_IS_B ? q.b : q.a) + (WIDE_ALONG_K ? (warp_col + lane / 4) * from.wide_pitch + first
+                                                      : first * from.wide_pitch + warp_col + lane / 4 * 8);
 
   value sum[8][4];
 #pragma unroll
   for (uint j = 0; j < 32; ++j) sum[j / 4][j % 4] = 0;
-  // All warps take as many turns. The loads of 32 k are in flight while 32 others are multiplied. A piece may end behind the matrix but
-  // for the last k.
-  const ulong whole = whole_columns < WARP_COLUMNS ? 0 : q.k - min(q.k, (ulong)(whole_columns != columns));
-  uint4 raw[2][8];
-  ulong k = 0;
-  if (TURN <= whole) load_wide(raw[0], wide, wide_pitch);
-#pragma unroll 1
-  for (; k + TURN <= whole; k += TURN) {
-    load_wide(raw[1], wide + wide_half, wide_pitch);
-    add_products(sum, raw[0], upper, lower, thin_pitch, 32, lane MMA_SCRATCH_ARGUMENT);
-    wide += 2 * DEEP * wide_half;
-    if (k + 2 * TURN <= whole) load_wide(raw[0], wide, wide_pitch);
-    add_products(sum, raw[1], upper + thin_half, lower + thin_half, thin_pitch, 32, lane MMA_SCRATCH_ARGUMENT);
-    upper += 2 * DEEP * thin_half, lower += 2 * DEEP * thin_half;
-  }
-#pragma unroll 1
-  for (; k < q.k; k += TURN) {
-#pragma unroll 1
-    for (uint h = 0; h < 2; ++h) {
-      const uint left = left_of(q.k, k + warp / ACROSS * STEP + h * 32);
-      load_wide_inside(raw[0], wide + h * wide_half, wide_pitch, left_of(columns, warp_col), left, lane);
-      add_products(sum, raw[0], upper + h * thin_half, lower + h * thin_half, thin_pitch, left, lane MMA_SCRATCH_ARGUMENT);
-    }
-    wide += 2 * DEEP * wide_half, upper += 2 * DEEP * thin_half, lower += 2 * DEEP * thin_half;
-  }
+  add_turns(sum, &from, q.k, columns, warp_col, warp / ACROSS * STEP, lane MMA_SCRATCH_ARGUMENT);
 
 #pragma unroll
   for (uint j = 0; j < 8; ++j)
