@@ -137,38 +137,6 @@ TEST_CASE("gemm: matrix units for double, emulated") {
   CHECK(ran == (test::turn_of_run() ? 2 : 8));
 }
 
-TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {
-  const smem::Context context;
-  if (!has_room(context)) return;
-  smem::Device hopper = test::target("sm_90");
-  hopper.compute_units = 1;  // whose sums are in one part
-  struct Shape {
-    std::size_t wide, k;
-    Rows rows;
-  };
-  std::size_t ran = 0;
-  // A thin A with B across k, and a thin B with A along k.
-  for (const std::size_t order : {0, 6}) {
-    if (!test::has_turn(order / 6, 2)) continue;
-    const bool is_wide = order / 4 != 0;
-    // The wider factor has rows at multiples of 16 bytes: whole warps and turns of k, tails of both, and less
-    // than a warp's columns. Of rows that lie apart the last piece of a line ends behind the matrix.
-    for (const Shape& shape :
-         {Shape{136, 600, Rows::packed}, Shape{133, 1024, Rows::apart}, Shape{40, 555, Rows::apart}}) {
-      smem::GemmProblem p =
-          problem_of(Scalar::half, is_wide ? 11 : shape.wide, is_wide ? shape.wide : 11, shape.k, order);
-      p.a_alignment = is_wide ? 2 : 16;
-      p.b_alignment = is_wide ? 16 : 2;
-      for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "skinny")) {
-        if (one.plan.counters) continue;
-        check<smem::half, float>(context, one.plan, p, shape.rows);
-        ++ran;
-      }
-    }
-  }
-  CHECK(ran >= (test::turn_of_run() ? 3 : 6));
-}
-
 TEST_CASE("gemm: small products by registers alone, emulated") {
   const smem::Context context;
   if (!has_room(context)) return;

@@ -169,19 +169,6 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   }
 }
 
-/// As the others: its tile lies as the problem does.
-struct SkinnyTile {
-  SkinnyTile(const Model& model, const nvidia::Skinny& tile, std::size_t number)
-      : shape(nvidia_tile(model.device, model.problem, "skinny", number)),
-        resident(tile.resident),
-        cost(tile.cost) {}
-  TileShape shape;
-  std::size_t resident;
-  nvidia::Cost cost;
-  std::size_t tile_m() const { return shape.m; }
-  std::size_t tile_n() const { return shape.n; }
-};
-
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
 void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
                std::vector<Choice>& choices) {
@@ -216,6 +203,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
       is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);
+  // Rows beyond a small product: there is a tile of half as many.
+  if (problem.batch > 1 && tile.of.consumers % 2 == 0 && tile.tile_m() / 2 >= problem.m) return;
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
@@ -330,28 +319,22 @@ void add_packed(const Model& model, bool by_name, std::vector<Choice>& choices) 
   if (by_name && choices.empty() && lies_across(problem)) add_multistage(model, "packed", false, {}, choices);
 }
 
-void add_skinny(const Model& model, std::vector<Choice>& choices) {
-  if (!no_skinny(model.device, model.problem).empty()) return;
-  nvidia::Rates rates = model.policy.skinny_rates;
-  nvidia::Factors& thin = model.problem.m <= nvidia::Skinny::kThin ? rates.a : rates.b;
-  thin.across = thin.loose_across = nvidia::Skinny::kThinAcross;
-  for (std::size_t i = 0; i < model.policy.skinny.size(); ++i) {
-    const nvidia::Skinny& tile = model.policy.skinny[i];
-    if (tile.local_bytes() + nvidia::kFlagBytes > model.device.local_bytes ||
-        tile.group() > model.device.max_work_group)
-      continue;
-    add_tiled(model, rates, "skinny", SkinnyTile{model, tile, i}, i, tile.depth(), true, choices);
-  }
-}
-
 /// "mma" by small.cl: it loads what it multiplies, whichever way the factors lie.
 void add_small(const Model& model, std::vector<Choice>& choices) {
   const bool of_doubles = model.problem.in == Scalar::float64;
   const nvidia::Policy& policy = model.policy;
-  const nvidia::Small& tile = nvidia::small_of(policy, model.problem);
+  nvidia::Small tile = nvidia::small_of(policy, model.problem);
   if (32 * tile.warps > model.device.max_work_group) return;
+  const auto is_whole = [](std::size_t extent) { return extent % nvidia::Small::kEdge == 0; };
+  const GemmProblem& problem = model.problem;
+  if (!nvidia::loads_vectors(problem) || !is_whole(problem.m) || !is_whole(problem.n) ||
+      !is_whole(problem.k)) {
+    for (double* of : {&tile.cost.step, &tile.cost.shared, &tile.cost.tile})
+      *of *= tile.partial;
+  }
   nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
   rates.a = rates.b = {1, 1, 1, 1};
+  rates.short_lines = 0;  // the warps of a product share its lines
   add_tiled(model, rates, "mma", tile, of_doubles ? policy.dmma.size() : policy.mma.size(),
             nvidia::Small::kEdge, false, choices);
 }
@@ -395,7 +378,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
     return fp8_choices(device, problem, variant);
   }
   const Model model{device, nvidia::policy_of(device), problem};
-  const bool by_units = has_units(problem) && variant != "skinny" && variant != "packed";
+  const bool by_units = has_units(problem) && variant != "packed";
   std::vector<Choice> choices;
   if (compute_capability(device) < 80) return choices;
   const bool has_small_tiles =
@@ -454,9 +437,6 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   }
   if ((of_doubles || is_16_bit(problem.in)) && has_small_tiles && (variant.empty() || variant == "mma"))
     add_small(model, choices);
-  const bool is_thin = std::min(problem.m, problem.n) <= model.policy.skinny_rows &&
-                       real(problem.m, problem.n, problem.k) >= model.policy.skinny_least;
-  if (variant == "skinny" || (variant.empty() && is_thin)) add_skinny(model, choices);
   sort_choices(model.policy, choices);
   return choices;
 }

@@ -122,6 +122,14 @@ bool nvidia::is_small(const Policy& policy, const GemmProblem& problem, std::siz
   return tile == (problem.in == Scalar::float64 ? policy.dmma.size() : policy.mma.size());
 }
 
+bool nvidia::loads_vectors(const GemmProblem& problem) {
+  const bool of_doubles = problem.in == Scalar::float64;
+  const auto is_whole = [&](std::size_t alignment, bool along_k) {
+    return alignment >= (of_doubles ? 16 : along_k ? 8 : 4);
+  };
+  return is_whole(problem.a_alignment, problem.a_along_k) && is_whole(problem.b_alignment, problem.b_along_k);
+}
+
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
                       std::size_t tile) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
@@ -131,12 +139,6 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
     return shape(nvidia::small_of(policy, problem));
   if (variant == "mma" && problem.in == Scalar::float64) return shape(policy.dmma[tile]);
   if (variant == "mma") return shape(policy.mma[tile]);
-  if (variant == "skinny") {
-    const bool down = problem.m <= nvidia::Skinny::kThin;
-    const std::size_t wide = policy.skinny[tile].wide();
-    return down ? TileShape{nvidia::Skinny::kThin, wide, 0, 1, 1}
-                : TileShape{wide, nvidia::Skinny::kThin, 0, 1, 1};
-  }
   const auto [of, is_exchanged] = nvidia::wgmma_of(policy, tile);
   return is_exchanged ? TileShape{of.of.tile_n, of.tile_m(), 0, 1, 1}
                       : TileShape{of.tile_m(), of.of.tile_n, 0, 1, 1};
@@ -372,13 +374,8 @@ Attempt small(const Device& device, const GemmProblem& problem) {
   plan.items_per_work_item = tile.tile_m() * tile.tile_n() / 32;
   plan.prediction.local_bytes = 0;
   const bool of_doubles = problem.in == Scalar::float64;
-  const auto is_whole = [&](std::size_t alignment, bool along_k) {
-    return alignment >= (of_doubles ? 16 : along_k ? 8 : 4);
-  };
-  const bool whole =
-      is_whole(problem.a_alignment, problem.a_along_k) && is_whole(problem.b_alignment, problem.b_along_k);
   define(plan, {{"WARPS", tile.warps},
-                {"WHOLE", whole ? 1 : 0},
+                {"WHOLE", nvidia::loads_vectors(problem) ? 1 : 0},
                 {"C_VECTOR", of_doubles ? store_width(problem, 2) * 2 : store_width(problem, 4)}});
   if (of_doubles) define(plan, "MMA_K", compute_capability(device) >= 90 ? policy.dmma_k : 4);
   count_for_matrix_units(problem, plan);
@@ -422,46 +419,6 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");
   plan.evidence = nvidia::policy_of(device).mma_evidence.text(device);
-  return plan;
-}
-
-std::string no_skinny(const Device& device, const GemmProblem& problem) {
-  if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
-  if (!is_16_bit(problem.in)) return "multiplies half and bfloat16";
-  if (problem.m > nvidia::Skinny::kThin && problem.n > nvidia::Skinny::kThin)
-    return formatted("is for at most {} rows or columns of C", nvidia::Skinny::kThin);
-  if ((problem.m <= nvidia::Skinny::kThin ? problem.b_alignment : problem.a_alignment) < 16)
-    return "reads the larger factor in pieces of 16 bytes, at whose multiples its rows do not begin";
-  return {};
-}
-
-Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-               const Split& split) {
-  refuse_all_but_tile(fixed, "skinny");
-  if (std::string reason = no_skinny(device, problem); !reason.empty()) return reason;
-  const nvidia::Policy& policy = nvidia::policy_of(device);
-  const nvidia::Skinny& tile = policy.skinny[split.tile];
-  const bool of_rows = problem.m <= nvidia::Skinny::kThin;
-  const TileShape shape = nvidia_tile(device, problem, "skinny", split.tile);
-  const std::size_t groups = count(problem, shape.m, shape.n, split.parts);
-  const std::size_t bytes = tile.local_bytes() + (split.parts > 1 ? nvidia::kFlagBytes : 0);
-  if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
-  if (bytes > device.local_bytes || tile.group() > device.max_work_group)
-    return too_much(device, tile.group(), bytes);
-  Plan plan = started(problem, split, "skinny", "nvidia/gemm/skinny.cl", "gemm_skinny");
-  set_sizes(plan, problem, shape.m, shape.n, tile.group(), at_least_1(groups), bytes);
-  plan.prediction.local_bytes = 2 * real(groups) * real(tile.local_bytes());
-  const bool by_vectors = (of_rows ? problem.a_alignment : problem.b_alignment) >= 8;
-  define(plan, {{"WARPS", tile.warps},
-                {"ACROSS", tile.across},
-                {"WIDE_IS_B", of_rows ? 1 : 0},
-                {"THIN_VECTOR", by_vectors ? 4 : 1}});
-  plan.vector_width = 8;
-  count_for_matrix_units(problem, plan);
-  plan.reason = formatted("C has few {}: the larger factor goes from memory to matrix units by registers{}",
-                          of_rows ? "rows" : "columns", in_parts(split)) +
-                predicted(device, problem, "skinny");
-  plan.evidence = policy.skinny_evidence.text(device);
   return plan;
 }
 

@@ -1,5 +1,5 @@
 /// The numbers of NVIDIA's own gemm kernels (cl/nvidia/gemm/multistage.cl, wgmma.cl, mma.cl, dmma.cl,
-/// skinny.cl, pack.cl, turn.cl): the tiles that they can have, and what a model of their time needs to choose
+/// small.cl, pack.cl, turn.cl): the tiles that they can have, and what a model of their time needs to choose
 /// among them (gemm_model.hpp).
 #pragma once
 
@@ -119,7 +119,7 @@ struct Mma {
   }
 };
 
-inline constexpr std::array<Mma, 11> kMma{{
+inline constexpr std::array<Mma, 12> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
     {{2, 2, 64, 64, 64, 3}, 2, {642, 302, 3130, 2.2}},  // fits 48 KiB of local memory
@@ -129,6 +129,7 @@ inline constexpr std::array<Mma, 11> kMma{{
     {{1, 4, 16, 32, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
     {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912}},
     {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 1, 1.15}},
+    {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
     {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470}, true},
@@ -196,30 +197,6 @@ inline constexpr std::array<Dmma, 15> kDmma{{
     // Two or three stages, which fit 48 KiB of local memory.
     {{2, 2, 32, 32, 16, 2}, 3, {299, 295, 1950}, 1.39, 1.06, Ordered::along},
     {{2, 2, 32, 16, 16, 3}, 4, {212, 208, 1000}, 1.45},
-}};
-
-/// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
-struct Skinny {
-  static constexpr double kThinAcross = 2.6;  ///< what a thin factor across k makes of a step
-  std::size_t warps;
-  std::size_t across;    ///< of these, side by side
-  std::size_t resident;  ///< groups of it that share a multiprocessor
-  Cost cost;             ///< a step is 64 k of each warp
-
-  static constexpr std::size_t kThin = 16, kWarp = 64, kDepth = 64;
-  constexpr std::size_t wide() const { return kWarp * across; }
-  constexpr std::size_t depth() const { return kDepth * (warps / across); }
-  constexpr std::size_t group() const { return 32 * warps; }
-  constexpr std::size_t local_bytes() const { return warps * kThin * (kWarp + 4) * 4; }
-};
-
-inline constexpr std::array<Skinny, 6> kSkinny{{
-    {8, 1, 2, {1300, 1240, 1500}},
-    {8, 2, 2, {1300, 1240, 1500}},
-    {8, 4, 2, {1300, 1240, 1500}},
-    {4, 1, 4, {900, 620, 1200}},
-    {4, 2, 4, {900, 620, 1200}},
-    {4, 4, 4, {900, 620, 1200}},
 }};
 
 /// What a layout of a factor makes of a step's time.
@@ -291,19 +268,16 @@ struct Pack {
 
 struct Policy {
   When when;
-  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed, turned,
-      across, fp8_evidence, small_evidence;
+  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, packed, turned, across,
+      fp8_evidence, small_evidence;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
   std::span<const Dmma> dmma = kDmma;
   std::size_t dmma_k = 8;  ///< of an instruction, from sm_90 on
   Small small = kSmall, small_of_doubles = kSmallOfDoubles;
-  std::span<const Skinny> skinny = kSkinny;
   // What the model chooses where it is fastest; else by name alone.
   bool chooses_dmma = false;
-  std::size_t skinny_rows = 0;   ///< or columns of C, up to which it chooses "skinny"
-  double skinny_least = 0x1p26;  ///< m n k from which it does
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
@@ -334,7 +308,6 @@ struct Policy {
                      .words = {1, 1.28, 0.95},
                      .rounding = 1.16,
                      .loose_words_c = 0.54};
-  Rates skinny_rates = {5250, 4400, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Rates dmma_rates = {.launch = 4180,
                       .memory = 4040,
                       .join = 1980,
@@ -408,8 +381,8 @@ struct Policy {
 // 8 to 6 % for float; the choice takes 1.5 instead of 2.8 % longer than the fastest measured, in the
 // geometric mean of these shapes. In us, the tile before, the tile now, cuBLAS: 226 x 1487 x 718
 // float 30.6, 24.7, 21.9, double 28.1, 24.0, 20.1; 1852 x 784 x 680 float 69.2, 61.4, 53.2; 16 x 4000 x 5184
-// half 20.7, 13.1, 13.8; 14192 x 32 x 1840 bfloat16 20.2, 17.8, 16.4. skinny's memory keeps its distance to
-// mma's, which an H100 had, and the 660 of 64 x 128 keep 8192^3 at 128 x 256.
+// half 20.7, 13.1, 13.8; 14192 x 32 x 1840 bfloat16 20.2, 17.8, 16.4. The 660 of 64 x 128 keep 8192^3 at 128
+// x 256.
 //
 // Of two groups of wgmma a multiprocessor nothing came: 64 x 128 for 12192 x 560 x 576 half 30.1 and 30.5, 64
 // x 192 for 951 x 2568 x 1430 25.9 and 30.6; 64 x 128 for 15392 x 1376 x 48 35.1 and 24.2, 128 x 256
@@ -440,10 +413,6 @@ inline constexpr Policy kPolicies[] = {
                        .what =
                            "40 random shapes of double of two seeds each, cuBLAS's time over the choice's",
                        .share = "1.18 and 1.16, one under 0.75"},
-     .skinny_evidence = {.device = "H100",
-                         .driver = "580.159.04",
-                         .what = "1 and 16 x 8192 x 8192 half, us",
-                         .share = "50.3 and 50.7; by mma 51.3 and 51.4; cuBLAS 48.8 and 48.0"},
      .packed = {.device = "H200",
                 .driver = "580.159",
                 .what = "rows that begin anywhere, packed before, TFLOP/s and of cuBLAS",
@@ -469,7 +438,6 @@ inline constexpr Policy kPolicies[] = {
                           "0.0328; 20 random shapes: the choice is the fastest of two tiles in 19"},
      .small_evidence = {.what = "no measurement: by arithmetic"},
      .chooses_dmma = true,
-     .skinny_rows = 16,
      .chooses_turned = true,
      .chooses_batched = true,
      .chooses_fp8 = true},
@@ -477,7 +445,6 @@ inline constexpr Policy kPolicies[] = {
      .wgmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .mma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .dmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
-     .skinny_evidence = {.what = "no measurement: the speed of memory"},
      .packed = {.what = "no measurement: a Hopper's tiles"},
      .turned = {.what = "no measurement: a Hopper's tiles"},
      .across = {.what = "no measurement: a Hopper's tiles"},
@@ -498,6 +465,8 @@ inline const Small& small_of(const Policy& policy, const GemmProblem& problem) {
 }
 /// Whether a tile's number of "mma" is the one of small.cl.
 bool is_small(const Policy& policy, const GemmProblem& problem, std::size_t tile);
+/// Whether small.cl may load vectors: all rows of A and B begin at their multiples.
+bool loads_vectors(const GemmProblem& problem);
 
 /// The problem whose C is the transposed one: A and B are exchanged.
 GemmProblem exchanged(GemmProblem problem);
