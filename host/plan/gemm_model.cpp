@@ -219,7 +219,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  const double all = real(steps) * step_of(tiles), rounds = real(divide_up(tiles, units));
+  const double all = real(steps) * step_of(tiles);
+  const double rounds = real(divide_up(tiles, units * tile.resident));
   // Of a batch the next tile's copies are under way while one is stored.
   add(split, problem.batch > 1 ? rounds * std::max(all, model.policy.stored_beside * own) + own
                                : rounds * (all + own));
@@ -277,7 +278,7 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
     if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
-        tile.group() > model.device.max_work_group)
+        tile.group() > model.device.max_work_group || (tile.resident > 1 && problem.batch < model.units))
       continue;
     if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
     if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
@@ -334,7 +335,6 @@ void add_small(const Model& model, std::vector<Choice>& choices) {
   }
   nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
   rates.a = rates.b = {1, 1, 1, 1};
-  rates.short_lines = 0;  // the warps of a product share its lines
   add_tiled(model, rates, "mma", tile, of_doubles ? policy.dmma.size() : policy.mma.size(),
             nvidia::Small::kEdge, false, choices);
 }
