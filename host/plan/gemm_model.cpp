@@ -422,7 +422,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool has_blocks =
           fits(tile.tile_m(), problem.a_along_k, a) && fits(tile.tile_n(), problem.b_along_k, b);
       const std::size_t bytes = tile.local_bytes(a, b);
-      const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kFlagBytes);
+      const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kMmaAlignment);
       // Of words across k, copies from unaligned rows, or short steps, leave no registers for more results.
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       const bool is_too_large = (a == nvidia::Rows::words || b == nvidia::Rows::words) &&

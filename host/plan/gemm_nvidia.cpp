@@ -396,8 +396,8 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   if (!has_units(problem)) return "multiplies double, half, bfloat16, int8, and where it may, TF32";
   const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
-  const std::size_t bytes =
-      tile.local_bytes(rows_of_a(problem), rows_of_b(problem)) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
+  const std::size_t bytes = tile.local_bytes(rows_of_a(problem), rows_of_b(problem)) +
+                            (split.parts > 1 ? nvidia::kMmaAlignment : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);

@@ -20,6 +20,8 @@ namespace smem::plan::gemm::nvidia {
 
 /// By which the groups that share a tile know the last of them, in local memory.
 inline constexpr std::size_t kFlagBytes = 4;
+/// Of the stages of mma.cl, also behind the flag.
+inline constexpr std::size_t kMmaAlignment = 1024;
 /// multistage.cl: float. GROUP is 32 warps_m warps_n.
 struct Multistage {
   struct Shape {
