@@ -53,12 +53,13 @@ struct Model {
     const double a = m * k * element, b = k * n * element,
                  all = a + b + m * n * real(size_of(problem.out), problem.batch);
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
-    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent, unless they
-    // are all there is.
+    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent, unless
+    // these are all there is of a batch's product.
     const auto time_of = [&](double bytes, bool along_k, std::size_t extent, std::size_t lines,
                              bool is_shared) {
       if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
-      if (extent < lines && extent * size_of(problem.in) <= rates.short_line && rates.short_lines > 0)
+      if ((extent < lines || problem.batch == 1) && extent * size_of(problem.in) <= rates.short_line &&
+          rates.short_lines > 0)
         return bytes / rates.short_lines;
       if (is_shared && bytes > policy.streamed_bytes * real(problem.batch) && rates.reread > 0)
         return bytes / rates.reread;
@@ -204,7 +205,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const bool narrow =
       is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);
   // Rows beyond a small product: there is a tile of half as many.
-  if (problem.batch > 1 && tile.of.consumers % 2 == 0 && tile.tile_m() / 2 >= problem.m) return;
+  if (problem.batch > 1 && !tile.loose && tile.of.consumers % 2 == 0 && tile.tile_m() / 2 >= problem.m)
+    return;
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
@@ -219,8 +221,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  const double all = real(steps) * step_of(tiles);
-  const double rounds = real(divide_up(tiles, units * tile.resident));
+  const double all = real(steps) * step_of(tiles), rounds = real(divide_up(tiles, units));
   // Of a batch the next tile's copies are under way while one is stored.
   add(split, problem.batch > 1 ? rounds * std::max(all, model.policy.stored_beside * own) + own
                                : rounds * (all + own));
@@ -278,7 +279,7 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
   for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
     const nvidia::Wgmma& tile = model.policy.wgmma[i];
     if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
-        tile.group() > model.device.max_work_group || (tile.resident > 1 && problem.batch < model.units))
+        tile.group() > model.device.max_work_group)
       continue;
     if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
     if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);

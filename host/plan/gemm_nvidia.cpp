@@ -268,7 +268,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (std::string reason = no_wgmma(device, problem); !reason.empty()) return reason;
   const bool joins = split.parts > 1;
   const std::size_t tiles = joins ? split.whole + split.parts : count(problem, tile.tile_m(), tile.of.tile_n);
-  const std::size_t groups = std::clamp<std::size_t>(tiles, 1, device.compute_units * tile.resident);
+  const std::size_t groups = std::clamp<std::size_t>(tiles, 1, device.compute_units);
   const bool boxes = nvidia::copies_boxes(device, problem, tile, groups);
   const std::size_t width = size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : pair_width(problem);
   const std::size_t bytes =
