@@ -413,6 +413,13 @@ TEST_CASE("plan of gemm: many small products") {
     CHECK(plan_of(13, 100000, in).entry_point == "gemm_small");
   }
   CHECK(plan_of(16, 100000, Scalar::half).reason.find("a warp for 16 x 16 results") != std::string::npos);
+  // By name, of rows that begin anywhere: tiles whose rows are mostly beyond the products, but no others.
+  smem::GemmProblem unaligned = plan_problem_of(20, 20, 20, Scalar::half);
+  unaligned.batch = 50000;
+  unaligned.a_alignment = unaligned.b_alignment = 8;
+  const smem::Plan by_name = smem::plan_gemm(hopper, unaligned, {.variant = "wgmma"});
+  CHECK(std::any_of(by_name.defines.begin(), by_name.defines.end(),
+                    [](const auto& define) { return define.first == "LOOSE" && define.second == 1; }));
   // Few products, and larger ones.
   CHECK(plan_of(16, 100, Scalar::half).entry_point != "gemm_small");
   CHECK(plan_of(32, 20000, Scalar::float64).entry_point == "gemm_dmma");
