@@ -17,18 +17,11 @@ using smem::Scalar;
 
 namespace {
 
-/// How rows lie: packed, 3 elements apart and from the second one on, or apart at multiples of 8 elements.
-enum class Rows { packed, loose, apart };
-
-/// A matrix of whole numbers.
+/// A packed or a padded matrix of whole numbers.
 template <class T>
 struct Numbers {
-  Numbers(std::size_t rows, std::size_t cols, Rows lie, unsigned seed)
-      : offset(lie == Rows::loose ? 1 : 0),
-        pitch(lie == Rows::loose   ? cols + 3
-              : lie == Rows::apart ? (cols / 8 + 1) * 8
-                                   : cols),
-        all(offset + (rows - 1) * pitch + cols, T{}) {
+  Numbers(std::size_t rows, std::size_t cols, bool is_padded, unsigned seed)
+      : offset(is_padded ? 1 : 0), pitch(is_padded ? cols + 3 : cols), all(offset + rows * pitch, T{}) {
     for (std::size_t i = 0; i < all.size(); ++i)
       all[i] = T(static_cast<float>((i * 7919 + seed * 31) % 13) - 6);
   }
@@ -51,11 +44,11 @@ struct GemmNumbers {
 
 /// Runs a plan's own launch on a device that it was not made for. `Value`: of sums and C.
 template <class T, class Value>
-void check(const smem::Context& context, const smem::Plan& plan, const smem::GemmProblem& p, Rows lie,
+void check(const smem::Context& context, const smem::Plan& plan, const smem::GemmProblem& p, bool is_padded,
            double beta = 1) {
-  Numbers<T> a(p.a_along_k ? p.m : p.k, p.a_along_k ? p.k : p.m, lie, 1),
-      b(p.b_along_k ? p.n : p.k, p.b_along_k ? p.k : p.n, lie, 2);
-  Numbers<Value> c(p.m, p.n, lie, 3);
+  Numbers<T> a(p.a_along_k ? p.m : p.k, p.a_along_k ? p.k : p.m, is_padded, 1),
+      b(p.b_along_k ? p.n : p.k, p.b_along_k ? p.k : p.n, is_padded, 2);
+  Numbers<Value> c(p.m, p.n, is_padded, 3);
   Numbers<Value> expected = c;
   for (std::size_t i = 0; i < p.m; ++i)
     for (std::size_t j = 0; j < p.n; ++j) {
@@ -89,8 +82,8 @@ void check(const smem::Context& context, const smem::Plan& plan, const smem::Gem
                                    .part_depth = p.k};
   kernel({.global = plan.global, .work_group = plan.work_group}, a_array, b_array, c_array, c_array, c_array,
          c_array, c_array, c_array, numbers);
-  INFO(p.m, " x ", p.n, " x ", p.k, ", A along k ", p.a_along_k, ", B along k ", p.b_along_k, ", rows ",
-       static_cast<int>(lie), ", beta ", beta, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
+  INFO(p.m, " x ", p.n, " x ", p.k, ", A along k ", p.a_along_k, ", B along k ", p.b_along_k, ", padded ",
+       is_padded, ", beta ", beta, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
   CHECK(c_array.to_host() == expected.all);
 }
 
@@ -128,8 +121,8 @@ TEST_CASE("gemm: matrix units for double, emulated") {
       for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "mma")) {
         const std::size_t edge = is_large ? 64 : 32;
         if (one.plan.tile_rows != edge || one.plan.tile_cols != edge || one.plan.counters) continue;
-        check<double, double>(context, one.plan, p, is_loose ? Rows::loose : Rows::packed);
-        check<double, double>(context, one.plan, p, is_loose ? Rows::loose : Rows::packed, 0);
+        check<double, double>(context, one.plan, p, is_loose);
+        check<double, double>(context, one.plan, p, is_loose, 0);
         ++ran;
       }
     }
@@ -156,9 +149,9 @@ TEST_CASE("gemm: small products by registers alone, emulated") {
             smem::plan_gemm(hopper, p, {.variant = "mma", .tile_rows = 16, .tile_cols = 16});
         REQUIRE(plan.entry_point == "gemm_small");
         if (in == Scalar::half)
-          check<smem::half, float>(context, plan, p, is_loose ? Rows::loose : Rows::packed);
+          check<smem::half, float>(context, plan, p, is_loose);
         else
-          check<double, double>(context, plan, p, is_loose ? Rows::loose : Rows::packed);
+          check<double, double>(context, plan, p, is_loose);
         ++ran;
       }
     }
