@@ -124,7 +124,8 @@ struct Mma {
 // 16 x 128 and 128 x 16, of few rows or columns: half on an H200, us, and cuBLAS: 1 x 28672 x 8192 110, 118;
 // 16 x 8192 x 8192 38, 38, B transposed 40, 35; 1 x 4096 x 4096 10, 11. A kernel in which the wide factor
 // went to registers without local memory, in lines of 128 bytes: 160, 45, 48, 16; of two or four warps side
-// by side, whose loads were in flight beside products, 116 to 133, 39 to 50, 40 to 53, 13 to 14.
+// by side, whose loads were in flight beside products, 116 to 133, 39 to 50, 40 to 53, 13 to 14. 128 x 16 has
+// the costs of 16 x 128.
 inline constexpr std::array<Mma, 12> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
