@@ -350,9 +350,9 @@ struct Policy {
   double cached_bytes = 25e6, streamed_bytes = 50e6;
   double maps = 440;  ///< nanoseconds until the maps are made
   /// What storing a tile of "wgmma" takes of its own time where the next one's copies are under way, in a
-  /// batch: half on an H200, us, measured and by the model with and without it: 10,000 of 64^3 by 64 x 64 69,
-  /// 75, 115; 40,000 of 32^3 161, 157, 385; 1000 of 128^3 by 64 x 128 30, 33, 42, by 128 x 128 31, 32, 38;
-  /// 128 of 512^3 by 256 x 128 64, 66, 73.
+  /// batch: half on an H200, us, measured, and by the models now and before: 10,000 of 64^3 by 64 x 64 69 to
+  /// 72, 74, 115; 40,000 of 32^3 161, 157, 385; 1000 of 128^3 by 128 x 128 31, 31, 33; 128 of 512^3 by 256 x
+  /// 128 77, 65, 93. Of second factors that were mostly zeros, as those of 32^3, the last took 64.
   double stored_beside = 0.47;
   /// What pieces of less than 64 bytes side by side make of the time of units whose producers copy them: 160
   /// x 16176 x 1008 half, both factors across k, takes 14 us by 160 x 128, 20 and 22 by 176 x 128 and 240 x
