@@ -440,8 +440,11 @@ Operation gemm_operation() {
                    {"4096x4096x4096 --transpose-a", {"packed"}, "a_alignment=4 b_alignment=4"},
                    {"16x16x16 half --out half --batch 100000", {"mma"}},
                    {"64x64x64 half --out half --batch 10000 --transpose-a", {"mma"}},
-                   {"8192x16x8192 half --out half", {"skinny"}},
-                   {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"skinny"}}},
+                   {"16x16x16 double --batch 100000", {"mma"}},
+                   {"16x16x16 double --batch 100000 --transpose-a --transpose-b --beta 2", {"mma"}},
+                   {"13x11x15 bfloat16 --batch 100000 --transpose-b --bias row --activation gelu", {"mma"}},
+                   {"8192x16x8192 half --out half --transpose-b", {"mma"}},
+                   {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"mma"}}},
       .draw = {.kinds = {"float", "half", "bfloat16", "tf32", "int8", "double"}, .words = drawn},
   };
 }

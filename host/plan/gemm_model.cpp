@@ -53,17 +53,22 @@ struct Model {
     const double a = m * k * element, b = k * n * element,
                  all = a + b + m * n * real(size_of(problem.out), problem.batch);
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
-    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent.
-    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, bool is_shared) {
+    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent, unless
+    // these are all there is of a batch's product.
+    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, std::size_t lines,
+                             bool is_shared) {
       if (!along_k && size_of(problem.in) == 4 && rates.across_words > 0) return bytes / rates.across_words;
       if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
-      if (extent * size_of(problem.in) <= rates.short_line && rates.short_lines > 0)
+      if ((extent < lines || problem.batch == 1) && extent * size_of(problem.in) <= rates.short_line &&
+          rates.short_lines > 0)
         return bytes / rates.short_lines;
-      if (is_shared && bytes > policy.streamed_bytes && rates.reread > 0) return bytes / rates.reread;
+      if (is_shared && bytes > policy.streamed_bytes * real(problem.batch) && rates.reread > 0)
+        return bytes / rates.reread;
       return bytes / rates.memory;
     };
-    return time_of(a, problem.a_along_k, tile_m, problem.n > tile_n) +
-           time_of(b, problem.b_along_k, tile_n, problem.m > tile_m) + (all - a - b) / rates.memory;
+    return time_of(a, problem.a_along_k, tile_m, problem.m, problem.n > tile_n) +
+           time_of(b, problem.b_along_k, tile_n, problem.n, problem.m > tile_m) +
+           (all - a - b) / rates.memory;
   }
   /// With the units' own time. The smaller of both is hidden for the most part.
   double with_memory(const nvidia::Rates& rates, double nanoseconds, std::size_t tile_m,
@@ -166,19 +171,6 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   }
 }
 
-/// As the others: its tile lies as the problem does.
-struct SkinnyTile {
-  SkinnyTile(const Model& model, const nvidia::Skinny& tile)
-      : shape(nvidia_tile(model.device, model.problem, "skinny", 0)),
-        resident(tile.resident),
-        cost(tile.cost) {}
-  TileShape shape;
-  std::size_t resident;
-  nvidia::Cost cost;
-  std::size_t tile_m() const { return shape.m; }
-  std::size_t tile_n() const { return shape.n; }
-};
-
 bool has_many_sums(const nvidia::Wgmma& tile) { return tile.of.consumers > 2 && tile.of.tile_n > 192; }
 /// Whether words of A go through registers (cl/nvidia/wgmma_words.clh).
 bool loads_words(const GemmProblem& problem) { return size_of(problem.in) == 4 && !problem.a_along_k; }
@@ -235,6 +227,9 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
       is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);
+  // Rows beyond a small product: there is a tile of half as many.
+  if (problem.batch > 1 && !tile.loose && tile.of.consumers % 2 == 0 && tile.tile_m() / 2 >= problem.m)
+    return;
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
@@ -249,7 +244,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  add(split, real(divide_up(tiles, units)) * (real(steps) * step_of(tiles) + own));
+  const double all = real(steps) * step_of(tiles), rounds = real(divide_up(tiles, units));
+  // Of a batch the next tile's copies are under way while one is stored.
+  add(split, problem.batch > 1 ? rounds * std::max(all, model.policy.stored_beside * own) + own
+                               : rounds * (all + own));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.
@@ -347,18 +345,23 @@ void add_packed(const Model& model, bool by_name, std::vector<Choice>& choices) 
   if (by_name && choices.empty() && lies_across(problem)) add_multistage(model, "packed", false, {}, choices);
 }
 
-void add_skinny(const Model& model, std::vector<Choice>& choices) {
-  if (!no_skinny(model.device, model.problem).empty()) return;
-  nvidia::Rates rates = model.policy.skinny_rates;
-  nvidia::Factors& thin = model.problem.m <= nvidia::Skinny::kThin ? rates.a : rates.b;
-  thin.across = thin.loose_across = nvidia::Skinny::kThinAcross;
-  for (std::size_t i = 0; i < model.policy.skinny.size(); ++i) {
-    const nvidia::Skinny& tile = model.policy.skinny[i];
-    if (tile.local_bytes() + nvidia::kFlagBytes > model.device.local_bytes ||
-        tile.group() > model.device.max_work_group)
-      continue;
-    add_tiled(model, rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true, choices);
+/// "mma" by small.cl: it loads what it multiplies, whichever way the factors lie.
+void add_small(const Model& model, std::vector<Choice>& choices) {
+  const bool of_doubles = model.problem.in == Scalar::float64;
+  const nvidia::Policy& policy = model.policy;
+  nvidia::Small tile = nvidia::small_of(policy, model.problem);
+  if (32 * tile.warps > model.device.max_work_group) return;
+  const auto is_whole = [](std::size_t extent) { return extent % nvidia::Small::kEdge == 0; };
+  const GemmProblem& problem = model.problem;
+  if (!nvidia::loads_vectors(problem) || !is_whole(problem.m) || !is_whole(problem.n) ||
+      !is_whole(problem.k)) {
+    for (double* of : {&tile.cost.step, &tile.cost.shared, &tile.cost.tile})
+      *of *= tile.partial;
   }
+  nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
+  rates.a = rates.b = {1, 1, 1, 1};
+  add_tiled(model, rates, "mma", tile, of_doubles ? policy.dmma.size() : policy.mma.size(),
+            nvidia::Small::kEdge, false, choices);
 }
 
 /// The fastest first: fewer parts, and factors as they lie, where both are alike.
@@ -400,7 +403,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
     return fp8_choices(device, problem, variant);
   }
   const Model model{device, nvidia::policy_of(device), problem};
-  const bool by_units = has_units(problem) && variant != "skinny" && variant != "packed";
+  const bool by_units = has_units(problem) && variant != "packed";
   std::vector<Choice> choices;
   if (compute_capability(device) < 80) return choices;
   const bool has_small_tiles =
@@ -444,7 +447,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool has_blocks =
           fits(tile.tile_m(), problem.a_along_k, a) && fits(tile.tile_n(), problem.b_along_k, b);
       const std::size_t bytes = tile.local_bytes(a, b);
-      const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kFlagBytes);
+      const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kMmaAlignment);
       // Of words across k, copies from unaligned rows, or short steps, leave no registers for more results.
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       const bool is_too_large = (a == nvidia::Rows::words || b == nvidia::Rows::words) &&
@@ -457,9 +460,8 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
                 choices);
     }
   }
-  const bool is_thin = std::min(problem.m, problem.n) <= model.policy.skinny_rows &&
-                       real(problem.m, problem.n, problem.k) >= model.policy.skinny_least;
-  if (variant == "skinny" || (variant.empty() && is_thin)) add_skinny(model, choices);
+  if ((of_doubles || is_16_bit(problem.in)) && has_small_tiles && (variant.empty() || variant == "mma"))
+    add_small(model, choices);
   sort_choices(model.policy, choices);
   return choices;
 }

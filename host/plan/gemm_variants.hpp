@@ -66,10 +66,6 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                    std::string_view variant, const Split& split);
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed, const Split& split);
-Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-               const Split& split);
-/// Why "skinny" cannot run this; empty: it can.
-std::string no_skinny(const Device& device, const GemmProblem& problem);
 Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               const Split& split);
 /// By the matrix units of AMD and Intel.
