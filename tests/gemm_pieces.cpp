@@ -1,14 +1,19 @@
-// Parts of NVIDIA's kernels of gemm that run on every device: the turn of factors, and how pairs of results
-// are stored.
+// Parts of NVIDIA's kernels of gemm, most of which run on every device: the turn of factors, and how pairs of
+// results are stored.
 #include <smem/smem.hpp>
 
+#include "support/gemms.hpp"
 #include "support/targets.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+using smem::Scalar;
+using test::runs_gemm;
 
 namespace {
 
@@ -256,4 +261,59 @@ TEST_CASE("gemm: pairs of results are stored as the type of sums") {
   };
   pairs(4, 5, std::int32_t{9});  // int8 into int32
   pairs(0, 0, 9.0F);
+}
+
+namespace {
+
+/// Results of 16 bits in rows that begin anywhere, by a tile: the bits of those in aligned rows, and nothing
+/// beside them.
+void stores_anywhere(Scalar type, std::size_t rows, std::size_t cols, double beta = 0) {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", type, false)) return;
+  const std::size_t m = rows + 29, n = cols + 77, k = 72, aligned = (n + 7) / 8 * 8;  // tails of both
+  test::Random random;
+  const auto numbers = [&](std::size_t count) {
+    std::vector<cl_ushort> all(count);
+    for (cl_ushort& x : all) {
+      const auto number = static_cast<float>(static_cast<double>(random.between(0, 2000)) / 1000 - 1);
+      x = type == Scalar::half ? smem::half(number).bits : smem::bfloat16(number).bits;
+    }
+    return all;
+  };
+  const smem::Array<cl_ushort> a(context, numbers(m * k)), b(context, numbers(n * k));
+  const std::vector<cl_ushort> before = numbers(m * n);
+  const smem::PlanOverrides fixed{.variant = "wgmma", .tile_rows = rows, .tile_cols = cols};
+  constexpr cl_ushort kGap = 0x7fff;  // NaN
+  const auto product = [&](std::size_t offset, std::size_t pitch) {
+    std::vector<cl_ushort> c(offset + m * pitch + 16, kGap);
+    for (std::size_t i = 0; i < m; ++i)
+      std::copy_n(before.begin() + static_cast<std::ptrdiff_t>(i * n), n,
+                  c.begin() + static_cast<std::ptrdiff_t>(offset + i * pitch));
+    const smem::Array<cl_ushort> to(context, c);
+    smem::gemm(context, smem::ConstMatrix(a.buffer()(), type, m, k),
+               smem::ConstMatrix(b.buffer()(), type, n, k),
+               smem::Matrix(to.buffer()(), type, m, n, {.offset = offset, .pitch = pitch}),
+               {.alpha = 0.5, .beta = beta, .transpose_b = true}, {.overrides = &fixed});
+    return to.to_host();
+  };
+  const std::vector<cl_ushort> expected = product(0, aligned);
+  for (std::size_t offset = 0; offset < 8; ++offset) {
+    const std::size_t pitch = n + offset % 3;
+    std::vector<cl_ushort> all(offset + m * pitch + 16, kGap);
+    for (std::size_t i = 0; i < m; ++i)
+      std::copy_n(expected.begin() + static_cast<std::ptrdiff_t>(i * aligned), n,
+                  all.begin() + static_cast<std::ptrdiff_t>(offset + i * pitch));
+    INFO("tile ", rows, " x ", cols, ", offset ", offset, ", pitch ", pitch, ", beta ", beta);
+    CHECK(product(offset, pitch) == all);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gemm on NVIDIA: results of 16 bits in rows that begin anywhere") {
+  stores_anywhere(Scalar::half, 128, 256);
+  stores_anywhere(Scalar::bfloat16, 256, 128);  // four rows in local memory at a time
+  stores_anywhere(Scalar::half, 192, 160);      // 128 columns and 32
+  stores_anywhere(Scalar::bfloat16, 64, 96);
+  stores_anywhere(Scalar::half, 128, 256, 1);
 }

@@ -398,14 +398,12 @@ struct Policy {
 // left as they were: launches, multistage's factors, its tiles of 128 rows and columns or more, of 64 x 32
 // and of 32 x 64. The median error falls from 27 to 11 % for wgmma, 18 to 8 % for mma, 15 to 6 % for double,
 // 8 to 6 % for float; the choice takes 1.5 instead of 2.8 % longer than the fastest measured, in the
-// geometric mean of these shapes. In us, the tile before, the tile now, cuBLAS: 226 x 1487 x 718
-// float 30.6, 24.7, 21.9, double 28.1, 24.0, 20.1; 1852 x 784 x 680 float 69.2, 61.4, 53.2; 16 x 4000 x 5184
-// half 20.7, 13.1, 13.8; 14192 x 32 x 1840 bfloat16 20.2, 17.8, 16.4. The 660 of 64 x 128 keep 8192^3 at 128
-// x 256.
+// geometric mean of these shapes. In us, the tile before, the tile now, cuBLAS: 226 x 1487 x 718 float 30.6,
+// 24.7, 21.9, double 28.1, 24.0, 20.1; 1852 x 784 x 680 float 69.2, 61.4, 53.2; 16 x 4000 x 5184 half 20.7,
+// 13.1, 13.8; 14192 x 32 x 1840 bfloat16 20.2, 17.8, 16.4. The 660 of 64 x 128 keep 8192^3 at 128 x 256.
 //
 // Of two groups of wgmma a multiprocessor nothing came: 64 x 128 for 12192 x 560 x 576 half 30.1 and 30.5, 64
-// x 192 for 951 x 2568 x 1430 25.9 and 30.6; 64 x 128 for 15392 x 1376 x 48 35.1 and 24.2, 128 x 256
-// has 22.9.
+// x 192 for 951 x 2568 x 1430 25.9 and 30.6; 64 x 128 for 15392 x 1376 x 48 35.1 and 24.2, 128 x 256 22.9.
 //
 // team: the parts that a last group adds alone took most of 21 x 43 x 14596 TF32 in 58 parts: 24.5 us, in
 // teams 15.3.
