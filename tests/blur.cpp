@@ -4,6 +4,7 @@
 
 #include "support/blurs.hpp"
 #include "support/broken.hpp"
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/turn.hpp"
@@ -191,6 +192,39 @@ TEST_CASE("blur: boxes whose sums need 64 bits, and boxes larger than strips") {
   c.down_size = 5;
   sweep.run(c);
   CHECK(sweep.ran() >= 5);
+}
+
+TEST_CASE("blur: boxes in two passes, of many chunks of rows and several tiles of columns") {
+  // With little local memory rows that leave the boxes are read again.
+  for (const char* limits : {"", "local=24K"}) {
+    const test::Variable clamp("SMEM_CLAMP", limits);
+    const smem::Context context;
+    test::BlurSweep sweep(context);
+    struct Box {
+      Scalar type;
+      Boundary boundary;
+      std::size_t channels, width, height, across, down;
+    };
+    std::size_t turn = 0;
+    // Boxes that whole chunks make up but for a row; those of one chunk; rows of several tiles.
+    for (const Box& b : {Box{Scalar::float32, Boundary::mirror, 1, 70, 500, 33, 129},
+                         {Scalar::uint8, Boundary::constant, 2, 50, 300, 5, 67},
+                         {Scalar::float32, Boundary::wrap, 1, 13000, 3, 401, 1},
+                         {Scalar::uint16, Boundary::leave, 1, 13000, 11, 3001, 9}}) {
+      BlurCase c;
+      c.variant = "two_pass";
+      c.grids.in = c.grids.out = b.type;
+      c.grids.boundary = b.boundary;
+      c.grids.value = 200;
+      c.grids.channels = b.channels;
+      c.grids.size = {b.width, b.height};
+      c.size = b.across;
+      c.down_size = b.down;
+      sweep.run(c);
+      ++turn;
+    }
+    CHECK(sweep.ran() == turn);
+  }
 }
 
 TEST_CASE("blur: means of integers are exact, as floats too") {

@@ -130,25 +130,31 @@ TEST_CASE("gemm: matrix units for double, emulated") {
   CHECK(ran == (test::turn_of_run() ? 2 : 8));
 }
 
-TEST_CASE("gemm: a thin and a wide factor by matrix units, emulated") {
+TEST_CASE("gemm: small products by registers alone, emulated") {
   const smem::Context context;
   if (!has_room(context)) return;
   smem::Device hopper = test::target("sm_90");
-  hopper.compute_units = 1;  // whose sums are in one part
+  hopper.compute_units = 1;  // whose warps compute several tiles each
   std::size_t ran = 0;
-  // A thin A with B across k, and a thin B with A along k.
-  for (const std::size_t order : {0, 6}) {
-    if (!test::has_turn(order / 6, 2)) continue;
-    const bool is_wide = order / 4 != 0;
-    // The wider factor has rows at multiples of 16 bytes.
-    smem::GemmProblem p = problem_of(Scalar::half, is_wide ? 11 : 136, is_wide ? 136 : 11, 600, order);
-    p.a_alignment = is_wide ? 2 : 16;
-    p.b_alignment = is_wide ? 16 : 2;
-    for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "skinny")) {
-      if (one.plan.counters) continue;
-      check<smem::half, float>(context, one.plan, p, false);
-      ++ran;
+  for (const std::size_t order : {0, 1, 2, 3}) {
+    if (!test::has_turn(order, 4)) continue;
+    for (const bool is_loose : {false, true}) {
+      // No pitch is a multiple of 13, by which numbers repeat.
+      const std::size_t m = is_loose ? 117 : 120, n = is_loose ? 77 : 80, k = is_loose ? 37 : 40;
+      for (const Scalar in : {Scalar::float64, Scalar::half}) {
+        if (in == Scalar::float64 && !context.device().fp64) continue;
+        smem::GemmProblem p = problem_of(in, m, n, k, order);
+        p.a_alignment = p.b_alignment = p.c_alignment = is_loose ? 2 : 16;
+        const smem::Plan plan =
+            smem::plan_gemm(hopper, p, {.variant = "mma", .tile_rows = 16, .tile_cols = 16});
+        REQUIRE(plan.entry_point == "gemm_small");
+        if (in == Scalar::half)
+          check<smem::half, float>(context, plan, p, is_loose);
+        else
+          check<double, double>(context, plan, p, is_loose);
+        ++ran;
+      }
     }
   }
-  CHECK(ran == (test::turn_of_run() ? 1 : 2));
+  CHECK(ran >= (test::turn_of_run() ? 2 : 8));
 }

@@ -2,6 +2,7 @@
 // type, batches, lists, epilogues and sums in parts.
 #include <smem/smem.hpp>
 
+#include "support/gemm_plans.hpp"
 #include "support/gemms.hpp"
 
 #include <doctest/doctest.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -326,7 +328,106 @@ TEST_CASE("gemm on NVIDIA: factors of int8 and TF32 that are turned before wgmma
     }
   }
   CHECK(sweep.ran() == 24);
-  CHECK(packed == 22);  // of a row-major A and a transposed B nothing is packed where both are aligned
+  // Where both are aligned, nothing is packed of a row-major A and a transposed B, and of TF32 of one factor
+  // across k.
+  CHECK(packed == 20);
+}
+
+TEST_CASE("gemm on NVIDIA: TF32 by wgmma of one factor across k") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::float32, true)) return;
+  test::GemmSweep sweep(context);
+  struct Words {
+    std::size_t m, n, k, tile_rows, tile_cols;
+    bool of_b = false;  ///< B lies across k, and C's columns are the rows of tiles
+    Place place = Place::aligned;
+    std::size_t batch = 1;
+    double alpha = 1, beta = 0;
+    int bias = 0;
+  };
+  std::size_t words = 0, boxes = 0, in_parts = 0, joined = 0;
+  // A consumer or several, with tails of m, n and k, an odd number of steps and an even one, and one step.
+  for (const Words& shape : {Words{200, 334, 197, 64, 64}, Words{200, 334, 197, 256, 64, true},
+                             Words{200, 334, 230, 128, 96, false, Place::aligned, 1, -2, 1},
+                             Words{200, 334, 31, 128, 192, true}, Words{200, 334, 197, 192, 128},
+                             // By boxes.
+                             Words{200, 334, 1001, 192, 256}, Words{200, 334, 1000, 320, 128, true},
+                             Words{600, 500, 1400, 64, 64, true},
+                             // Sums in parts: of a tile, of several that groups add together, and of units.
+                             Words{33, 44, 5003, 0, 0}, Words{33, 44, 5003, 0, 0, true},
+                             Words{300, 400, 2100, 128, 64}, Words{700, 800, 600, 64, 64, true},
+                             // Lines of 4 bytes of C, batches and an epilogue.
+                             Words{132, 131, 100, 64, 64, false, Place::packed},
+                             Words{70, 75, 99, 0, 0, false, Place::aligned, 3, 1, -1},
+                             Words{70, 75, 99, 0, 0, false, Place::aligned, 2, -2, 0, 2}}) {
+    GemmCase c;
+    c.variant = "wgmma";
+    c.tf32 = true;
+    c.m = shape.m;
+    c.n = shape.n;
+    c.k = shape.k;
+    c.batch = shape.batch;
+    c.transpose_a = c.transpose_b = !shape.of_b;
+    c.place = shape.place;
+    c.alpha = shape.alpha;
+    c.beta = shape.beta;
+    c.bias = shape.bias;
+    c.overrides.tile_rows = shape.tile_rows;
+    c.overrides.tile_cols = shape.tile_cols;
+    smem::PlanOverrides fixed = c.overrides;
+    fixed.variant = c.variant;
+    const smem::Plan plan = smem::plan_gemm(context.device(), test::problem_of(c), fixed);
+    const auto has = [&](const char* name, long value) {
+      return std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{name, value}) !=
+             plan.defines.end();
+    };
+    words += has("A_ALONG_K", 0) && plan.before.empty() ? 1 : 0;
+    boxes += has("TENSOR", 1) ? 1 : 0;
+    in_parts += has("STREAM", 1) ? 1 : 0;
+    joined += has("SHARED_JOIN", 1) ? 1 : 0;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 15);
+  CHECK(words == 15);
+  CHECK(boxes >= 3);
+  CHECK(in_parts >= 4);
+  CHECK(joined >= 1);
+}
+
+TEST_CASE("gemm on NVIDIA: boxes of wgmma at the edges of factors") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  struct Edge {
+    std::size_t m, n, tile_rows, tile_cols;
+    std::size_t order;
+    Scalar in = Scalar::half;
+  };
+  // Tiles whose sums are never in parts, which would have too few steps for boxes: whole boxes and last lines
+  // of one factor or both, of two boxes a tile, and of less than a box; of factors across k boxes are left
+  // out.
+  for (const Edge& edge :
+       {Edge{130, 270, 128, 208, 2}, Edge{30, 20, 192, 128, 2}, Edge{257, 300, 128, 288, 2},
+        Edge{200, 300, 192, 256, 0}, Edge{200, 300, 192, 128, 1}, Edge{140, 270, 192, 192, 3},
+        Edge{200, 300, 192, 128, 2, Scalar::int8}}) {
+    GemmCase c;
+    c.variant = "wgmma";
+    c.in = edge.in;
+    c.out = edge.in == Scalar::int8 ? Scalar::int32 : Scalar::float32;
+    c.m = edge.m;
+    c.n = edge.n;
+    c.k = 3100;  // of int8 too so many steps that maps are worth while
+    c.transpose_a = edge.order % 2 != 0;
+    c.transpose_b = edge.order / 2 != 0;
+    c.place = Place::aligned;
+    c.overrides.tile_rows = edge.tile_rows;
+    c.overrides.tile_cols = edge.tile_cols;
+    smem::PlanOverrides fixed = c.overrides;
+    fixed.variant = c.variant;
+    CHECK(test::copies_boxes(smem::plan_gemm(context.device(), test::problem_of(c), fixed)));
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 7);
 }
 
 TEST_CASE("gemm on NVIDIA: factors that are packed before multistage") {

@@ -4,6 +4,7 @@
 
 #include "support/gemm_plans.hpp"
 #include "support/gemms.hpp"
+#include "support/turn.hpp"
 
 #include <doctest/doctest.h>
 
@@ -31,13 +32,14 @@ std::size_t thin_and_wide(const smem::Context& context, const Types& types) {
     for (std::size_t order = 0; order < 8; ++order) {
       // Each program costs the driver's compiler a second: the first type has every order.
       if (std::pair(in, out) != types.front() && order != 1 && order != 6) continue;
+      if (!test::has_turn(order, 4)) continue;
       struct Shape {
         std::size_t thin, wide, k;
       };
-      for (const Shape& shape :
-           {Shape{1, 200, 96}, Shape{16, 64, 1024}, Shape{3, 333, 1531}, Shape{11, 72, 40000}}) {
+      for (const Shape& shape : {Shape{1, 200, 96}, Shape{16, 64, 1024}, Shape{3, 333, 1531},
+                                 Shape{11, 72, 40000}, Shape{5, 40, 3000}}) {
         GemmCase c;
-        c.variant = "skinny";
+        c.variant = "mma";
         c.in = in;
         c.out = out;
         c.place = Place::aligned;
@@ -46,6 +48,9 @@ std::size_t thin_and_wide(const smem::Context& context, const Types& types) {
         c.m = order / 4 != 0 ? shape.thin : shape.wide;
         c.n = order / 4 != 0 ? shape.wide : shape.thin;
         c.k = shape.k;
+        // Of a thin factor across k, tiles of 64 are needed.
+        const bool is_a = order / 4 != 0, along_k = is_a ? !c.transpose_a : c.transpose_b;
+        if (along_k) c.overrides.tile_rows = is_a ? 16 : 128, c.overrides.tile_cols = is_a ? 128 : 16;
         c.batch = shape.k < 1024 ? 3 : 1;
         c.alpha = shape.thin == 3 ? -2 : 1;
         c.beta = shape.thin == 16 ? 1 : 0;
@@ -63,12 +68,13 @@ TEST_CASE("gemm on NVIDIA: many small products") {
   const smem::Context context;
   if (!runs_gemm(context.device(), "mma", Scalar::half, false)) return;
   test::GemmSweep sweep(context);
-  for (const bool halves : {true, false}) {
+  for (const Scalar type : {Scalar::half, Scalar::float64, Scalar::float32}) {
     for (std::size_t order = 0; order < 4; ++order) {
+      if (!test::has_turn(order, 4)) continue;
       for (const auto& [m, n, k] : {std::array<std::size_t, 3>{16, 16, 16}, {13, 31, 15}, {64, 64, 64}}) {
         GemmCase c;
-        c.variant = halves ? "mma" : "multistage";
-        c.in = c.out = halves ? Scalar::half : Scalar::float32;
+        c.variant = type == Scalar::float32 ? "multistage" : "mma";
+        c.in = c.out = type;
         c.m = m;
         c.n = n;
         c.k = k;
@@ -81,7 +87,65 @@ TEST_CASE("gemm on NVIDIA: many small products") {
       }
     }
   }
-  CHECK(sweep.ran() == 24);
+  CHECK(sweep.ran() == (test::turn_of_run() ? 9 : 36));
+}
+
+TEST_CASE("gemm on NVIDIA: tiles of 64 x 64 of many products") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  for (std::size_t order = 0; order < 4; ++order) {
+    if (!test::has_turn(order, 4)) continue;
+    // Several tiles for each group, of one step, two and eleven, with tails.
+    for (const auto& [m, n, k] : {std::array<std::size_t, 3>{32, 24, 40}, {64, 64, 128}, {72, 136, 648}}) {
+      GemmCase c;
+      c.variant = "wgmma";
+      c.in = Scalar::half;
+      c.out = order == 0 ? Scalar::float32 : Scalar::half;
+      c.overrides.tile_rows = c.overrides.tile_cols = 64;
+      c.m = m;
+      c.n = n;
+      c.k = k;
+      c.batch = (m == 64 ? 10 : 2) * context.device().compute_units + 3;
+      c.transpose_a = order % 2 != 0;
+      c.transpose_b = order / 2 != 0;
+      c.place = m == 32 ? Place::packed : Place::aligned;
+      c.beta = order == 3 ? 1 : 0;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == (test::turn_of_run() ? 3 : 12));
+}
+
+TEST_CASE("gemm on NVIDIA: a warp for 16 x 16 results of many products") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "mma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::float64}) {
+    for (std::size_t order = 0; order < 4; ++order) {
+      if (!test::has_turn(order, 4)) continue;
+      for (const Place place : {Place::packed, Place::odd, Place::aligned}) {
+        GemmCase c;
+        c.variant = "mma";
+        c.in = type;
+        c.out = type == Scalar::half && order % 2 == 0 ? Scalar::float32 : type;
+        c.overrides.tile_rows = c.overrides.tile_cols = 16;
+        // Whole tiles and steps, and tails of all; more tiles than groups take at once.
+        c.m = place == Place::packed ? 48 : 53;
+        c.n = place == Place::packed ? 32 : 74;
+        c.k = place == Place::packed ? 80 : 37;
+        c.batch = 8 * context.device().compute_units + 3;
+        c.transpose_a = order % 2 != 0;
+        c.transpose_b = order / 2 != 0;
+        c.place = place;
+        c.alpha = order == 1 ? -2 : 1;
+        c.beta = order == 3 ? 1 : 0;
+        c.bias = place == Place::aligned ? 2 : 0;
+        sweep.run(c);
+      }
+    }
+  }
+  CHECK(sweep.ran() == (test::turn_of_run() ? 9 : 36));
 }
 
 namespace {
@@ -175,38 +239,12 @@ TEST_CASE("gemm on NVIDIA: sums of so many parts that teams add them first") {
   if (context.device().compute_units > 100) CHECK(in_teams >= 8);
 }
 
-TEST_CASE("gemm on NVIDIA: skinny") {
+TEST_CASE("gemm on NVIDIA: a thin and a wide factor") {
   const smem::Context context;
-  smem::GemmProblem problem;
-  problem.m = 16;
-  problem.n = problem.k = 1024;
-  problem.in = Scalar::half;
-  try {
-    smem::plan_gemm(context.device(), problem, {.variant = "skinny"});
-  } catch (const smem::Error&) {
-    return;
-  }
+  if (!runs_gemm(context.device(), "mma", Scalar::half, false)) return;
   const Types types{
       {Scalar::half, Scalar::float32}, {Scalar::half, Scalar::half}, {Scalar::bfloat16, Scalar::bfloat16}};
-  CHECK(thin_and_wide(context, types) == 4 * (8 + 2 + 2));
-  // By the tile's size.
-  for (const bool along_k : {true, false}) {
-    GemmCase c;
-    c.in = c.out = Scalar::half;
-    c.m = 16;
-    c.n = 136;
-    c.k = 4104;
-    c.transpose_b = along_k;
-    c.place = Place::aligned;
-    test::GemmSweep sweep(context);
-    for (const smem::GemmCandidate& one :
-         smem::gemm_candidates(context.device(), test::problem_of(c), "skinny")) {
-      c.overrides = one.plan.overrides;
-      c.variant = "skinny";
-      sweep.run(c);
-    }
-    CHECK(sweep.ran() >= 1);
-  }
+  CHECK(thin_and_wide(context, types) >= (test::turn_of_run() ? 5 * 2 : 5 * (8 + 2 + 2)));
 }
 
 namespace {
@@ -417,4 +455,59 @@ TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles, sums in parts") {
   if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
   tiles.run(Scalar::half, Scalar::half, 0, 96, 64, 700);
   CHECK(tiles.sweep.ran() == 1);
+}
+
+namespace {
+
+/// Results of 16 bits in rows that begin anywhere, by a tile: the bits of those in aligned rows, and nothing
+/// beside them.
+void stores_anywhere(Scalar type, std::size_t rows, std::size_t cols, double beta = 0) {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", type, false)) return;
+  const std::size_t m = rows + 29, n = cols + 77, k = 72, aligned = (n + 7) / 8 * 8;  // tails of both
+  test::Random random;
+  const auto numbers = [&](std::size_t count) {
+    std::vector<cl_ushort> all(count);
+    for (cl_ushort& x : all) {
+      const auto number = static_cast<float>(static_cast<double>(random.between(0, 2000)) / 1000 - 1);
+      x = type == Scalar::half ? smem::half(number).bits : smem::bfloat16(number).bits;
+    }
+    return all;
+  };
+  const smem::Array<cl_ushort> a(context, numbers(m * k)), b(context, numbers(n * k));
+  const std::vector<cl_ushort> before = numbers(m * n);
+  const smem::PlanOverrides fixed{.variant = "wgmma", .tile_rows = rows, .tile_cols = cols};
+  constexpr cl_ushort kGap = 0x7fff;  // NaN
+  const auto product = [&](std::size_t offset, std::size_t pitch) {
+    std::vector<cl_ushort> c(offset + m * pitch + 16, kGap);
+    for (std::size_t i = 0; i < m; ++i)
+      std::copy_n(before.begin() + static_cast<std::ptrdiff_t>(i * n), n,
+                  c.begin() + static_cast<std::ptrdiff_t>(offset + i * pitch));
+    const smem::Array<cl_ushort> to(context, c);
+    smem::gemm(context, smem::ConstMatrix(a.buffer()(), type, m, k),
+               smem::ConstMatrix(b.buffer()(), type, n, k),
+               smem::Matrix(to.buffer()(), type, m, n, {.offset = offset, .pitch = pitch}),
+               {.alpha = 0.5, .beta = beta, .transpose_b = true}, {.overrides = &fixed});
+    return to.to_host();
+  };
+  const std::vector<cl_ushort> expected = product(0, aligned);
+  for (std::size_t offset = 0; offset < 8; ++offset) {
+    const std::size_t pitch = n + offset % 3;
+    std::vector<cl_ushort> all(offset + m * pitch + 16, kGap);
+    for (std::size_t i = 0; i < m; ++i)
+      std::copy_n(expected.begin() + static_cast<std::ptrdiff_t>(i * aligned), n,
+                  all.begin() + static_cast<std::ptrdiff_t>(offset + i * pitch));
+    INFO("tile ", rows, " x ", cols, ", offset ", offset, ", pitch ", pitch, ", beta ", beta);
+    CHECK(product(offset, pitch) == all);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gemm on NVIDIA: results of 16 bits in rows that begin anywhere") {
+  stores_anywhere(Scalar::half, 128, 256);
+  stores_anywhere(Scalar::bfloat16, 256, 128);  // four rows in local memory at a time
+  stores_anywhere(Scalar::half, 192, 160);      // 128 columns and 32
+  stores_anywhere(Scalar::bfloat16, 64, 96);
+  stores_anywhere(Scalar::half, 128, 256, 1);
 }

@@ -151,7 +151,56 @@ cl_uint check_segments(const smem::Context& context, bool aligned, cl_uint tiles
   return segments.to_host().front();
 }
 
+/// Rows of 128 halves that begin anywhere, `pitch` apart, as a warp of wgmma.cl stores them: those of the
+/// results before `width` in the first `rows` rows, and nothing else.
+void check_loose_rows(const smem::Context& context, cl_uint offset, cl_uint pitch, cl_uint rows,
+                      cl_uint width) {
+  constexpr std::size_t kColumns = 128, kRow = 136, kRows = 8;  // of local memory
+  const char* const source =
+      "#include \"common/work_group.clh\"\n#include \"gemm/operation.clh\"\n"
+      "#include \"nvidia/copy_async.clh\"\n#include \"nvidia/gemm_pair.clh\"\n"
+      "#include \"nvidia/gemm_loose_halves.clh\"\n"
+      "kernel __attribute__((reqd_work_group_size(32, 1, 1)))\n"
+      "void store(global const ushort* from, global ushort* to, uint offset, uint pitch, uint rows, uint "
+      "width) {\n"
+      "  local ushort mine[8 * 136] __attribute__((aligned(16)));\n"
+      "  for (uint i = get_local_id(0); i < 8 * 136; i += 32) mine[i] = from[i];\n"
+      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  store_loose_rows((global result*)(to + offset), pitch, (local const uint*)mine, rows, width, "
+      "get_local_id(0));\n"
+      "}\n";
+  const smem::Kernel kernel = context.build({.source = source,
+                                             .entry_point = "store",
+                                             .defines = {{"ELEMENT_TYPE", 2},
+                                                         {"RESULT_TYPE", 2},
+                                                         {"EMULATED", 1},
+                                                         {"TILE_N", 128},
+                                                         {"ROWS_OF_WARP", 640}}});
+  std::vector<cl_ushort> numbers(kRows * kRow);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<cl_ushort>(i);
+  constexpr cl_ushort kBefore = 0xffff;
+  const smem::Array<cl_ushort> from(context, numbers),
+      to(context, std::vector<cl_ushort>(kRows * pitch + kColumns + 16, kBefore));
+  kernel({.global = {32, 1, 1}, .work_group = {32, 1, 1}}, from, to, offset, pitch, rows, width);
+  const std::vector<cl_ushort> got = to.to_host();
+  std::vector<cl_ushort> expected(got.size(), kBefore);
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t x = 0; x < width; ++x)
+      expected[offset + r * pitch + x] = numbers[r * kRow + x];
+  INFO("offset ", offset, ", pitch ", pitch, ", ", rows, " rows of ", width);
+  CHECK(got == expected);
+}
+
 }  // namespace
+
+TEST_CASE("gemm: halves are stored to rows that begin anywhere") {
+  const smem::Context context;
+  if (context.device().max_work_group < 32) return;
+  for (cl_uint offset = 0; offset < 5; ++offset)
+    for (const cl_uint width : {0, 1, 2, 3, 4, 5, 7, 16, 97, 126, 127, 128})
+      check_loose_rows(context, offset, 131 + offset / 4, width % 2 == 0 ? 8 : 7, width);
+}
 
 TEST_CASE("gemm: factors are packed across k, by the launch of the plan, as multistage reads them") {
   const smem::Context context;

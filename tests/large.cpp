@@ -297,6 +297,33 @@ TEST_CASE("large: a product whose A has more than 2^31 elements, and one whose C
   }
 }
 
+TEST_CASE("large: pools of rows of more than 2^31 cells") {
+  const smem::Context context;
+  constexpr std::size_t kLongest = 40, kStride = std::size_t{1} << 20, kResults = kTwoTo31 / kStride + 50;
+  constexpr std::size_t kWidth = kStride * (kResults - 1) + kLongest;
+  const auto memory = large_buffer(context, kWidth, kWidth);
+  if (!memory) return;
+  std::vector<unsigned char> cells(kResults * kLongest);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    cells[i] = pattern(i);
+  for (std::size_t i = 0; i < kResults; ++i) {
+    REQUIRE(clEnqueueWriteBuffer(context.queue()(), (*memory)(), CL_TRUE, i * kStride, kLongest,
+                                 cells.data() + i * kLongest, 0, nullptr, nullptr) == CL_SUCCESS);
+  }
+  const smem::Grid in((*memory)(), smem::Scalar::uint8, {kWidth, 1});
+  for (const std::size_t window : {std::size_t{3}, kLongest}) {  // written out, and a loop
+    const smem::Array<unsigned char> out(context, smem::Count{kResults});
+    smem::max_pool2d(context, in, out.grid({kResults, 1}), smem::Pooling{{window, 1}, {kStride, 1}},
+                     {.variant = "windows"});
+    std::vector<unsigned char> wanted(kResults);
+    for (std::size_t i = 0; i < kResults; ++i) {
+      const unsigned char* first = cells.data() + i * kLongest;
+      wanted[i] = *std::max_element(first, first + window);
+    }
+    CHECK(out.to_host() == wanted);
+  }
+}
+
 TEST_CASE("large: filters of bytes whose rows and planes lie far apart") {
   const smem::Context context;
   constexpr smem::GridSize kSize{83, 29, 3};

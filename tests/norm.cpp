@@ -400,7 +400,10 @@ TEST_CASE("norm: plans for devices that are not here") {
   CHECK(limit_of(8192, false) == 0);
   CHECK(variant_of("sm_90", 4096, 50257) == "ahead");
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "cooperative");
-  CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
+  CHECK(variant_of("sm_90", 1, 1 << 20) == "cooperative");
+  CHECK(variant_of("sm_90", 1, 1 << 24) == "split");
+  CHECK(variant_of("sm_90", 8, 50257) == "cooperative");
+  CHECK(variant_of("sm_90", 30, 50257) == "ahead");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");
   CHECK(variant_of("cpu", 8192, 1000) == "cpu");
   // A residual is read, and a sum written, as often as the elements.

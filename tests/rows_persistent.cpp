@@ -5,8 +5,10 @@
 #include "support/case_sweep.hpp"
 #include "support/environment.hpp"
 #include "support/norms.hpp"
+#include "support/random_cases.hpp"
 #include "support/softmaxes.hpp"
 #include "support/targets.hpp"
+#include "support/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,6 +16,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using smem::NormOp;
 using smem::Scalar;
@@ -25,6 +28,8 @@ namespace {
 constexpr std::size_t kRows = 150;
 constexpr std::array<std::size_t, 4> kCols{129, 191, 521, 1003};
 constexpr std::size_t kItems = 32;
+/// Elements of a part of a row that groups share, at most: or twice as many.
+constexpr std::size_t kPart = 251;
 /// Rows of more words than have their weights in registers.
 constexpr std::size_t kFewRows = 5, kLongCols = 6001;
 /// So that groups have several rows.
@@ -95,6 +100,92 @@ TEST_CASE("rows persistent: softmax and log_softmax") {
   CHECK(sweep.ran() == turn);
 }
 
+TEST_CASE("rows persistent: norms of rows that teams share") {
+  const test::Variable clamp("SMEM_CLAMP", "local=40K");
+  const smem::Context context;
+  if (!test::runs_on_rows(context.device(), "cooperative") || context.device().max_work_group < kItems)
+    return;
+  test::CaseSweep<test::NormCase> sweep(context);
+  std::size_t turn = 0;
+  for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::float32}) {
+    for (const std::size_t cols : {499, 1003}) {
+      test::NormCase c;
+      c.variant = "persistent";
+      c.in = c.out = c.weights = type;
+      c.op = turn % 3 == 2 ? NormOp::rms : NormOp::layer;
+      c.rows = turn % 5 == 4 ? 3 : kRows;
+      c.cols = cols;
+      c.work_items = turn % 2 == 0 ? kItems : 2 * kItems;
+      c.tile_cols = cols < 2 * kPart ? kPart : kPart << turn % 2;
+      c.weight = turn % 4 != 3;
+      c.bias = turn % 4 != 1 && c.op == NormOp::layer;
+      c.statistics = turn % 2 == 0;
+      c.gaps = turn % 3 == 1;
+      c.offsets = turn % 3 == 2;
+      c.batch = turn % 6 == 1 ? 2 : 1;
+      if (turn % 4 == 2) c.in_place = test::NormInPlace::out_in;
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
+TEST_CASE("rows persistent: long rows that teams share, by groups as plans choose them") {
+  const test::Variable clamp("SMEM_CLAMP", "compute_units=6");
+  const smem::Context context;
+  test::CaseSweep<test::NormCase> sweep(context);
+  std::size_t turn = 0;
+  for (const Scalar type : {Scalar::half, Scalar::float32}) {
+    test::NormCase c;
+    c.variant = "persistent";
+    c.in = c.out = c.weights = type;
+    c.rows = 21;
+    c.cols = type == Scalar::half ? 60001 : 30011;
+    c.weight = c.bias = true;
+    c.offsets = type == Scalar::half;
+    const smem::NormProblem p{.in = type,
+                              .out = type,
+                              .weights = type,
+                              .weight = true,
+                              .bias = true,
+                              .rows = c.rows,
+                              .cols = c.cols,
+                              .row_alignment = size_of(type)};
+    if (smem::family_of(context.device()) != "nvidia-hopper") continue;
+    CHECK(smem::plan_norm(context.device(), p, {.variant = c.variant}).number("parts") == 2);
+    sweep.run(c);
+    ++turn;
+  }
+  CHECK(sweep.ran() == turn);
+}
+
+TEST_CASE("rows persistent: the same bits whoever computes the statistics of a part") {
+  constexpr std::size_t kShared = 41, kLong = 1003;
+  test::Random random(23);
+  std::vector<float> host(kShared * kLong);
+  for (float& v : host)
+    v = static_cast<float>(random.between(0, 1 << 20)) / (1 << 17) - 4;
+  std::vector<float> norms;
+  for (const char* clamps : {"local=40K", "local=40K,poll_limit=0", "local=40K,poll_limit=1"}) {
+    CAPTURE(std::string(clamps));
+    const test::Variable clamp("SMEM_CLAMP", clamps);
+    const smem::Context context;
+    if (!test::runs_on_rows(context.device(), "cooperative") || context.device().max_work_group < kItems)
+      return;
+    const smem::PlanOverrides fixed{.variant = "persistent", .tile_cols = 256, .work_items = kItems};
+    const smem::Array<float> in(context, host);
+    smem::Array<float> out(context, smem::Count{host.size()});
+    for (const bool in_place : {false, true, false}) {  // also with statuses of earlier calls
+      if (in_place) out.write(host);
+      smem::layer_norm(context, (in_place ? out : in).matrix(kShared, kLong), out.matrix(kShared, kLong), {},
+                       {.overrides = &fixed});
+      if (norms.empty()) norms = out.to_host();
+      CHECK(out.to_host() == norms);
+    }
+  }
+}
+
 TEST_CASE("rows persistent: weights that registers do not hold are in local memory") {
   const test::Variable clamp("SMEM_CLAMP", kFewUnits);
   const smem::Context context;
@@ -150,6 +241,16 @@ TEST_CASE("rows persistent: chosen for long rows with weights on Hopper") {
   CHECK(plan_of(Scalar::half, 50257, false, 4096).variant == "ahead");
   CHECK(plan_of(Scalar::half, 20000, true, 4096).variant != "persistent");
   CHECK(plan_of(Scalar::half, 50257, true, device.compute_units).variant !=
-        "persistent");                                                      // a row for each group, at most
-  CHECK(plan_of(Scalar::half, 70001, true, 4096).variant != "persistent");  // more than registers hold
+        "persistent");  // a row for each group, at most
+  // Two rows are more than local memory holds: teams share them.
+  const smem::Plan shared = plan_of(Scalar::float32, 50257, true, 4096);
+  CHECK(shared.variant == "persistent");
+  CHECK(shared.number("parts") == 3);
+  CHECK(shared.groups() == device.compute_units / 3 * 3);
+  CHECK(shared.local_bytes <= device.local_bytes);
+  CHECK(plan_of(Scalar::half, 100003, true, 2048).number("parts") == 3);
+  CHECK(plan_of(Scalar::half, 400001, true, 4096).variant != "persistent");
+  CHECK(smem::plan_softmax(device, {.rows = 4096, .cols = 50257}).variant == "ahead");
+  const smem::PlanOverrides by_name{.variant = "persistent"};
+  CHECK_THROWS_AS(smem::plan_softmax(device, {.rows = 4096, .cols = 50257}, by_name), smem::Error);
 }

@@ -440,7 +440,10 @@ TEST_CASE("softmax: plans for devices that are not here") {
   CHECK(variant_of("sm_90", 4096, 50257) == "ahead");
   CHECK(variant_of("sm_75", 16384, 16384) == "shuffle");
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "cooperative");
-  CHECK(variant_of("sm_90", 1, 1 << 20) == "split");
+  CHECK(variant_of("sm_90", 1, 1 << 20) == "cooperative");
+  CHECK(variant_of("sm_90", 1, 1 << 24) == "split");
+  CHECK(variant_of("sm_90", 8, 50257) == "cooperative");
+  CHECK(variant_of("sm_90", 30, 50257) == "ahead");
   CHECK(variant_of("gfx90a", 8192, 1000) == "registers");
   CHECK(variant_of("cpu", 8192, 1000) == "cpu");
   // Short rows share a group. Rows that begin anywhere have no pack more: elements beside whole packs.

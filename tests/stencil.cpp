@@ -210,6 +210,26 @@ TEST_CASE("stencil: planes, every boundary") {
   CHECK(sweep.ran() > 60);
 }
 
+TEST_CASE("stencil: planes of rows that begin anywhere, element by element") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [type, channels] :
+       {std::pair{Scalar::float32, 1}, {Scalar::half, 1}, {Scalar::uint8, 3}, {Scalar::float64, 2}}) {
+    StencilCase c;
+    c.variant = "planes";
+    c.tile_cols = 2;  // fewer than a vector has
+    c.type = type;
+    c.in.channels = c.out.channels = static_cast<std::size_t>(channels);
+    c.boundary = test::kBoundaries[2 * turn % 7];
+    c.shape = turn % 2 == 0 ? StencilShape::box : StencilShape::star;
+    c.radius = {1, 1, 1};
+    on_grids(sweep, c, {{51, 21, 11}, {7, 133, 5}, {3, 3, 1}});
+    ++turn;
+  }
+  CHECK(sweep.ran() >= 10);
+}
+
 namespace {
 
 /// Each is a program to compile: a number of channels for each type, of bytes several.

@@ -15,6 +15,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -31,7 +32,7 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
   for (const std::string_view variant : smem::window_variants()) {
-    if (variant == "columns" || variant == "tiles") continue;  // their own test, below
+    if (variant == "columns" || variant == "tiles" || variant == "march") continue;  // their own test, below
     // Each is a program to compile: half of them of each variant.
     for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
                                      {Scalar::uint8, 5},
@@ -189,42 +190,89 @@ TEST_CASE("blur: Sobel's slopes and their magnitude") {
   CHECK(sweep.ran() >= 16);
 }
 
-// Rounding of every root: rows of ever larger numbers have slopes of all sizes.
-TEST_CASE("blur: magnitudes of bytes are the nearest integers") {
+TEST_CASE("blur: magnitudes down bands of rows, every type, boundary and number of channels") {
   const smem::Context context;
+  test::BlurSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
+                                   {Scalar::uint8, 5},
+                                   {Scalar::float32, 5},
+                                   {Scalar::half, 3},
+                                   {Scalar::uint16, 3},
+                                   {Scalar::float64, 3},
+                                   {Scalar::float32, 3}}) {
+    BlurCase c;
+    c.blur = Blur::magnitude;
+    c.variant = "march";
+    c.grids.in = c.grids.out = type;
+    c.grids.channels = turn < 2 ? 1 : 1 + turn % 4;
+    c.grids.boundary = kBoundaries[turn];
+    c.grids.value = 3;
+    c.size = static_cast<std::size_t>(size);
+    c.grids.batch = 2;
+    // Rows of whole vectors, and of none; a band and more; a few cells.
+    for (const auto& [width, height] : {std::pair{64, 13}, {77, 70}, {6, 2}, {1, 1}}) {
+      c.grids.size = {static_cast<std::size_t>(width), static_cast<std::size_t>(height)};
+      c.grids.gaps = width == 77;
+      sweep.run(c);
+    }
+    ++turn;
+  }
+  CHECK(sweep.ran() >= 24);
+}
+
+namespace {
+
+// Rounding of roots: rows of ever larger numbers have slopes of all sizes. \returns the results that are
+// seen.
+template <class T>
+std::vector<bool> check_magnitudes(const smem::Context& context, std::size_t size, unsigned step,
+                                   const char* variant) {
   constexpr std::size_t kWidth = 500, kHeight = 400;
+  constexpr long kMost = std::numeric_limits<T>::max();
   constexpr std::array<int, 5> kSlope[] = {{0, -1, 0, 1, 0}, {-1, -2, 0, 2, 1}};
   constexpr std::array<int, 5> kSmooth[] = {{0, 1, 2, 1, 0}, {1, 4, 6, 4, 1}};
-  std::vector<unsigned char> cells(kWidth * kHeight);
+  std::vector<T> cells(kWidth * kHeight);
   test::Random random(11);
   for (std::size_t i = 0; i < cells.size(); ++i)
-    cells[i] = static_cast<unsigned char>(random.between(0, 1 + i / kWidth / 2));
-  const smem::Array<unsigned char> in(context, cells);
-  for (const std::size_t size : {3, 5}) {
-    const smem::Array<unsigned char> out(context, std::vector<unsigned char>(cells.size(), 77));
-    smem::sobel(context, in.grid({kWidth, kHeight}), out.grid({kWidth, kHeight}), {.size = size});
-    const std::vector<unsigned char> made = out.to_host();
-    const auto& slope = kSlope[size / 5];
-    const auto& smooth = kSmooth[size / 5];
-    std::vector<bool> seen(256);
-    std::size_t wrong = 0;
-    for (std::size_t y = 2; y + 2 < kHeight; ++y) {
-      for (std::size_t x = 2; x + 2 < kWidth; ++x) {
-        int across = 0, down = 0;
-        for (std::size_t j = 0; j < 5; ++j) {
-          for (std::size_t i = 0; i < 5; ++i) {
-            const int cell = cells[(y + j - 2) * kWidth + x + i - 2];
-            across += smooth[j] * slope[i] * cell;
-            down += slope[j] * smooth[i] * cell;
-          }
+    cells[i] = static_cast<T>(random.between(0, (1 + i / kWidth / 2) * step));
+  const smem::Array<T> in(context, cells), out(context, std::vector<T>(cells.size(), 77));
+  smem::sobel(context, in.grid({kWidth, kHeight}), out.grid({kWidth, kHeight}), {.size = size}, {},
+              {.variant = variant});
+  const std::vector<T> made = out.to_host();
+  const auto& slope = kSlope[size / 5];
+  const auto& smooth = kSmooth[size / 5];
+  std::vector<bool> seen(static_cast<std::size_t>(kMost) + 1);
+  std::size_t wrong = 0;
+  for (std::size_t y = 2; y + 2 < kHeight; ++y) {
+    for (std::size_t x = 2; x + 2 < kWidth; ++x) {
+      int across = 0, down = 0;
+      for (std::size_t j = 0; j < 5; ++j) {
+        for (std::size_t i = 0; i < 5; ++i) {
+          const int cell = cells[(y + j - 2) * kWidth + x + i - 2];
+          across += smooth[j] * slope[i] * cell;
+          down += slope[j] * smooth[i] * cell;
         }
-        const auto exact = std::lround(std::hypot(across, down));
-        const long nearest = std::min(exact, 255L);
-        wrong += made[y * kWidth + x] != nearest;
-        seen[static_cast<std::size_t>(nearest)] = true;
       }
+      const long nearest = std::min(std::lround(std::hypot(across, down)), kMost);
+      wrong += made[y * kWidth + x] != nearest;
+      seen[static_cast<std::size_t>(nearest)] = true;
     }
-    CHECK(wrong == 0);
-    CHECK(std::count(seen.begin(), seen.end(), true) > (size == 3 ? 255 : 200));
+  }
+  CHECK(wrong == 0);
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("blur: magnitudes of integers are the nearest integers") {
+  const smem::Context context;
+  for (const std::size_t size : {3, 5}) {
+    for (const char* variant : {"", "registers", "march"}) {
+      const std::vector<bool> bytes = check_magnitudes<unsigned char>(context, size, 1, variant);
+      CHECK(std::count(bytes.begin(), bytes.end(), true) > (size == 3 ? 255 : 200));
+      const std::vector<bool> words = check_magnitudes<unsigned short>(context, size, 60, variant);
+      CHECK(std::count(words.begin(), words.end(), true) > 20000);
+    }
   }
 }

@@ -51,30 +51,8 @@
 #define RESULTS (WIDTH - HALO)                            // columns of a strip with results
 #define TURNS (AHEAD / STEP)
 
-#if SHUFFLES
-#include "nvidia/shuffle.clh"
-DEFINE_WARP_MOVES(sum, SUM)
-#define SEGMENT 32
-#define TILES 2
-#else
-#define SEGMENT (GROUP < 16 ? GROUP : 16)
-#define TILES 1
-#endif
-#define SEGMENT_COLS (SEGMENT * COLS)
-// A work-item's columns in a row of local memory.
-#if COLS == 4 || COLS == 2
-typedef JOIN(SUM, COLS) own_sums;
-#endif
-GROUP_FUNCTION void put_columns(local SUM* row, uint item, const SUM v[COLS]) {
-#if COLS == 4
-  ((local own_sums*)row)[item] = (own_sums)(v[0], v[1], v[2], v[3]);
-#elif COLS == 2
-  ((local own_sums*)row)[item] = (own_sums)(v[0], v[1]);
-#else
-#pragma unroll
-  for (uint c = 0; c < COLS; ++c) row[item * COLS + c] = v[c];
-#endif
-}
+#define TILES (SHUFFLES ? 2 : 1)
+#include "blur/segments.clh"
 
 // Adds to a running sum by Kahan's method: W. Kahan, "Further remarks on reducing truncation errors", CACM 8 (1), 1965. `low` is the
 // compensation. It loses something only where a number is larger than the sum before it, and then no more than that number's last
@@ -147,75 +125,6 @@ static inline void make_columns(global RESULT* to, ulong out_pitch, uint height,
       make_column(to + j * GROUP, out_pitch, height, read, col + j * GROUP - SIDE, width, column_taps, inverse);
 }
 #endif
-
-// Prefix sums along segments: `ended` has the inclusive scans of each work-item's own columns, to which it adds the segment's sums before
-// them.
-#if SHUFFLES
-GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane) {
-  SUM sum[STEP][CHANNELS];
-#pragma unroll
-  for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-    for (uint c = 0; c < CHANNELS; ++c) sum[k][c] = ended[k][COLS - CHANNELS + c];
-#pragma unroll
-  for (uint by = 1; by < SEGMENT; by *= 2)
-#pragma unroll
-    for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-      for (uint c = 0; c < CHANNELS; ++c) {
-        const SUM left = sum_from_left(sum[k][c], by);
-        if (lane >= by) sum[k][c] += left;
-      }
-#pragma unroll
-  for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c) {
-      const SUM own_total = ended[k][COLS - CHANNELS + c % CHANNELS];
-      ended[k][c] = c >= COLS - CHANNELS ? sum[k][c % CHANNELS] : ended[k][c] + (sum[k][c % CHANNELS] - own_total);
-    }
-}
-#else
-typedef SUM item_totals[CHANNELS][GROUP];
-// By all work-items: it contains a barrier.
-GROUP_FUNCTION void scan_segments(SUM ended[STEP][COLS], uint lane, local item_totals* totals, uint item) {
-  SUM sum[STEP][CHANNELS];
-#pragma unroll
-  for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-    for (uint c = 0; c < CHANNELS; ++c) {
-      totals[k][c][item] = ended[k][COLS - CHANNELS + c];
-      sum[k][c] = 0;
-    }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint n = SEGMENT - 1; n > 0; --n) {
-    if (lane >= n) {
-#pragma unroll
-      for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-        for (uint c = 0; c < CHANNELS; ++c) sum[k][c] += totals[k][c][item - n];
-    }
-  }
-#pragma unroll
-  for (uint k = 0; k < STEP; ++k)
-#pragma unroll
-    for (uint c = 0; c < COLS; ++c) ended[k][c] += sum[k][c % CHANNELS];
-}
-#endif
-
-// One of the work-item's results in a row. A work-item has results GROUP apart, so that stores are coalesced.
-typedef struct {
-  uint before;   // the element before its box in a row of the tile
-  uint tail;     // the last element like it in its segment
-  uint farther;  // whether the box ends in the segment after the next BOX / SEGMENT_COLS; Mesa 22.3 breaks arrays with bools
-} result_place;
-
-static inline result_place find_result(uint x) {
-  result_place r;
-  r.before = min(x, (uint)RESULTS - 1) + LEFT - SIDE - CHANNELS;
-  r.tail = r.before / SEGMENT_COLS * SEGMENT_COLS + SEGMENT_COLS - CHANNELS + r.before % CHANNELS;
-  r.farther = r.before % SEGMENT_COLS + BOX % SEGMENT_COLS >= SEGMENT_COLS;
-  return r;
-}
 
 // The sums of the STEP boxes of a result.
 GROUP_FUNCTION void sum_boxes(SUM box[STEP], local SUM (*tile)[WIDTH], result_place r) {

@@ -1,9 +1,10 @@
-// Mean of a box in two passes, without local memory: sums along rows into a scratch, then down its columns. A work-item computes RUN
-// results by a running sum: it adds the element that enters the box and subtracts the one that leaves it, so the cost does not
+// Mean of a box in two passes, for boxes that are too large for local memory: sums along rows into a scratch, then down its columns. A work-item
+// computes RUN results by a running sum: it adds the element that enters the box and subtracts the one that leaves it, so the cost does not
 // depend on the size of the box. A run with a number that is not finite is summed again for each result.
 //
 // Launch: three dimensions of work-items: PASS 0: run of a row, row, plane; PASS 1: column, run of rows, plane.
 #include "blur/box.clh"
+#include "blur/sums.clh"
 
 #ifndef PASS
 #define PASS 0
@@ -46,7 +47,7 @@ void box_pass(SEPARABLE_ARGUMENTS) {
   (void)out, (void)out_offset, (void)out_pitch, (void)out_plane, (void)out_stride, (void)first_row, (void)end_row;
   (void)first_col, (void)end_col, (void)column_taps, (void)column_origin;
   // A run has whole cells.
-  const ulong begin = get_global_id(0) * (RUN * CHANNELS), end = min(begin + RUN * CHANNELS, width);
+  const ulong pitch = sums_pitch(width), begin = get_global_id(0) * (RUN * CHANNELS), end = min(begin + RUN * CHANNELS, width);
   if (begin >= width) return;  // no barrier follows
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     for (ulong row = get_global_id(1); row < rows; row += get_global_size(1)) {
@@ -58,12 +59,12 @@ void box_pass(SEPARABLE_ARGUMENTS) {
           add_sum(&high, &low, sum_at(from, in_place, (long)width, (SUM)value_beyond(weights)));
         for (ulong col = begin + c; col < end; col += CHANNELS, in_place += CHANNELS, out_place += CHANNELS) {
           add_sum(&high, &low, sum_at(from, in_place, (long)width, (SUM)value_beyond(weights)));
-          sums[(p * rows + row) * width + col] = high + low;
+          sums[(p * rows + row) * pitch + col] = high + low;
           add_sum(&high, &low, -sum_at(from, out_place, (long)width, (SUM)value_beyond(weights)));
         }
         if (!is_spoiled(high + low)) continue;
         for (ulong col = begin + c; col < end; col += CHANNELS) {
-          sums[(p * rows + row) * width + col] =
+          sums[(p * rows + row) * pitch + col] =
               sum_anew(from, (long)col - (long)row_origin * CHANNELS, row_taps, (long)width, (SUM)value_beyond(weights));
         }
       }
@@ -71,26 +72,26 @@ void box_pass(SEPARABLE_ARGUMENTS) {
   }
 #else
   (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride, (void)row_origin;
-  const ulong col = first_col + get_global_id(0);
+  const ulong pitch = sums_pitch(width), col = first_col + get_global_id(0);
   if (col >= end_col) return;  // no barrier follows
   const SUM beyond = (SUM)value_beyond(weights) * (SUM)row_taps;
   const uint area = row_taps * column_taps;
   const VALUE inverse = (VALUE)1 / (VALUE)area;
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
-    global const SUM* column = sums + p * rows * width + col;
+    global const SUM* column = sums + p * rows * pitch + col;
     for (ulong begin = first_row + get_global_id(1) * RUN; begin < end_row; begin += get_global_size(1) * RUN) {
       SUM high = 0, low = 0;
       long in_place = (long)begin - (long)column_origin, out_place = in_place;
       for (uint i = 0; i < column_taps - 1; ++i, ++in_place)
-        add_sum(&high, &low, sum_at(column, in_place, (long)rows, width, beyond));
+        add_sum(&high, &low, sum_at(column, in_place, (long)rows, pitch, beyond));
       for (ulong row = begin; row < min(begin + RUN, end_row); ++row, ++in_place, ++out_place) {
-        add_sum(&high, &low, sum_at(column, in_place, (long)rows, width, beyond));
+        add_sum(&high, &low, sum_at(column, in_place, (long)rows, pitch, beyond));
         store_mean(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, col, high + low, area, inverse);
-        add_sum(&high, &low, -sum_at(column, out_place, (long)rows, width, beyond));
+        add_sum(&high, &low, -sum_at(column, out_place, (long)rows, pitch, beyond));
       }
       if (!is_spoiled(high + low)) continue;
       for (ulong row = begin; row < min(begin + RUN, end_row); ++row) {
-        const SUM sum = sum_anew(column, (long)row - (long)column_origin, column_taps, (long)rows, width, beyond);
+        const SUM sum = sum_anew(column, (long)row - (long)column_origin, column_taps, (long)rows, pitch, beyond);
         store_mean(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, col, sum, area, inverse);
       }
     }

@@ -141,10 +141,10 @@ static inline numbers results_of(numbers w[COUNT]) {
 #endif
 }
 #else
-// The derivative across is the product of (-1 0 1) across and (1 2 1) down; with SIZE 5 of (-1 -2 0 2 1) and (1 4 6 4 1). The
-// derivative down is its transpose.
-static inline int slope(int i) { return SIZE == 3 ? i - 1 : i == 0 ? -1 : i == 1 ? -2 : i == 2 ? 0 : i == 3 ? 2 : 1; }
-static inline int smooth(int i) { return SIZE == 3 ? (i == 1 ? 2 : 1) : i == 2 ? 6 : i % 4 == 0 ? 1 : 4; }
+#if !WHOLE
+#define SLOPES numbers
+#endif
+#include "blur/slopes.clh"
 
 #if WHOLE
 // The magnitude of two slopes, rounded to the nearest byte. One step of Newton's from a guess at the reciprocal root (C. Lomont, "Fast
@@ -191,7 +191,7 @@ static inline numbers results_of(numbers w[COUNT]) {
 #if WHOLE
   return magnitude(across, down);
 #else
-  return sqrt(across * across + down * down);
+  return magnitude_of(across, down);
 #endif
 }
 #endif

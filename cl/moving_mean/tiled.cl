@@ -135,8 +135,8 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
 
       const int count = (int)min((ulong)results, width - first) - (int)item;
       global RESULT* target = to + first + item;
+      const mean_divisor divisor = divisor_of(length);
       if (whole_tile) {
-        const mean_divisor divisor = divisor_of(length);
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k)
           if (k * GROUP < count) store_mean_of(target, k * GROUP, values[k], divisor);
@@ -144,7 +144,8 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k) {
           const int there = min(k * GROUP + (int)length, high) - max(k * GROUP, low);
-          if (k * GROUP < count) store_mean(target, k * GROUP, values[k], whole ? length : (uint)there);
+          if (k * GROUP < count)
+            store_mean_of(target, k * GROUP, values[k], whole || there == (int)length ? divisor : divisor_of((ulong)there));
         }
       }
       barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored

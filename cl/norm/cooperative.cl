@@ -158,7 +158,7 @@ void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ul
       const part_statistics own = {{found.w, found.y, found.z}};
       if (n < 0) {
         if (item == 0) of_parts[part] = own;
-        if (is_row && parts > 1 && item == 0) publish_part(status + part * WORDS, own, epoch);
+        if (is_row && parts > 1 && item == 0) publish_part(status + part * STATUS_WORDS, own, epoch);
         if (in_place && item == 0) device_fence();  // before the first result
         // The results of the row before, and copies of a later one.
         const row_part next = part_of(r + (STAGES - 1) * teams, all, part, rows, cols, batch, in_offset, in_pitch, in_stride);
@@ -184,7 +184,7 @@ void norm_cooperative(NORM_ARGUMENTS, uint parts, uint epoch, volatile global ul
       } else if (item == 0) {
         take_over();  // the elements were read before
         part_statistics theirs = own;
-        poll_part(status + n * WORDS, &theirs, epoch, 1);
+        poll_part(status + n * STATUS_WORDS, &theirs, epoch, 1);
         of_parts[n] = theirs;
       }
       barrier(CLK_LOCAL_MEM_FENCE);

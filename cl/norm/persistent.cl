@@ -24,14 +24,14 @@
 #include "common/fetched_rows.clh"
 #include "norm/section_statistics.clh"
 #include "norm/kept_words.clh"
-#define AHEAD (WORDS < 18 ? WORDS : 18)  // words of a work-item that are read before a result is written
+#include "norm/write_section.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_persistent(NORM_ARGUMENTS, global uint* counter) {
   USE_NORM_ARGUMENTS;
-  local uint kept[2 * ROW_WORDS] __attribute__((aligned(128)));
+  local uint kept[STAGES * ROW_WORDS] __attribute__((aligned(128)));
   local VALUE scratch[SCRATCH];
-  local ulong arrivals[BULK_COPIES ? 4 * SECTIONS : 1];
+  local ulong arrivals[BULK_COPIES ? 2 * STAGES * SECTIONS : 1];
   local uint memory[VECTORS * MEMORY_WORDS * GROUP + 1];  // one more: an array has an element
   local uint *const memory_biases = memory, *const memory_weights = memory + HAS_BIAS * MEMORY_WORDS * GROUP;
   local uint fetched[2];
@@ -60,8 +60,7 @@ void norm_persistent(NORM_ARGUMENTS, global uint* counter) {
   for (int h = 0; h < 2; ++h) wait_half_section(&of_weight, 0, weight, n, h, lane);
   KEEP_WORDS(weights, memory_weights, &of_weight);
 #endif
-  int count = FULL * PACK;
-  for (int k = FULL; k < WORDS; ++k) count += clamp(n - (k * LANES + lane) * PACK, 0, PACK);
+  const int count = count_of_section(n, lane);
 
   for (uint turn = 0; r < all; ++turn) {
     fetch_row(fetched, counter, later, all, turn, item);
@@ -77,38 +76,15 @@ void norm_persistent(NORM_ARGUMENTS, global uint* counter) {
     LOAD_NEXT_HALF(&next, in, n, 1, 0, loader);
     wait_half_section(&s, parity, in, n, 1, lane);
     count_words(HALF_WORDS, FULL, w, origin, &sum, &squares);
-#pragma unroll
-    for (int k = FULL; k < WORDS; ++k) {
-      const int i = (k * LANES + lane) * PACK;
-      count_word(section_word(&w, k, i, n), 0, i, n, origin, &sum, &squares);
-    }
+    count_last_words(&w, n, lane, origin, &sum, &squares);
     statistics found = statistics_of_sums(count, origin, sum, squares);
     merge_group(&found, scratch, item, turn);
     const ulong after = fetched_row(fetched, later, all, turn);
-    const VALUE mean = OPERATION == OP_LAYER ? found.w + found.y : 0, apart = mean - found.w;
-    const VALUE left = OPERATION == OP_LAYER ? (found.w - (mean - apart)) + (found.y - apart) : 0;  // of the mean's rounding
-    const VALUE factor = factor_of(found.z, cols, epsilon), less = left * factor;
-    if (item == 0 && flags & STORES_MEAN) means[means_offset + r] = mean + left;
-    if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = factor;
-    const row_section to = section_at(row_place(r, rows, batch, out_offset, out_pitch, out_stride) + first);
-    const int is_bulk = BULK_COPIES && to.shift % CHUNK == s.at.shift % CHUNK;
-    uint x[WORDS];
-#pragma unroll
-    for (int k = 0; k < AHEAD; ++k) x[k] = section_word(&w, k, (k * LANES + lane) * PACK, n);
-    FOR_WORDS(k) {
-      if (k + AHEAD < WORDS) x[k + AHEAD] = section_word(&w, k + AHEAD, ((k + AHEAD) * LANES + lane) * PACK, n);
-      packed_vector v = fma(word_values(x[k]) - mean, (packed_vector)(factor), (packed_vector)(-less));
-#if HAS_WEIGHT && HAS_BIAS
-      v = fma(v, KEPT_WORD(weights, memory_weights, k), KEPT_WORD(biases, memory_biases, k));
-#elif HAS_WEIGHT
-      v *= KEPT_WORD(weights, memory_weights, k);
-#elif HAS_BIAS
-      v += KEPT_WORD(biases, memory_biases, k);
-#endif
-      set_section_word(&w, k, (k * LANES + lane) * PACK, n, word_of(v));
-      store_piece(&s, out, to, is_bulk, k, n, lane);
-    }
-    store_rest(&s, out, to, is_bulk, n, lane);
+    const row_scale by = scale_of(found, cols, epsilon);
+    if (item == 0 && flags & STORES_MEAN) means[means_offset + r] = by.mean + by.left;
+    if (item == 0 && flags & STORES_FACTOR) factors[factors_offset + r] = by.factor;
+    const ulong place = row_place(r, rows, batch, out_offset, out_pitch, out_stride) + first;
+    write_section(&s, by, weights, memory_weights, biases, memory_biases, out, place, n, lane, item);
     r = later;
     later = after;
   }

@@ -115,7 +115,7 @@ void softmax_cooperative(SOFTMAX_ARGUMENTS, uint parts, uint epoch, volatile glo
       const part_statistics own = {{found.x, found.y}};
       if (n < 0) {
         if (item == 0) of_parts[part] = own;
-        if (is_row && parts > 1 && item == 0) publish_part(status + part * WORDS, own, epoch);
+        if (is_row && parts > 1 && item == 0) publish_part(status + part * STATUS_WORDS, own, epoch);
         if (in_place && item == 0) device_fence();  // before the first result
         // The results of the row before, and copies of a later one.
         const row_part next = part_of(r + (STAGES - 1) * teams, all, part, rows, cols, batch, in_offset, in_pitch, in_stride);
@@ -146,7 +146,7 @@ void softmax_cooperative(SOFTMAX_ARGUMENTS, uint parts, uint epoch, volatile glo
       } else if (item == 0) {
         take_over();  // the elements were read before
         part_statistics theirs = own;
-        poll_part(status + n * WORDS, &theirs, epoch, 1);
+        poll_part(status + n * STATUS_WORDS, &theirs, epoch, 1);
         of_parts[n] = theirs;
       }
       barrier(CLK_LOCAL_MEM_FENCE);

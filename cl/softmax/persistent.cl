@@ -99,12 +99,14 @@ void softmax_persistent(SOFTMAX_ARGUMENTS, global uint* counter) {
     uint x[WORDS];
 #pragma unroll
     for (int k = 0; k < AHEAD; ++k) x[k] = section_word(&w, k, (k * LANES + lane) * PACK, n);
-    FOR_WORDS(k) {
-      if (k + AHEAD < WORDS) x[k + AHEAD] = section_word(&w, k + AHEAD, ((k + AHEAD) * LANES + lane) * PACK, n);
-      const packed_vector less = word_values(x[k]) - moved;
-      const packed_vector v = OPERATION == OP_SOFTMAX ? pack_exp(less) * finish : less - finish;
-      set_section_word(&w, k, (k * LANES + lane) * PACK, n, word_of(v));
-      store_piece(&s, out, to, is_bulk, k, n, lane);
+    FOR_PIECES(piece) {
+      FOR_WORDS_OF(piece, k) {
+        if (k + AHEAD < WORDS) x[k + AHEAD] = section_word(&w, k + AHEAD, ((k + AHEAD) * LANES + lane) * PACK, n);
+        const packed_vector less = word_values(x[k]) - moved;
+        const packed_vector v = OPERATION == OP_SOFTMAX ? pack_exp(less) * finish : less - finish;
+        set_section_word(&w, k, (k * LANES + lane) * PACK, n, word_of(v));
+      }
+      store_piece(&s, out, to, is_bulk, piece, n, lane);
     }
     store_rest(&s, out, to, is_bulk, n, lane);
     r = later;

@@ -70,6 +70,8 @@ Operation box_blur_operation() {
                   .weak = {goal("8192x8192 float --radius 200", 0.60),
                            goal("8192x8192 uchar --radius 50", 0.40)}},
       .programs = {{"8192x8192 --radius 50", {"two_pass", "march", "cpu"}},
+                   {"8192x8192 --radius 200", {"two_pass"}},
+                   {"4096x4096 uint16 --radius 200 --channels 3", {"two_pass"}},
                    {"8192x8192 uint8 --radius 50", {"march", "shuffle", "units"}},
                    {"4096x4096 uint8 --radius 2 --channels 4", {"units"}},
                    {"8192x8192 uint8 --radius 50 --channels 3", {"march"}},

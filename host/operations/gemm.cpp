@@ -419,6 +419,9 @@ Operation gemm_operation() {
                    {"4096x4096x4096 half --batch 2", {"wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
                    {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}},
                    {"4096x4096x4096 --transpose-a --tf32", {"mma", "wgmma"}},
+                   {"4096x4096x4096 --tf32", {"wgmma"}},
+                   {"4096x4096x4096 --transpose-a --transpose-b --bias row --tf32", {"wgmma"}},
+                   {"144x96x15264 --transpose-a --transpose-b --tf32", {"wgmma"}},
                    {"4096x4096x4096 int8", {"wgmma"}, "a_alignment=1 b_alignment=1"},
                    {"4096x4096x4096 e4m3", {"", "naive", "async", "mma", "wgmma", "matrix_units"}},
                    {"4096x4096x4096 e5m2 --b-type e4m3 --out half --transpose-b",
@@ -437,8 +440,11 @@ Operation gemm_operation() {
                    {"4096x4096x4096 --transpose-a", {"packed"}, "a_alignment=4 b_alignment=4"},
                    {"16x16x16 half --out half --batch 100000", {"mma"}},
                    {"64x64x64 half --out half --batch 10000 --transpose-a", {"mma"}},
-                   {"8192x16x8192 half --out half", {"skinny"}},
-                   {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"skinny"}}},
+                   {"16x16x16 double --batch 100000", {"mma"}},
+                   {"16x16x16 double --batch 100000 --transpose-a --transpose-b --beta 2", {"mma"}},
+                   {"13x11x15 bfloat16 --batch 100000 --transpose-b --bias row --activation gelu", {"mma"}},
+                   {"8192x16x8192 half --out half --transpose-b", {"mma"}},
+                   {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"mma"}}},
       .draw = {.kinds = {"float", "half", "bfloat16", "tf32", "int8", "double"}, .words = drawn},
   };
 }

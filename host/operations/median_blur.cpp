@@ -30,6 +30,7 @@ Operation median_blur_operation() {
       .steps = {{"registers", "several windows a work-item, sorted in registers"},
                 {"columns", "of 5 x 5: columns sorted once for all windows that have them"},
                 {"tiles", "what 2 x 2 windows have in common sorted once, down bands of rows"},
+                {"march", "rows weighted once: gradients only"},
                 {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
       .read = read_median_blur,
@@ -49,7 +50,8 @@ Operation median_blur_operation() {
                    {"8192x8192 --window 5", {"columns", "tiles"}},
                    {"8192x8192 uint8", {"", "tiles"}},
                    {"8192x8192 uint16", {"tiles"}},
-                   {"8192x8192", {""}}},
+                   {"8192x8192", {"", "registers"}},
+                   {"8192x8192 float64", {""}}},
   };
 }
 

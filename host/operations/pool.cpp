@@ -189,6 +189,9 @@ Operation pool_operation() {
       .programs = {{"4096x4096", {"windows", "vector"}},
                    {"4096x4096 half --size 3 --stride 2 --padding 1", {"vector"}},
                    {"4096x4096 uint8 --op average", {"vector"}},
+                   {"4096x4096 half --size 3 --stride 2 --padding 1", {"windows"}},
+                   {"4096x4096 uint16 --op average --size 5 --stride 1 --padding 2", {"windows"}},
+                   {"4096x4096 uint8 --op average --size 9 --channels 3", {"windows"}},
                    {"4096x4096 uint8 --channels 3 --indices", {"windows"}}},
   };
 }

@@ -44,6 +44,7 @@ Operation sobel_operation() {
       .steps = {{"registers", "several windows a work-item, in registers"},
                 {"columns", "columns sorted once: medians only"},
                 {"tiles", "what 2 x 2 windows have in common sorted once: medians only"},
+                {"march", "rows weighted once, down bands of rows"},
                 {"cpu", "one thread a band of rows, one window in each vector lane"}},
       .words = window_rules(),
       .read = read_sobel,
@@ -54,7 +55,11 @@ Operation sobel_operation() {
                   .usual = {"4096x4096 float", "4096x4096 uchar"},
                   .large = {"8192x8192 float", "8192x8192 uchar"},
                   .weak_usual = {"4096x4096 uchar"}},
-      .programs = {{"8192x8192", {""}}},
+      .programs = {{"8192x8192", {""}},
+                   {"8192x8192 uint16", {"", "registers"}},
+                   {"8192x8192 --window 5", {"march"}},
+                   {"8192x8192 uint8 --channels 3 --window 5", {"march"}},
+                   {"8192x8192 half", {"march"}}},
   };
 }
 

@@ -46,8 +46,6 @@ cl::Event run_window(const Context& context, const char* operation, WindowOp op,
   ops::check_same_grid(operation, in, out);
   if (ops::is_empty(in)) return ops::run_empty(context, operation, plan_window, problem, options);
   ops::check_filter(context, operation, filter, problem.grids);
-  if (op != WindowOp::median)  // only medians by columns and tiles need vectors that are aligned
-    problem.grids.in_alignment = problem.grids.out_alignment = 64;
   if (filter.writes_nothing()) return ops::run_empty(context, operation, plan_window, problem, options);
   // A median is one of the elements; what is none, kernels would convert to any.
   const double value = op == WindowOp::median ? ops::as_element(*in.type.scalar, edges.value) : edges.value;

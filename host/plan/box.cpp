@@ -2,8 +2,8 @@
 #include <smem/blur_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/box.hpp"
 #include "plan/box_policy.hpp"
-#include "plan/filters.hpp"
 #include "plan/pixels.hpp"
 #include "plan/variants.hpp"
 
@@ -19,66 +19,51 @@ namespace {
 
 using namespace plan;
 
-constexpr const char* kBoxName = "box_blur";
 constexpr std::size_t kCpuLanes = 8;
 
 /// The largest number of an integer type of pixels.
 std::size_t most_of(Scalar type) { return type == Scalar::uint8 ? 255 : 65535; }
-
-struct Sum {
-  const char* name;
-  std::size_t bytes;
-  bool integer;
-};
-
-Sum sum_of(const SeparableProblem& g) {
-  if (is_float(g.in)) {
-    return pixel_value(g.in, g.out) == Scalar::float64 ? Sum{"double", 8, false} : Sum{"float", 4, false};
-  }
-  // Half an area is added before it is divided by.
-  const std::size_t area = g.row_taps * g.column_taps;
-  return area * (most_of(g.in) + 1) <= 0xffffffff ? Sum{"uint", 4, true} : Sum{"ulong", 8, true};
-}
 
 /// Whether sums of integers are at most 2^24, to which floats hold whole numbers.
 bool has_small_sums(const SeparableProblem& g) {
   return g.row_taps * g.column_taps * (most_of(g.in) + 1) <= std::size_t{1} << 24;
 }
 
-/// Whether separable() computes it, by sums of floats.
-bool is_separable(const SeparableProblem& g) { return is_float(g.in) || has_small_sums(g); }
+}  // namespace
 
-Plan box_plan(const SeparableProblem& g, std::string_view variant, const char* file, const char* entry) {
+BoxSum plan::box_sum(const SeparableProblem& g) {
+  if (is_float(g.in)) {
+    return pixel_value(g.in, g.out) == Scalar::float64 ? BoxSum{"double", 8, false}
+                                                       : BoxSum{"float", 4, false};
+  }
+  // Half an area is added before it is divided by.
+  const std::size_t area = g.row_taps * g.column_taps;
+  return area * (most_of(g.in) + 1) <= 0xffffffff ? BoxSum{"uint", 4, true} : BoxSum{"ulong", 8, true};
+}
+
+Plan plan::box_plan(const SeparableProblem& g, std::string_view variant, const char* file,
+                    const char* entry) {
   Plan plan = filter_plan(kBoxName, variant, file, entry, g, g.row_taps / 2, g.column_taps / 2);
-  plan.text_defines.emplace_back("SUM", sum_of(g).name);
-  define(plan, "SUM_INTEGER", sum_of(g).integer ? 1 : 0);
+  plan.text_defines.emplace_back("SUM", box_sum(g).name);
+  define(plan, "SUM_INTEGER", box_sum(g).integer ? 1 : 0);
   if (!is_float(g.in) && is_float(g.out) && has_small_sums(g)) define(plan, "SMALL_SUMS", 1);
   plan.prediction.operations = 6 * real(g.elements());
   return plan;
 }
 
-Plan box_pass(const Device& device, const SeparableProblem& g, bool first) {
-  Plan plan = box_plan(g, first ? "first" : "two_pass", "blur/box_pass.cl", "box_pass");
-  const std::size_t run = box_policy(device).run;
-  const std::array<std::size_t, 3> extent =
-      first ? std::array<std::size_t, 3>{divide_up(g.width, run), g.height, g.planes}
-            : std::array<std::size_t, 3>{g.row_elements(), divide_up(g.height, run), g.planes};
-  set_grid(plan, device, box_policy(device).group, extent);
-  define(plan, {{"PASS", first ? 0 : 1}, {"RUN", run}});
-  define_group(plan);
-  plan.items_per_work_item = run;
-  (first ? plan.prediction.bytes_written : plan.prediction.bytes_read) = real(g.elements() * sum_of(g).bytes);
-  plan.reason =
-      first ? "slides along rows, into temporary memory" : "slides down the columns of the launch before";
-  return plan;
+bool plan::uses_box_shuffles(const Device& device, std::size_t group) {
+  return is_nvidia_gpu(device) && group % 32 == 0;
 }
 
-Plan box_two_pass(const Device& device, const SeparableProblem& g) {
-  Plan plan = box_pass(device, g, false);
-  plan.before.push_back(box_pass(device, g, true));
-  add_scratch(plan, g.elements() * sum_of(g).bytes);
-  return plan;
+std::size_t plan::box_halo(const SeparableProblem& g, std::size_t columns) {
+  const std::size_t side = g.row_taps / 2 * g.channels;
+  return round_up(round_up(side + g.channels, columns) + side, columns);
 }
+
+namespace {
+
+/// Whether separable() computes it, by sums of floats.
+bool is_separable(const SeparableProblem& g) { return is_float(g.in) || has_small_sums(g); }
 
 /// How groups share a plane: strips of columns, and bands of rows.
 struct BoxStrip {
@@ -90,27 +75,17 @@ struct BoxStrip {
   double work = 0;  ///< column sums of a unit, until all are done
 };
 
-bool uses_shuffles(const Device& device, std::size_t group) {
-  return is_nvidia_gpu(device) && group % 32 == 0;
-}
-
 /// Bytes of what a work-item reads of a row.
 std::size_t part_bytes(const SeparableProblem& g, std::size_t columns) {
   if (!is_float(g.in)) return 4 * size_of(g.in);
   return columns * (g.in == Scalar::half ? sizeof(float) : size_of(g.in));
 }
 
-/// Columns that have no result: what the box has to its left, its own cell too, and to its right.
-std::size_t strip_halo(const SeparableProblem& g, std::size_t columns) {
-  const std::size_t side = g.row_taps / 2 * g.channels;
-  return round_up(round_up(side + g.channels, columns) + side, columns);
-}
-
 /// Local memory of a strip without its ring.
 std::size_t tile_bytes(const Device& device, const SeparableProblem& g, const BoxStrip& strip) {
   const std::size_t row = strip.group * strip.columns;
-  const std::size_t sums = uses_shuffles(device, strip.group) ? 2 * row : row + g.channels * strip.group;
-  return strip.step * sums * sum_of(g).bytes;
+  const std::size_t sums = uses_box_shuffles(device, strip.group) ? 2 * row : row + g.channels * strip.group;
+  return strip.step * sums * box_sum(g).bytes;
 }
 
 /// Groups that are resident on a unit.
@@ -145,7 +120,7 @@ void set_bands(const Device& device, const SeparableProblem& g, BoxStrip& strip)
 std::optional<BoxStrip> make_strip(const Device& device, const SeparableProblem& g, std::size_t group,
                                    std::size_t columns) {
   const BoxMarch& policy = box_policy(device).march;
-  const std::size_t halo = strip_halo(g, columns);
+  const std::size_t halo = box_halo(g, columns);
   const std::size_t most = local_room(device);
   if (group * columns < halo + columns) return std::nullopt;
   BoxStrip strip;
@@ -220,7 +195,7 @@ Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t w
                         .items = strip->step * columns,
                         .local_bytes = strip->bytes});
   const double share = real(strip->group * columns) / real(strip->results);
-  const auto sum = real(sum_of(g).bytes), element = real(size_of(g.in));
+  const auto sum = real(box_sum(g).bytes), element = real(size_of(g.in));
   plan.prediction.local_bytes =
       real(g.elements()) * (share * (sum + (strip->ring ? 2 * element : 0)) + 3 * sum);
   define(plan, {{"GROUP", strip->group},
@@ -230,7 +205,7 @@ Attempt box_march(const Device& device, const SeparableProblem& g, std::size_t w
                 {"ROW_TAPS", g.row_taps},
                 {"RING", strip->ring ? g.column_taps - 1 : 0},
                 {"SMALL", is_float(g.in) ? 0 : size_of(g.in)}});
-  if (uses_shuffles(device, strip->group)) define(plan, "SHUFFLES", 1);
+  if (uses_box_shuffles(device, strip->group)) define(plan, "SHUFFLES", 1);
   define(plan, "VECTOR_IN", columns != 3 && g.in_alignment >= columns * size_of(g.in) ? 1 : 0);
   plan.numbers = {{"band", strip->band}};
   plan.reason = formatted("running sums of columns; the rows that leave the box are {}",
@@ -288,7 +263,7 @@ Attempt box_shuffle(const Device& device, const SeparableProblem& g, std::size_t
 
 /// Sums of local memory that a thread of a CPU uses; 0: too few.
 std::size_t box_cpu_memory(const Device& device, const SeparableProblem& g) {
-  const std::size_t most = local_room(device) / sum_of(g).bytes;
+  const std::size_t most = local_room(device) / box_sum(g).bytes;
   const std::size_t least = 3 * (round_up(g.halo() + 16 * kCpuLanes, 16));
   if (least > most) return 0;
   return std::min(most, std::max(box_policy(device).thread_sums, 2 * least));
@@ -304,7 +279,7 @@ Attempt box_cpu(const Device& device, const SeparableProblem& g) {
              box_policy(device).threads_items * device.compute_units);
   plan.tile_rows = band;
   plan.items_per_work_item = plan.tile_cols = plan.vector_width = kCpuLanes;
-  plan.local_bytes = memory * sum_of(g).bytes;
+  plan.local_bytes = memory * box_sum(g).bytes;
   define(plan, "MEMORY", memory);
   plan.numbers = {{"band", band}};
   plan.reason = "a thread keeps the sums of columns in its cache, and slides along them";
@@ -355,8 +330,27 @@ std::size_t most_taps_summed_anew(const Device& device, Scalar in) {
   return in == Scalar::uint8 ? policy.small_bytes : policy.small;
 }
 
+/// Whether "two_pass" takes less time than that of "march" and "shuffle" which plans otherwise choose.
+bool is_faster_in_two_passes(const Device& device, const SeparableProblem& g, bool shuffles) {
+  const BoxPasses& policy = box_policy(device).passes;
+  if (!policy.chosen) return false;
+  const double time = box_two_pass_time(device, g);
+  if (const Attempt shuffle = box_shuffle(device, g, 0); shuffles && shuffle.plan) {
+    const auto rows = real(shuffle.plan->numbers.front().second + g.column_taps - 1);
+    const double warps = real(shuffle.plan->global[0] / 32) / real(at_least_1(device.compute_units));
+    return time < rows * std::max(policy.shuffle_ns, warps * policy.shuffle_warp_ns);
+  }
+  const std::optional<BoxStrip> strip = strip_for(device, g, 0);
+  if (!strip) return true;
+  const double column_ns = g.in == Scalar::half     ? policy.march_half_ns
+                           : g.in == Scalar::uint16 ? policy.march_words_ns
+                           : strip->columns <= 2    ? policy.march_ns
+                                                    : policy.march_wide_ns;
+  return time < strip->work * column_ns * (strip->ring ? policy.march_ring : 1);
+}
+
 std::vector<std::string_view> preference(const Device& device, const BoxProblem& problem,
-                                         const PlanOverrides& /*fixed*/) {
+                                         const PlanOverrides& fixed) {
   const SeparableProblem& g = problem.grids;
   const BoxShuffle& shuffle = box_policy(device).shuffle;
   const std::size_t taps = std::max(g.row_taps, g.column_taps);
@@ -371,8 +365,12 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
     return order;
   }
   order.emplace_back("cpu");
-  if (taps <= shuffle.most_taps && !before_units) order.emplace_back("shuffle");
-  order.insert(order.end(), {"march", "two_pass"});
+  const bool shuffles = taps <= shuffle.most_taps;
+  const bool in_two_passes = fixed.work_items == 0 && is_faster_in_two_passes(device, g, shuffles);
+  if (in_two_passes) order.emplace_back("two_pass");
+  if (shuffles && !before_units) order.emplace_back("shuffle");
+  order.emplace_back("march");
+  if (!in_two_passes) order.emplace_back("two_pass");
   return order;
 }
 
@@ -385,6 +383,9 @@ std::string why_not(const Device& device, const BoxProblem& problem, std::string
   }
   if (chosen.variant == "units" && (variant == "separable" || variant == "shuffle"))
     return "matrix units make the sums faster";
+  if (chosen.variant == "two_pass" && (variant == "march" || variant == "shuffle"))
+    return "its groups go down the rows of a box before their first result, which takes longer than two "
+           "launches";
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
   if (variant == "shuffle") {
     return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"
@@ -400,6 +401,7 @@ const Evidence& evidence(const Device& device, const BoxProblem& /*problem*/, co
   const BoxPolicy& policy = box_policy(device);
   if (plan.variant == "separable" || plan.variant == "units") return separable_evidence(device, plan);
   if (plan.variant == "shuffle") return policy.of_shuffle;
+  if (plan.variant == "two_pass") return policy.of_two_pass;
   return plan.variant == "march" ? policy.evidence : policy.others;
 }
 

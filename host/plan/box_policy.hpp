@@ -43,13 +43,41 @@ struct BoxShuffle {
   std::size_t least_work_items = 8;  ///< of a warp, that have results, or it would do little but halos
 };
 
+/// Of "two_pass": sums along rows, then means down their columns.
+struct BoxPasses {
+  bool chosen = false;  ///< where it takes less time than "march" and "shuffle", by the numbers below
+  std::size_t rows_group = 256;     ///< work-items
+  std::size_t parts = 3;            ///< of neighbouring columns that a work-item loads at a time, at most
+  std::size_t integer_parts = 3;    ///< the same of integers
+  std::size_t most_parts = 12;      ///< of a tile
+  std::size_t columns_group = 256;  ///< work-items, at most
+  std::size_t lanes = 32;           ///< of them side by side
+  std::size_t rows = 8;             ///< of one of them at a time
+  std::size_t large_rows = 8;       ///< the same of sums of 8 bytes
+  std::size_t items_a_unit = 1024;  ///< resident work-items that bands are made for
+  bool keeps = true;                ///< rows stay in local memory where it has room
+  std::size_t registers_a_unit = 65536;  ///< of 4 bytes
+  std::size_t run = 64;  ///< sums along which one slides where boxes are too large for local memory
+  // Nanoseconds, for the choice between variants.
+  double least_ns = 16000;       ///< both launches of small grids
+  double launch_ns = 7000;       ///< what is added to the times of a unit's elements
+  double element_ns = 0.424;     ///< of an element whose sums have 4 bytes
+  double byte_ns = 0.0354;       ///< of a byte of an element that is loaded
+  double march_ns = 0.25;        ///< of a column sum of a unit, by "march"
+  double march_wide_ns = 0.2;    ///< the same of work-items with more than two columns
+  double march_half_ns = 0.27;   ///< the same of halves
+  double march_words_ns = 0.33;  ///< the same of integers of 16 bits
+  double march_ring = 1.4;       ///< times as much where rows stay in local memory
+  double shuffle_ns = 200;       ///< of a row, by "shuffle"
+  double shuffle_warp_ns = 35;   ///< the same of each warp of a unit, where that is more
+};
+
 struct BoxPolicy {
   When when;
   Evidence evidence;  ///< of "march"
   Evidence of_shuffle = {.what = "no measurement: a Hopper's sizes"};
+  Evidence of_two_pass = {.what = "no measurement: a Hopper's sizes"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
-  std::size_t group = 256;       ///< work-items of "two_pass"
-  std::size_t run = 64;          ///< results along which one of them slides
   std::size_t small = 15;        ///< cells of a side of a box that is cheaper summed anew for each result
   std::size_t small_bytes = 15;  ///< the same of bytes
   std::size_t small_words = 0;   ///< the same of 16-bit integers, whose sums must fit 24 bits
@@ -58,6 +86,7 @@ struct BoxPolicy {
   std::size_t units_most_taps = 0;
   BoxMarch march;
   BoxShuffle shuffle = {};
+  BoxPasses passes = {};
   /// Of a CPU's thread: a part of its second-level cache. Its three lines are no multiple of 4096 bytes
   /// apart, else each load waits for a store of another line: 101 x 101 of 4096 x 4096 bytes on two Zen 5
   /// cores takes 7.5 ms, and by lines of 8192 sums between 7.3 and 35.
@@ -106,6 +135,23 @@ struct BoxPolicy {
 // boxes of halves, and by "march": halves 5 x 5 0.082 and 0.204, 15 x 15 0.098 and 0.216, 31 x 31 0.135 and
 // (25 x 25) 0.182; uint16 5 x 5 0.096 and 0.211, 15 x 15 0.163 and 0.256. Sums of larger boxes of uint16 do
 // not fit.
+//
+// passes: there, 8192 x 8192 float, 401 x 401, march 0.426 ms: rows in local memory, groups of 512 0.306,
+// without them 0.336, and of 256 0.352, with them of 1024, and 9 parts, 0.341; 16 rows a work-item, 9 parts,
+// 0.408. 9 parts 0.323, of bytes 0.256, where 3 take 0.265; uint16 and halves with 9 0.257 and 0.291, radius
+// 100, halves with 3 0.256. Sums along rows take 0.154 of these, a copy of as many bytes 0.133. No faster:
+// sums of whole segments made once a tile, elements beyond the ends of rows by places of 32 bits, rows from
+// the last to the first, loads of rows a step ahead that are read again.
+//
+// launch_ns to march_ring: ms by march and by two_pass, 8192 x 8192 float, radius 50 0.237 and 0.292, 100
+// 0.280 and 0.300, 150 0.340 and 0.304, 200 0.426 and 0.306, 500 0.911 and 0.371; half 50 0.260 and 0.237,
+// 100 0.300 and 0.256, uint16 10 0.275 and 0.238, 50 0.391 and 0.242, 200 0.598 and 0.515 to 0.542, bytes 100
+// 0.258 and 0.243, 500 0.920 and 0.304; 4096 x 4096 float 20 0.054 and 0.078, 50 0.085 and 0.078, three
+// channels 100 0.295 and 0.302, 200 0.679 and 0.355, four 200 0.961 and 0.369; 2048 x 2048 float 20 0.038 and
+// 0.026, 100 0.105 and 0.029; 1024 x 1024 float 20 0.0149 and 0.0179, 50 0.054 and 0.018, 200 0.215 and
+// 0.019. shuffle_ns: bytes by shuffle and by two_pass, radius 50 of 512 x 512 0.039 and 0.018, 2048 x 2048
+// 0.040 and 0.027, 4096 x 4096 0.0415 and 0.071, radius 75 0.063 and 0.076. The model takes the slower one
+// where both are within 10 %: half 50, uint8 76. Doubles were not measured.
 inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -116,11 +162,16 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
                     .driver = "580.159",
                     .what = "8192 x 8192 uint8, boxes of 101 x 101",
                     .share = "0.43 of copy"},
+     .of_two_pass = {.device = "H200",
+                     .driver = "580.159",
+                     .what = "8192 x 8192 float, boxes of 401 x 401",
+                     .share = "0.43 of copy; by march 0.31"},
      .small_words = 15,
      .small_halves = 31,
      .units_most_taps = 49,
      .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
-     .shuffle = {.most_taps = 151}},
+     .shuffle = {.most_taps = 151},
+     .passes = {.chosen = true, .integer_parts = 9, .columns_group = 512}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, with less read ahead"},
      .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
@@ -136,7 +187,8 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
-     .march = {.used = false, .columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
+     .march = {.used = false, .columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256},
+     .passes = {.rows = 4, .large_rows = 2}},
     {.when = {.family = "cpu", .vendor = "Intel"},
      .evidence = {.what = "no measurement: a march is for GPUs"},
      .others = {.device = "Xeon",

@@ -130,6 +130,7 @@ const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const
     return conv2d::nvidia::policy_of(device).evidence;
   if (plan.variant == "matrix_units") return gemm::units::policy_of(device).evidence;
   if (conv2d::is_winograd(plan.variant)) return conv2d::winograd_policy_of(device).evidence;
+  if (plan.entry_point == "conv2d_depthwise_ring") return conv2d::policy_of(device).depthwise.ring_evidence;
   if (plan.entry_point == "conv2d_depthwise_cells") return conv2d::policy_of(device).depthwise.cells_evidence;
   return conv2d::policy_of(device).evidence;
 }

@@ -127,7 +127,9 @@ bool plan::conv2d::stores_planes(const Conv2dProblem& p) {
 std::size_t plan::conv2d::staged_rows_of(const Conv2dProblem& p, std::size_t cells, std::size_t pitch,
                                          std::size_t rows, std::size_t images) {
   if (!stores_boxes(p) && !stores_planes(p)) return 0;
-  return round_up(std::max(cells, pitch * rows * images), 8);
+  const std::size_t run = rows * p.out_width;
+  const std::size_t plane = rows >= p.out_height ? run : (run + 7) / 16 * 16 + 8;
+  return round_up(std::max({cells, pitch * rows * images, stores_planes(p) ? plane * images : 0}), 8);
 }
 
 void plan::conv2d::define_results(const Conv2dProblem& p, std::size_t rows, std::size_t staged_rows,

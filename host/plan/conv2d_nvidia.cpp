@@ -290,10 +290,12 @@ bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& 
   if (p.in_channels > 4 && !stores_boxes(p)) return false;
   const double time = time_of_few(device, p);
   if (time == kNever) return false;
-  const std::size_t depth = p.taps() * needs_of_units(p).channels;
+  const Needs needs = needs_of_units(p);
+  const std::size_t depth = p.taps() * needs.channels;
+  const double copies = real((needs.in ? 1 : 0) + (needs.weights ? 1 : 0)) * nvidia::kLaunch;
   const nvidia::Mma* const narrow = tile_for(device, p, nvidia::policy_of(device).mma, depth);
-  return time <= std::min(chosen(device, p).time, time_of_halo(device, p)) &&
-         (narrow == nullptr || time <= time_of(device, p, *narrow, depth));
+  return time <= copies + std::min(chosen(device, p).time, time_of_halo(device, p)) &&
+         (narrow == nullptr || time <= copies + time_of(device, p, *narrow, depth));
 }
 
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {

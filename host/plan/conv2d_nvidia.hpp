@@ -110,6 +110,10 @@ struct Halo {
 };
 inline constexpr Halo kHalo{1.3, 70, 200, 3000};
 
+/// Nanoseconds of a launch that copies a grid before: of an empty one on an H200. One image of 3 x 224^2, 7 x
+/// 7 / 2, 64 filters, takes 20 us by "mma", which copies two, and 9 to 14 by "wgmma_few".
+inline constexpr double kLaunch = 5000;
+
 /// The times of "wgmma_few": nanoseconds of 16 numbers of k by 64 filters and a column of the tile; of a pass
 /// of the producer over the rows of a strip, and of each load of a work-item in it; between two tiles; and
 /// before the first and after the last one.
@@ -117,8 +121,9 @@ inline constexpr Halo kHalo{1.3, 70, 200, 3000};
 /// H200, half, 64 images, us, "wgmma_few", "mma" and cuDNN, channels last: 7 x 7 / 2 of 3 x 224^2, 64 filters
 /// 61, 218, 154 (by strips of one tile 74, of 2 62, of 4 60); 3 x 3 of 16 x 112^2, 16 34, 71, 58; / 2, 64 28,
 /// 38, 32; 3 x 3 / 2 of 3 x 224^2, 32 46, 115, 57; 32 images, 3 x 3 of 3 x 224^2, 64 68, 278, 202. Planes:
-/// 101, 226, 345 of 3 x 224^2; 123, 79, 135 of 16 x 112^2. The times of passes and loads are guesses, and not
-/// fitted to these.
+/// 91, 226, 345 of 3 x 224^2, 7 x 7 / 2 (101 where planes in local memory had no odd pitch), 3 x 3 of 32
+/// images 122, and 408 by cuDNN (142 then); 123, 79, 135 of 16 x 112^2. The times of passes and loads are
+/// guesses, and not fitted to these.
 struct Few {
   double column, pass, load, turn, tile;
 };

@@ -72,6 +72,19 @@ struct CpuPolicy {
   std::size_t columns_a_weight = 6;  ///< of them: windows that leave their row go one by one
 };
 
+/// Of "depthwise" by a ring of rows in local memory (cl/nvidia/conv2d/depthwise_ring.cl): nanoseconds of an
+/// instruction of a warp, that shares a multiprocessor, and that is alone; of a step until all work-items
+/// have copied; of a group before its first step, and of each weight that a work-item loads; bytes a
+/// nanosecond of memory, of what comes from the cache again, and of a multiprocessor; and nanoseconds until
+/// they come. Fitted to 79 tiles of 27 layers on an H200, with 3500 ns of a launch: 3.5 % (rms), and 9 % at
+/// most. Slower there, by the same
+/// tiles: weights 16 at a time (3 x 3 of 144 x 56^2 44.4 -> 48.5 us, 5 x 5 of 480 x 14^2 19.2 -> 21.2); as
+/// fast: prefetches of 256 bytes to the cache, and stores that leave it first.
+struct RingTimes {
+  double issue = 0.203, alone = 1.24, sync = 108, group = 1360, weight = 122, memory = 3600, cache = 11500,
+         unit = 34, latency = 895;
+};
+
 /// Of "depthwise": results of a work-item, and windows whose weights it has in registers.
 struct DepthwisePolicy {
   std::size_t each_x = 4, each_y = 4;
@@ -85,7 +98,19 @@ struct DepthwisePolicy {
   /// Work-items of a group, and packs of channels of it at most; registers of a compute unit of which that is
   /// not known.
   std::size_t cells_group = 128, cells_packs = 32, cells_unit_registers = 65536;
-  Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"};
+  /// Of the ring: groups by multiprocessors, of which there are no more by shorter strips; bytes in flight of
+  /// a multiprocessor, and steps at most; registers of a work-item; products of a loop that compilers unroll
+  /// (clang 15 leaves one of 1750 as it is, with its sums in memory).
+  std::size_t ring_rounds = 16, ring_bytes = 40 << 10, ring_ahead = 8, ring_unrolled = 1024,
+              ring_registers = 150;
+  RingTimes ring = {};
+  /// Products of a multiprocessor, from which the ring is taken. H200, 64 images, us, without it and with it:
+  /// 3 x 3 / 2 of 192 x 28^2, 164000 products, 10.6, 12.2; 3 x 3 of 1024 x 7^2, 219000, 9.7, 12.2,
+  /// float 10.7, 11.0; of 384 x 14^2, 328000, 11.9, 12.3; of 512 x 14^2, 438000, 16.1, 12.3; 5 x 5 of 512 x
+  /// 7^2, 304000, 11.3, 12.3, float 16.0, 10.7.
+  double ring_products = 300000;
+  Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
+           ring_evidence = {.what = "no measurement: a Hopper's sizes and times"};
 };
 
 /// "depthwise" of interleaved channels. By ROWSxCOLUMNS, ms: 3 x 3 of 64 x 32 x 112^2 half 8x4 0.050, 16x4
@@ -96,6 +121,15 @@ inline constexpr Evidence kCellsMeasured{
     .driver = "580.159",
     .what = "3 x 3 of 64 x 32 x 112^2 and 5 x 5 of 64 x 256 x 14^2 half, channels last, in ms; cuDNN",
     .share = "0.052 and 0.0144; 0.053 and 0.0138"};
+
+inline constexpr Evidence kRingMeasured{
+    .device = "H200",
+    .driver = "580.159",
+    .what =
+        "64 images, half, channels last, us, with the ring, without, and cuDNN: 3 x 3 of 128 x 56^2, of 256 "
+        "x "
+        "28^2, / 2 of 64 x 112^2, 5 x 5 of 240 x 28^2",
+    .share = "38.2, 19.4, 42.6, 31.7; 46.0, 26.4, 42.8, 46.1; 33.8, 23.8, 39.2, 40.4"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
 /// measurement yet: as of NVIDIA's.
@@ -163,7 +197,7 @@ inline constexpr Policy kPolicies[] = {
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"},
-     .depthwise = {.cells_evidence = kCellsMeasured}},
+     .depthwise = {.cells_evidence = kCellsMeasured, .ring_evidence = kRingMeasured}},
     {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,

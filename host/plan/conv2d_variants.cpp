@@ -384,6 +384,7 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "gemm") return by_gemm(device, p);
   if (is_winograd(variant)) return winograd(device, p, variant);
   if (variant == "depthwise" && p.in_interleaved && p.out_interleaved) {
+    if (Attempt ring = depthwise_ring(device, p, fixed); ring.plan) return ring;
     if (Attempt cells = depthwise_cells(device, p, fixed); cells.plan) return cells;
   }
   if (variant == "depthwise" && fixed.tile_rows + fixed.tile_cols > 0) {

@@ -45,6 +45,8 @@ Attempt depthwise(const Device& device, const Conv2dProblem& p);
 /// The same of interleaved channels, to interleaved channels. Of `fixed` tile_rows and tile_cols: rows of a
 /// strip, and columns of a work-item.
 Attempt depthwise_cells(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
+/// By asynchronous copies to local memory.
+Attempt depthwise_ring(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
 
 /// A product whose right factor is gathered from the input tile by tile.
 Attempt implicit(const Device& device, const Conv2dProblem& p);

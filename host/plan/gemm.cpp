@@ -154,8 +154,7 @@ namespace {
 bool is_free(const PlanOverrides& fixed) { return !fixes_tile(fixed) && fixed.layout == LayoutChoice{}; }
 
 bool is_nvidias(std::string_view variant) {
-  return variant == "multistage" || variant == "packed" || variant == "mma" || variant == "skinny" ||
-         variant == "wgmma";
+  return variant == "multistage" || variant == "packed" || variant == "mma" || variant == "wgmma";
 }
 
 std::size_t tiles_of(const GemmProblem& problem, const TileShape& tile) {
@@ -272,7 +271,6 @@ Attempt plan_variant(const Device& device, const GemmProblem& problem, const Pla
     return multistage(device, problem, fixed, variant, split);
   if (variant == "wgmma") return wgmma(device, problem, fixed, split);
   if (variant == "mma") return mma(device, problem, fixed, split);
-  if (variant == "skinny") return skinny(device, problem, fixed, split);
   return tiled(device, problem, fixed, variant, split);
 }
 
@@ -416,7 +414,6 @@ constexpr Step kSteps[] = {
     {"multistage", "asynchronous copies fill tiles several steps ahead"},
     {"packed", "a launch before multistage moves factors to aligned rows across k"},
     {"mma", "matrix units, a warp at a time"},
-    {"skinny", "the larger factor goes from global memory to matrix units through registers only"},
     {"wgmma", "matrix units, four warps at a time; other warps fill their tiles"},
     {"cpu", "a thread's own caches and vector registers"},
 };

@@ -41,7 +41,7 @@ Packing all_widened(const Device& device, const GemmProblem& problem) {
 }  // namespace
 
 bool widens(std::string_view variant) {
-  return variant == "mma" || variant == "skinny" || variant == "matrix_units" || variant == "cpu";
+  return variant == "mma" || variant == "matrix_units" || variant == "cpu";
 }
 
 std::string no_widening(const Device& device, const GemmProblem& problem) {

@@ -53,16 +53,22 @@ struct Model {
     const double a = m * k * element, b = k * n * element,
                  all = a + b + m * n * real(size_of(problem.out), problem.batch);
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
-    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent.
-    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, bool is_shared) {
+    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent, unless
+    // these are all there is of a batch's product.
+    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, std::size_t lines,
+                             bool is_shared) {
+      if (!along_k && size_of(problem.in) == 4 && rates.across_words > 0) return bytes / rates.across_words;
       if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
-      if (extent * size_of(problem.in) <= rates.short_line && rates.short_lines > 0)
+      if ((extent < lines || problem.batch == 1) && extent * size_of(problem.in) <= rates.short_line &&
+          rates.short_lines > 0)
         return bytes / rates.short_lines;
-      if (is_shared && bytes > policy.streamed_bytes && rates.reread > 0) return bytes / rates.reread;
+      if (is_shared && bytes > policy.streamed_bytes * real(problem.batch) && rates.reread > 0)
+        return bytes / rates.reread;
       return bytes / rates.memory;
     };
-    return time_of(a, problem.a_along_k, tile_m, problem.n > tile_n) +
-           time_of(b, problem.b_along_k, tile_n, problem.m > tile_m) + (all - a - b) / rates.memory;
+    return time_of(a, problem.a_along_k, tile_m, problem.m, problem.n > tile_n) +
+           time_of(b, problem.b_along_k, tile_n, problem.n, problem.m > tile_m) +
+           (all - a - b) / rates.memory;
   }
   /// With the units' own time. The smaller of both is hidden for the most part.
   double with_memory(const nvidia::Rates& rates, double nanoseconds, std::size_t tile_m,
@@ -165,18 +171,30 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   }
 }
 
-/// As the others: its tile lies as the problem does.
-struct SkinnyTile {
-  SkinnyTile(const Model& model, const nvidia::Skinny& tile)
-      : shape(nvidia_tile(model.device, model.problem, "skinny", 0)),
-        resident(tile.resident),
-        cost(tile.cost) {}
-  TileShape shape;
-  std::size_t resident;
-  nvidia::Cost cost;
-  std::size_t tile_m() const { return shape.m; }
-  std::size_t tile_n() const { return shape.n; }
-};
+bool has_many_sums(const nvidia::Wgmma& tile) { return tile.of.consumers > 2 && tile.of.tile_n > 192; }
+/// Whether words of A go through registers (cl/nvidia/wgmma_words.clh).
+bool loads_words(const GemmProblem& problem) { return size_of(problem.in) == 4 && !problem.a_along_k; }
+
+/// Of fp8, sums of a step have registers of their own, which the widest of these tiles, and three warpgroups
+/// or four, do not have: on an H200 8192^3, B transposed, by 192 x 128, whose 128 registers spill, takes
+/// 1011 us, by 128 x 256 846; 4096^3 172 and 124 to 130. Of words across k four warpgroups do not have them,
+/// nor three where they do more than store sums, and C's rows are unaligned (of the largest tile: or): ptxas
+/// spills.
+bool lacks_registers(const Model& model, const nvidia::Wgmma& tile) {
+  const GemmProblem& problem = model.problem;
+  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
+  if (is_fp8(problem.in)) return is_wide || tile.of.consumers > 2;
+  if (!loads_words(problem) || tile.of.consumers < 3) return false;
+  const bool changes = problem.reads_c || problem.epilogue, is_loose = model.loose(problem.c_alignment);
+  return tile.of.consumers > 3 || (has_many_sums(tile) ? changes || is_loose : changes && is_loose);
+}
+
+/// The same of words where sums are in parts, which a group that shares its tile adds by other code.
+bool lacks_registers_to_join(const Model& model, const nvidia::Wgmma& tile, const Split& split) {
+  if (!loads_words(model.problem) || nvidia::shares_join(model.device, model.problem, split)) return false;
+  const std::size_t sums = tile.of.consumers * tile.of.tile_n;
+  return sums >= 512 || (sums >= 320 && tile.joining_consumer_registers == 0);
+}
 
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
 void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
@@ -187,12 +205,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const std::size_t depth = 128 / size_of(problem.in), steps = divide_up(problem.k, depth);
   const std::size_t results = tile.tile_m() * tile.of.tile_n;
   if (tiles > kMaxTiles) return;
-  // Of fp8, sums of a step have registers of their own, which the widest of these tiles, and three warpgroups
-  // or four, do not have: on an H200 8192^3, B transposed, by 192 x 128, whose 128 registers spill, takes
-  // 1011 us, by 128 x 256 846; 4096^3 172 and 124 to 130.
-  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
-  const bool is_full = tile.of.consumers > 2 && tile.of.tile_n > 192;
-  if (is_fp8(problem.in) && (is_wide || tile.of.consumers > 2)) return;
+  const bool is_full = has_many_sums(tile);
+  if (lacks_registers(model, tile)) return;
   // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
   // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
   const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
@@ -208,10 +222,14 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return step;
     return std::max(step, bytes * real(std::min(groups, units)) / (rates.shared * real(units)));
   };
-  const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing);
+  const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing) +
+                        (loads_words(problem) ? model.policy.words : 0);
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
       is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);
+  // Rows beyond a small product: there is a tile of half as many.
+  if (problem.batch > 1 && !tile.loose && tile.of.consumers % 2 == 0 && tile.tile_m() / 2 >= problem.m)
+    return;
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
@@ -226,7 +244,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  add(split, real(divide_up(tiles, units)) * (real(steps) * step_of(tiles) + own));
+  const double all = real(steps) * step_of(tiles), rounds = real(divide_up(tiles, units));
+  // Of a batch the next tile's copies are under way while one is stored.
+  add(split, problem.batch > 1 ? rounds * std::max(all, model.policy.stored_beside * own) + own
+                               : rounds * (all + own));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.
@@ -240,6 +261,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (split.parts <= 1 || split.parts * tile.of.consumers > model.policy.counters ||
         !model.has_room(values))
       return;
+    if (lacks_registers_to_join(model, tile, split)) return;
     const std::size_t pieces =
         std::max<std::size_t>(2, divide_up(steps, chunk) + (!aligned && steps % chunk != 0 ? 1 : 0));
     const double all_steps = real(whole / units * steps + divide_up(split.parts, units) * chunk);
@@ -262,15 +284,11 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
 
 void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices) {
   const GemmProblem& problem = model.problem;
-  const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
-  Packing packing = packing_of(model.device, problem);
-  if (!turns && size_of(problem.in) != 2) packing = {};
-  const GemmProblem packed = as_packed(problem, packing);
-  const Model of_packed{model.device, model.policy, packed};
-  const bool as_it_is = no_wgmma(model.device, problem).empty();
-  const GemmProblem turned_round = nvidia::exchanged(problem), packed_round = nvidia::exchanged(packed);
-  const Model exchanged{model.device, model.policy, turned_round},
-      of_packed_exchanged{model.device, model.policy, packed_round};
+  std::vector<Packing> packings{{}};
+  if (turns || size_of(problem.in) == 2) {
+    for (const Packing& packing : packings_of(model.device, problem))
+      packings.push_back(packing);
+  }
   const bool may_exchange = problem.batch == 1 && !problem.listed && !problem.epilogue && !problem.reads_c &&
                             !is_fp8(problem.in) && problem.c_alignment >= 16;
   const auto is_other_tile = [&](std::size_t m, std::size_t n) {
@@ -278,17 +296,21 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
       return !other.loose && other.tile_m() == m && other.of.tile_n == n;
     });
   };
-  for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
-    const nvidia::Wgmma& tile = model.policy.wgmma[i];
-    if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
-        tile.group() > model.device.max_work_group)
-      continue;
-    if (as_it_is && tile.loose == is_loose) add_wgmma(model, tile, i, {}, choices);
-    if (!tile.loose && packing.bytes > 0) add_wgmma(of_packed, tile, i, packing, choices);
-    if (!may_exchange || tile.loose || is_other_tile(tile.of.tile_n, tile.tile_m())) continue;
-    const std::size_t number = i + model.policy.wgmma.size();
-    if (as_it_is && !is_loose) add_wgmma(exchanged, tile, number, {}, choices);
-    if (packing.bytes > 0) add_wgmma(of_packed_exchanged, tile, number, packing, choices);
+  for (const Packing& packing : packings) {
+    const GemmProblem packed = as_packed(problem, packing), round = nvidia::exchanged(packed);
+    const Model in_order{model.device, model.policy, packed}, exchanged{model.device, model.policy, round};
+    const bool is_loose = model.loose(packed.a_alignment) || model.loose(packed.b_alignment);
+    const bool takes = no_wgmma(model.device, packed).empty();
+    const bool takes_exchanged = may_exchange && !is_loose && no_wgmma(model.device, round).empty();
+    for (std::size_t i = 0; i < model.policy.wgmma.size(); ++i) {
+      const nvidia::Wgmma& tile = model.policy.wgmma[i];
+      if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
+          tile.group() > model.device.max_work_group)
+        continue;
+      if (takes && tile.loose == is_loose) add_wgmma(in_order, tile, i, packing, choices);
+      if (!takes_exchanged || tile.loose || (takes && is_other_tile(tile.of.tile_n, tile.tile_m()))) continue;
+      add_wgmma(exchanged, tile, i + model.policy.wgmma.size(), packing, choices);
+    }
   }
 }
 
@@ -323,18 +345,23 @@ void add_packed(const Model& model, bool by_name, std::vector<Choice>& choices) 
   if (by_name && choices.empty() && lies_across(problem)) add_multistage(model, "packed", false, {}, choices);
 }
 
-void add_skinny(const Model& model, std::vector<Choice>& choices) {
-  if (!no_skinny(model.device, model.problem).empty()) return;
-  nvidia::Rates rates = model.policy.skinny_rates;
-  nvidia::Factors& thin = model.problem.m <= nvidia::Skinny::kThin ? rates.a : rates.b;
-  thin.across = thin.loose_across = nvidia::Skinny::kThinAcross;
-  for (std::size_t i = 0; i < model.policy.skinny.size(); ++i) {
-    const nvidia::Skinny& tile = model.policy.skinny[i];
-    if (tile.local_bytes() + nvidia::kFlagBytes > model.device.local_bytes ||
-        tile.group() > model.device.max_work_group)
-      continue;
-    add_tiled(model, rates, "skinny", SkinnyTile{model, tile}, i, tile.depth(), true, choices);
+/// "mma" by small.cl: it loads what it multiplies, whichever way the factors lie.
+void add_small(const Model& model, std::vector<Choice>& choices) {
+  const bool of_doubles = model.problem.in == Scalar::float64;
+  const nvidia::Policy& policy = model.policy;
+  nvidia::Small tile = nvidia::small_of(policy, model.problem);
+  if (32 * tile.warps > model.device.max_work_group) return;
+  const auto is_whole = [](std::size_t extent) { return extent % nvidia::Small::kEdge == 0; };
+  const GemmProblem& problem = model.problem;
+  if (!nvidia::loads_vectors(problem) || !is_whole(problem.m) || !is_whole(problem.n) ||
+      !is_whole(problem.k)) {
+    for (double* of : {&tile.cost.step, &tile.cost.shared, &tile.cost.tile})
+      *of *= tile.partial;
   }
+  nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
+  rates.a = rates.b = {1, 1, 1, 1};
+  add_tiled(model, rates, "mma", tile, of_doubles ? policy.dmma.size() : policy.mma.size(),
+            nvidia::Small::kEdge, false, choices);
 }
 
 /// The fastest first: fewer parts, and factors as they lie, where both are alike.
@@ -376,7 +403,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
     return fp8_choices(device, problem, variant);
   }
   const Model model{device, nvidia::policy_of(device), problem};
-  const bool by_units = has_units(problem) && variant != "skinny" && variant != "packed";
+  const bool by_units = has_units(problem) && variant != "packed";
   std::vector<Choice> choices;
   if (compute_capability(device) < 80) return choices;
   const bool has_small_tiles =
@@ -420,7 +447,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool has_blocks =
           fits(tile.tile_m(), problem.a_along_k, a) && fits(tile.tile_n(), problem.b_along_k, b);
       const std::size_t bytes = tile.local_bytes(a, b);
-      const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kFlagBytes);
+      const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kMmaAlignment);
       // Of words across k, copies from unaligned rows, or short steps, leave no registers for more results.
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       const bool is_too_large = (a == nvidia::Rows::words || b == nvidia::Rows::words) &&
@@ -433,9 +460,8 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
                 choices);
     }
   }
-  const bool is_thin = std::min(problem.m, problem.n) <= model.policy.skinny_rows &&
-                       real(problem.m, problem.n, problem.k) >= model.policy.skinny_least;
-  if (variant == "skinny" || (variant.empty() && is_thin)) add_skinny(model, choices);
+  if ((of_doubles || is_16_bit(problem.in)) && has_small_tiles && (variant.empty() || variant == "mma"))
+    add_small(model, choices);
   sort_choices(model.policy, choices);
   return choices;
 }

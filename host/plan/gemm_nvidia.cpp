@@ -118,18 +118,27 @@ nvidia::Rows rows_of_b(const GemmProblem& problem) {
   return rows_of(problem, problem.b_along_k, problem.b_alignment);
 }
 
+bool nvidia::is_small(const Policy& policy, const GemmProblem& problem, std::size_t tile) {
+  return tile == (problem.in == Scalar::float64 ? policy.dmma.size() : policy.mma.size());
+}
+
+bool nvidia::loads_vectors(const GemmProblem& problem) {
+  const bool of_doubles = problem.in == Scalar::float64;
+  const auto is_whole = [&](std::size_t alignment, bool along_k) {
+    return alignment >= (of_doubles ? 16 : along_k ? 8 : 4);
+  };
+  return is_whole(problem.a_alignment, problem.a_along_k) && is_whole(problem.b_alignment, problem.b_along_k);
+}
+
 TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::string_view variant,
                       std::size_t tile) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const auto shape = [](const auto& of) { return TileShape{of.tile_m(), of.tile_n(), 0, 1, 1}; };
   if (variant == "multistage" || variant == "packed") return shape(policy.multistage[tile]);
+  if (variant == "mma" && nvidia::is_small(policy, problem, tile))
+    return shape(nvidia::small_of(policy, problem));
   if (variant == "mma" && problem.in == Scalar::float64) return shape(policy.dmma[tile]);
   if (variant == "mma") return shape(policy.mma[tile]);
-  if (variant == "skinny") {
-    const bool down = problem.m <= nvidia::Skinny::kThin;
-    return down ? TileShape{nvidia::Skinny::kThin, nvidia::Skinny::kWide, 0, 1, 1}
-                : TileShape{nvidia::Skinny::kWide, nvidia::Skinny::kThin, 0, 1, 1};
-  }
   const auto [of, is_exchanged] = nvidia::wgmma_of(policy, tile);
   return is_exchanged ? TileShape{of.of.tile_n, of.tile_m(), 0, 1, 1}
                       : TileShape{of.tile_m(), of.of.tile_n, 0, 1, 1};
@@ -175,8 +184,9 @@ std::string no_wgmma_at_all(const Device& device, const GemmProblem& problem) {
 std::string no_wgmma(const Device& device, const GemmProblem& problem) {
   if (std::string reason = no_wgmma_at_all(device, problem); !reason.empty()) return reason;
   if (is_16_bit(problem.in)) return {};
-  if (!problem.a_along_k || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
-    return "of int8, fp8 and TF32, both factors must lie along k, with rows at multiples of 16 bytes";
+  const bool is_a_read = problem.a_along_k || problem.in == Scalar::float32;
+  if (!is_a_read || !problem.b_along_k || problem.a_alignment < 16 || problem.b_alignment < 16)
+    return "of int8 and fp8 both factors must lie along k, of TF32 one, with rows at multiples of 16 bytes";
   return {};
 }
 
@@ -278,7 +288,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
     std::swap(plan.tile_rows, plan.tile_cols);
   }
   // Of fp8, the sums of a step are beside those of all.
-  const bool needs_registers = joins || is_fp8(problem.in);
+  const bool words = !problem.a_along_k && !is_16_bit(problem.in);  // of which a step's are in registers too
+  const bool needs_registers = joins || is_fp8(problem.in) || (words && tile.joining_consumer_registers > 0);
   const bool halved = is_fp8(problem.in) && tile.of.mma_n > nvidia::kMostOfFp8;
   const std::size_t mma_n = tile.of.mma_n / (halved ? 2 : 1);
   define(plan,
@@ -304,7 +315,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                 (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")
                        : formatted("{} warp(s) in four fill the tiles that the others multiply",
                                    4 * tile.of.producers / (tile.of.producers + tile.of.consumers))) +
-                (is_exchanged ? "; the rows of tiles are columns of C" : "") + in_parts(split, shares);
+                (is_exchanged ? "; the rows of tiles are columns of C" : "") +
+                (words ? "; words across k go through registers" : "") + in_parts(split, shares);
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");
@@ -352,18 +364,43 @@ Attempt dmma(const Device& device, const GemmProblem& problem, const Split& spli
   return plan;
 }
 
+/// "mma" of many small products, of half, bfloat16 and double.
+Attempt small(const Device& device, const GemmProblem& problem) {
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const nvidia::Small& tile = nvidia::small_of(policy, problem);
+  const std::size_t tiles = count(problem, tile.tile_m(), tile.tile_n());
+  if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
+  Plan plan = started(problem, {}, "mma", "nvidia/gemm/small.cl", "gemm_small");
+  const std::size_t most = at_least_1(device.compute_units) * tile.resident / tile.warps;
+  set_sizes(plan, problem, tile.tile_m(), tile.tile_n(), 32 * tile.warps,
+            std::clamp<std::size_t>(divide_up(tiles, tile.warps), 1, most), 0);
+  plan.items_per_work_item = tile.tile_m() * tile.tile_n() / 32;
+  plan.prediction.local_bytes = 0;
+  const bool of_doubles = problem.in == Scalar::float64;
+  define(plan, {{"WARPS", tile.warps},
+                {"WHOLE", nvidia::loads_vectors(problem) ? 1 : 0},
+                {"C_VECTOR", of_doubles ? store_width(problem, 2) * 2 : store_width(problem, 4)}});
+  if (of_doubles) define(plan, "MMA_K", compute_capability(device) >= 90 ? policy.dmma_k : 4);
+  count_for_matrix_units(problem, plan);
+  plan.reason = "a warp for 16 x 16 results, with factors from memory to registers of matrix units" +
+                predicted(device, problem, "mma");
+  plan.evidence = policy.small_evidence.text(device);
+  return plan;
+}
+
 }  // namespace
 
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
             const Split& split) {
   refuse_all_but_tile(fixed, "mma");
   if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
+  if (nvidia::is_small(nvidia::policy_of(device), problem, split.tile)) return small(device, problem);
   if (problem.in == Scalar::float64) return dmma(device, problem, split);
   if (!has_units(problem)) return "multiplies double, half, bfloat16, int8, and where it may, TF32";
   const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
-  const std::size_t bytes =
-      tile.local_bytes(rows_of_a(problem), rows_of_b(problem)) + (split.parts > 1 ? nvidia::kFlagBytes : 0);
+  const std::size_t bytes = tile.local_bytes(rows_of_a(problem), rows_of_b(problem)) +
+                            (split.parts > 1 ? nvidia::kMmaAlignment : 0);
   if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
@@ -385,43 +422,6 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");
   plan.evidence = nvidia::policy_of(device).mma_evidence.text(device);
-  return plan;
-}
-
-std::string no_skinny(const Device& device, const GemmProblem& problem) {
-  if (compute_capability(device) < 80) return "needs the matrix units of NVIDIA's sm_80 and later";
-  if (!is_16_bit(problem.in)) return "multiplies half and bfloat16";
-  if (problem.m > nvidia::Skinny::kThin && problem.n > nvidia::Skinny::kThin)
-    return formatted("is for at most {} rows or columns of C", nvidia::Skinny::kThin);
-  if ((problem.m <= nvidia::Skinny::kThin ? problem.b_alignment : problem.a_alignment) < 16)
-    return "reads the larger factor in pieces of 16 bytes, at whose multiples its rows do not begin";
-  return {};
-}
-
-Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-               const Split& split) {
-  refuse_all_but_tile(fixed, "skinny");
-  if (std::string reason = no_skinny(device, problem); !reason.empty()) return reason;
-  const nvidia::Policy& policy = nvidia::policy_of(device);
-  const nvidia::Skinny& tile = policy.skinny[split.tile];
-  const bool of_rows = problem.m <= nvidia::Skinny::kThin;
-  const TileShape shape = nvidia_tile(device, problem, "skinny", split.tile);
-  const std::size_t groups = count(problem, shape.m, shape.n, split.parts);
-  const std::size_t bytes = tile.local_bytes() + (split.parts > 1 ? nvidia::kFlagBytes : 0);
-  if (std::string reason = too_many(problem, groups); !reason.empty()) return reason;
-  if (bytes > device.local_bytes || tile.group() > device.max_work_group)
-    return too_much(device, tile.group(), bytes);
-  Plan plan = started(problem, split, "skinny", "nvidia/gemm/skinny.cl", "gemm_skinny");
-  set_sizes(plan, problem, shape.m, shape.n, tile.group(), at_least_1(groups), bytes);
-  plan.prediction.local_bytes = 2 * real(groups) * real(tile.local_bytes());
-  const bool by_vectors = (of_rows ? problem.a_alignment : problem.b_alignment) >= 8;
-  define(plan, {{"WARPS", tile.warps}, {"WIDE_IS_B", of_rows ? 1 : 0}, {"THIN_VECTOR", by_vectors ? 4 : 1}});
-  plan.vector_width = 8;
-  count_for_matrix_units(problem, plan);
-  plan.reason = formatted("C has few {}: the larger factor goes from memory to matrix units by registers{}",
-                          of_rows ? "rows" : "columns", in_parts(split)) +
-                predicted(device, problem, "skinny");
-  plan.evidence = policy.skinny_evidence.text(device);
   return plan;
 }
 

@@ -1,8 +1,9 @@
 /// The numbers of NVIDIA's own gemm kernels (cl/nvidia/gemm/multistage.cl, wgmma.cl, mma.cl, dmma.cl,
-/// skinny.cl, pack.cl, turn.cl): the tiles that they can have, and what a model of their time needs to choose
+/// small.cl, pack.cl, turn.cl): the tiles that they can have, and what a model of their time needs to choose
 /// among them (gemm_model.hpp).
 #pragma once
 
+#include "plan/gemm_small.hpp"
 #include "plan/gemm_wgmma.hpp"
 #include "plan/policy.hpp"
 #include "plan/sizes.hpp"
@@ -19,6 +20,8 @@ namespace smem::plan::gemm::nvidia {
 
 /// By which the groups that share a tile know the last of them, in local memory.
 inline constexpr std::size_t kFlagBytes = 4;
+/// Of the stages of mma.cl, also behind the flag.
+inline constexpr std::size_t kMmaAlignment = 1024;
 /// multistage.cl: float. GROUP is 32 warps_m warps_n.
 struct Multistage {
   struct Shape {
@@ -118,7 +121,12 @@ struct Mma {
   }
 };
 
-inline constexpr std::array<Mma, 11> kMma{{
+// 16 x 128 and 128 x 16, of few rows or columns: half on an H200, us, and cuBLAS: 1 x 28672 x 8192 110, 118;
+// 16 x 8192 x 8192 38, 38, B transposed 40, 35; 1 x 4096 x 4096 10, 11. A kernel in which the wide factor
+// went to registers without local memory, in lines of 128 bytes: 160, 45, 48, 16; of two or four warps side
+// by side, whose loads were in flight beside products, 116 to 133, 39 to 50, 40 to 53, 13 to 14. 128 x 16 has
+// the costs of 16 x 128.
+inline constexpr std::array<Mma, 12> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
     {{2, 2, 64, 64, 64, 3}, 2, {642, 302, 3130, 2.2}},  // fits 48 KiB of local memory
@@ -128,6 +136,7 @@ inline constexpr std::array<Mma, 11> kMma{{
     {{1, 4, 16, 32, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
     {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912}},
     {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 1, 1.15}},
+    {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
     {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470}, true},
@@ -197,24 +206,6 @@ inline constexpr std::array<Dmma, 15> kDmma{{
     {{2, 2, 32, 16, 16, 3}, 4, {212, 208, 1000}, 1.45},
 }};
 
-/// skinny.cl: half and bfloat16 with at most 16 rows or columns, sm_80 and later.
-struct Skinny {
-  static constexpr double kThinAcross = 2.6;  ///< what a thin factor across k makes of a step
-  std::size_t warps;
-  std::size_t resident;  ///< groups of it that share a multiprocessor
-  Cost cost;             ///< a step is all warps' 64 k
-
-  static constexpr std::size_t kThin = 16, kWide = 64, kDepth = 64;
-  constexpr std::size_t depth() const { return kDepth * warps; }
-  constexpr std::size_t group() const { return 32 * warps; }
-  constexpr std::size_t local_bytes() const { return warps * kThin * (kWide + 4) * 4; }
-};
-
-inline constexpr std::array<Skinny, 2> kSkinny{{
-    {8, 2, {1300, 1240, 1500}},
-    {4, 4, {900, 620, 1200}},
-}};
-
 /// What a layout of a factor makes of a step's time.
 struct Factors {
   double across, loose_across, along, loose_along;  ///< k; rows aligned to 16 bytes, or loose
@@ -246,6 +237,12 @@ struct Rates {
   double short_lines = 0;        ///< the same of a larger factor across k by short lines; 0: the same
   std::size_t short_line = 128;  ///< bytes of such a line, at most
   double reread = 0;  ///< the same of a larger factor across k that several tiles read; 0: the same
+  /// The same of words across k that go through registers (cl/nvidia/wgmma_words.clh), by lines of any length
+  /// and however often; 0: the same. On an H200, us, and the model without: 32 x 2384 x 9536, A transposed,
+  /// by 64 x 128 46.6, 37.7, by "mma" 41; 48 x 5120 x 5120, A transposed, 44.6, 41.6, by "mma" 42; 272 x
+  /// 14736 x 2576 by 144 x 128 78.6, 124.7; 272 x 4720 x 9872, A transposed, by 96 x 128 111, 161. Of 67
+  /// tiles of 43 shapes the model's median error is 14 %.
+  double across_words = 0;
   /// Bytes a nanosecond of factors that a multiprocessor copies from the cache where all do; 0: not counted.
   /// By boxes of rows that begin at no multiples of 128 bytes on an H200, a step of 2080 x 1808 x 15696 by
   /// 128 x 128 takes 460 ns (71), of 4048 x 3120 x 4976 by 128 x 160 550 (74), of 10320 x 1584 x 3152 by 128
@@ -284,18 +281,16 @@ struct Pack {
 
 struct Policy {
   When when;
-  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, skinny_evidence, packed, turned,
-      across, fp8_evidence;
+  Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, packed, turned, across,
+      fp8_evidence, small_evidence;
   std::span<const Multistage> multistage = kMultistage;
   std::span<const Wgmma> wgmma = kWgmma;
   std::span<const Mma> mma = kMma;
   std::span<const Dmma> dmma = kDmma;
   std::size_t dmma_k = 8;  ///< of an instruction, from sm_90 on
-  std::span<const Skinny> skinny = kSkinny;
+  Small small = kSmall, small_of_doubles = kSmallOfDoubles;
   // What the model chooses where it is fastest; else by name alone.
   bool chooses_dmma = false;
-  std::size_t skinny_rows = 0;   ///< or columns of C, up to which it chooses "skinny"
-  double skinny_least = 0x1p26;  ///< m n k from which it does
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
@@ -312,6 +307,7 @@ struct Policy {
                        .cached = 6400,
                        .short_lines = 1600,
                        .reread = 1550,
+                       .across_words = 3000,
                        .shared = 75,
                        .shared_join = 2500,
                        .stored = 48};
@@ -326,7 +322,6 @@ struct Policy {
                      .words = {1, 1.28, 0.95},
                      .rounding = 1.16,
                      .loose_words_c = 0.54};
-  Rates skinny_rates = {5250, 4400, 560, 36, 1, {1, 1, 1, 1}, {1, 1, 1, 1}};
   Rates dmma_rates = {.launch = 4180,
                       .memory = 4040,
                       .join = 1980,
@@ -361,6 +356,16 @@ struct Policy {
   /// whose lines of A have 128 bytes, 128 x 192 32, 128 x 96 35, cuBLAS 24.
   double cached_bytes = 25e6, streamed_bytes = 50e6;
   double maps = 440;  ///< nanoseconds until the maps are made
+  /// Nanoseconds that "wgmma" takes beside its other ones where words across k go through registers. Of small
+  /// products on an H200, us, by 64 x 64, without in the model, by "mma": 208 x 128 x 880 8.7 to 10.3, 10.0,
+  /// 7.6 to 7.9; 64 x 48 x 176 8.9 to 9.7, 7.0, 6.4 to 8.5; 32 x 224 x 1200, both transposed, 9.3 to 14.3,
+  /// 10.1, 7.3 to 10.5; 288 x 16 x 1328 10.2 to 10.9, 10.1, 8.1 to 9.7.
+  double words = 2000;
+  /// What storing a tile of "wgmma" takes of its own time where the next one's copies are under way, in a
+  /// batch: half on an H200, us, measured, and by the models now and before: 10,000 of 64^3 by 64 x 64 69 to
+  /// 72, 74, 115; 40,000 of 32^3 161, 157, 385; 1000 of 128^3 by 128 x 128 31, 31, 33; 128 of 512^3 by 256 x
+  /// 128 77, 65, 93. Of second factors that were mostly zeros, as those of 32^3, the last took 64.
+  double stored_beside = 0.47;
   /// What pieces of less than 64 bytes side by side make of the time of units whose producers copy them: 160
   /// x 16176 x 1008 half, both factors across k, takes 14 us by 160 x 128, 20 and 22 by 176 x 128 and 240 x
   /// 128.
@@ -395,8 +400,8 @@ struct Policy {
 // 8 to 6 % for float; the choice takes 1.5 instead of 2.8 % longer than the fastest measured, in the
 // geometric mean of these shapes. In us, the tile before, the tile now, cuBLAS: 226 x 1487 x 718
 // float 30.6, 24.7, 21.9, double 28.1, 24.0, 20.1; 1852 x 784 x 680 float 69.2, 61.4, 53.2; 16 x 4000 x 5184
-// half 20.7, 13.1, 13.8; 14192 x 32 x 1840 bfloat16 20.2, 17.8, 16.4. skinny's memory keeps its distance to
-// mma's, which an H100 had, and the 660 of 64 x 128 keep 8192^3 at 128 x 256.
+// half 20.7, 13.1, 13.8; 14192 x 32 x 1840 bfloat16 20.2, 17.8, 16.4. The 660 of 64 x 128 keep 8192^3 at 128
+// x 256.
 //
 // Of two groups of wgmma a multiprocessor nothing came: 64 x 128 for 12192 x 560 x 576 half 30.1 and 30.5, 64
 // x 192 for 951 x 2568 x 1430 25.9 and 30.6; 64 x 128 for 15392 x 1376 x 48 35.1 and 24.2, 128 x 256
@@ -427,10 +432,6 @@ inline constexpr Policy kPolicies[] = {
                        .what =
                            "40 random shapes of double of two seeds each, cuBLAS's time over the choice's",
                        .share = "1.18 and 1.16, one under 0.75"},
-     .skinny_evidence = {.device = "H100",
-                         .driver = "580.159.04",
-                         .what = "1 and 16 x 8192 x 8192 half, us",
-                         .share = "50.3 and 50.7; by mma 51.3 and 51.4; cuBLAS 48.8 and 48.0"},
      .packed = {.device = "H200",
                 .driver = "580.159",
                 .what = "rows that begin anywhere, packed before, TFLOP/s and of cuBLAS",
@@ -454,8 +455,13 @@ inline constexpr Policy kPolicies[] = {
                       .share =
                           "4096^3 0.115, 0.365, 0.108; 8192^3 0.897, 2.52, 0.785; 2048^3 0.0183, 0.0609, "
                           "0.0328; 20 random shapes: the choice is the fastest of two tiles in 19"},
+     .small_evidence = {.device = "H200",
+                        .driver = "580.159",
+                        .what = "many small products, us, by other tiles, and cuBLAS",
+                        .share = "100,000 of 16^3 half 54, 196, 311, double 158, 523, 353; of 13 x 11 x 15 "
+                                 "bfloat16 72, 241, 288, double 104, 675, 395; 50,000 of 16 x 16 x 48, both "
+                                 "transposed, half 52, 264, 155"},
      .chooses_dmma = true,
-     .skinny_rows = 16,
      .chooses_turned = true,
      .chooses_batched = true,
      .chooses_fp8 = true},
@@ -463,11 +469,11 @@ inline constexpr Policy kPolicies[] = {
      .wgmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .mma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .dmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
-     .skinny_evidence = {.what = "no measurement: the speed of memory"},
      .packed = {.what = "no measurement: a Hopper's tiles"},
      .turned = {.what = "no measurement: a Hopper's tiles"},
      .across = {.what = "no measurement: a Hopper's tiles"},
-     .fp8_evidence = {.what = "no measurement: the tiles and rates of half"}},
+     .fp8_evidence = {.what = "no measurement: the tiles and rates of half"},
+     .small_evidence = {.what = "no measurement: by arithmetic"}},
 };
 
 inline const Policy& policy_of(const Device& device) { return row_for(kPolicies, device); }
@@ -476,6 +482,15 @@ inline WgmmaChoice wgmma_of(const Policy& policy, std::size_t number) {
   const std::size_t all = policy.wgmma.size();
   return {policy.wgmma[number % all], number >= all};
 }
+
+/// small.cl's tile of a problem.
+inline const Small& small_of(const Policy& policy, const GemmProblem& problem) {
+  return problem.in == Scalar::float64 ? policy.small_of_doubles : policy.small;
+}
+/// Whether a tile's number of "mma" is the one of small.cl.
+bool is_small(const Policy& policy, const GemmProblem& problem, std::size_t tile);
+/// Whether small.cl may load vectors: all rows of A and B begin at their multiples.
+bool loads_vectors(const GemmProblem& problem);
 
 /// The problem whose C is the transposed one: A and B are exchanged.
 GemmProblem exchanged(GemmProblem problem);

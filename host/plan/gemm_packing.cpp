@@ -70,30 +70,39 @@ bool lies_across(const GemmProblem& problem) {
 
 std::string Packing::factors() const { return a_pitch == 0 ? "B" : b_pitch == 0 ? "A" : "A and B"; }
 
-Packing packing_of(const Device& device, const GemmProblem& problem) {
+std::vector<Packing> packings_of(const Device& device, const GemmProblem& problem) {
   const nvidia::Pack& policy = nvidia::policy_of(device).pack;
-  Packing packing;
   const bool turned = is_turned(problem);
   const double products = real(problem.m, problem.n, problem.k);
   if (!no_wgmma_at_all(device, problem).empty() || problem.listed || problem.batch != 1 ||
       products < (turned ? policy.least_turned : policy.least))
-    return packing;
+    return {};
+  std::vector<Packing> all;
   if (turned) {
     const std::size_t pitch = policy.turned_bytes / size_of(problem.in);
-    if (!problem.a_along_k || problem.a_alignment < 16) packing.a_pitch = round_up(problem.k, pitch);
-    if (!problem.b_along_k || problem.b_alignment < 16) packing.b_pitch = round_up(problem.k, pitch);
-    packing.b_at = problem.m * packing.a_pitch;
-    packing.bytes = (packing.b_at + problem.n * packing.b_pitch) * size_of(problem.in);
-    return has_room(device, packing) && turned_blocks(policy, problem, packing) < kMaxTiles ? packing
-                                                                                            : Packing{};
+    const bool a_lies_well = problem.a_along_k && problem.a_alignment >= 16;
+    const bool b_lies_well = problem.b_along_k && problem.b_alignment >= 16;
+    for (const auto& [of_a, of_b] : {std::pair{true, false}, {false, true}, {true, true}}) {
+      if ((of_a && a_lies_well) || (of_b && b_lies_well)) continue;
+      Packing packing;
+      if (of_a) packing.a_pitch = round_up(problem.k, pitch);
+      if (of_b) packing.b_pitch = round_up(problem.k, pitch);
+      packing.b_at = problem.m * packing.a_pitch;
+      packing.bytes = (packing.b_at + problem.n * packing.b_pitch) * size_of(problem.in);
+      if (has_room(device, packing) && turned_blocks(policy, problem, packing) < kMaxTiles)
+        all.push_back(packing);
+    }
+    return all;
   }
   const Lines a = lines_of_a(problem), b = lines_of_b(problem);
+  Packing packing;
   if (problem.a_alignment < 16) packing.a_pitch = round_up(a.along, policy.pitch);
   if (problem.b_alignment < 16) packing.b_pitch = round_up(b.along, policy.pitch);
   packing.b_at = a.count * packing.a_pitch;
   packing.bytes = (packing.b_at + b.count * packing.b_pitch) * size_of(problem.in);
   const std::size_t items = pack_items(policy, a) + pack_items(policy, b);
-  return has_room(device, packing) && items < kMaxTiles ? packing : Packing{};
+  if (has_room(device, packing) && items < kMaxTiles) all.push_back(packing);
+  return all;
 }
 
 std::vector<Packing> packings_across(const Device& device, const GemmProblem& problem) {

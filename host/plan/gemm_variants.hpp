@@ -66,10 +66,6 @@ Attempt async(const Device& device, const GemmProblem& problem, const PlanOverri
 Attempt multistage(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
                    std::string_view variant, const Split& split);
 Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed, const Split& split);
-Attempt skinny(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
-               const Split& split);
-/// Why "skinny" cannot run this; empty: it can.
-std::string no_skinny(const Device& device, const GemmProblem& problem);
 Attempt wgmma(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed,
               const Split& split);
 /// By the matrix units of AMD and Intel.
@@ -98,8 +94,9 @@ TileShape nvidia_tile(const Device& device, const GemmProblem& problem, std::str
 std::string text_of(const Device& device, const GemmProblem& problem, const Choice& choice);
 /// The problem with the alignments and order that packed factors have.
 GemmProblem as_packed(GemmProblem problem, const Packing& packing);
-/// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large.
-Packing packing_of(const Device& device, const GemmProblem& problem);
+/// What "wgmma" can have packed before it; nothing where that does not pay, or no buffer is so large. Of
+/// TF32, of which it takes one factor across k, also each of two alone.
+std::vector<Packing> packings_of(const Device& device, const GemmProblem& problem);
 /// What can be packed before "multistage": A, B or both, of those that do not lie across k in aligned rows.
 std::vector<Packing> packings_across(const Device& device, const GemmProblem& problem);
 /// Whether both factors lie so, or nothing is multiplied: "multistage" reads them fastest as they are.

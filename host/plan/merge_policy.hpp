@@ -25,7 +25,11 @@ struct MergePolicy {
 };
 
 // groups_that_search: an H200 merged 2^25 uint32 in 0.109 ms with such a launch, 0.116 where each group
-// searched by 16 work-items for an end of its part, 0.143 by one. CUB took 0.097 in another run.
+// searched by 16 work-items for an end of its part, 0.143 by one. CUB took 0.097 in another run. Groups that
+// stay, merge tile after tile and search for the next tile's end meanwhile took 0.129 (4 for each unit) to
+// 0.145 (5 and 10), whatever limit registers had, and 2^22 uint32 0.025 instead of 0.020. Of 17, 15, 13 and
+// 11 keys a work-item the first takes least: 0.111, 0.114, 0.120 and 0.128. Limits of 40 to 56 registers
+// change nothing.
 //
 // cpu_batch: two Zen 5 cores, PoCL 3.1, 10^6 searches in 2^20 floats, in 2^24 uint32, ms: 16 at once 30 and
 // 85, 32 19 and 50, 64 15 and 40, 128 15 and 40; by loops of single work-items 85 and 254.

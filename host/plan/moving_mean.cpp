@@ -5,6 +5,7 @@
 #include "plan/look_back.hpp"
 #include "plan/moving_mean_checks.hpp"
 #include "plan/moving_mean_policy.hpp"
+#include "plan/moving_mean_rows.hpp"
 #include "plan/pixels.hpp"
 #include "plan/variants.hpp"
 
@@ -23,37 +24,9 @@ using namespace plan;
 
 constexpr std::size_t kChunkWords = 16;  // of local memory, beside the sums of a chunk
 
-Scalar sum_type(const MovingMeanProblem& p) {
-  if (is_float(p.in)) return pixel_value(p.in, p.out);
-  const std::size_t most = p.in == Scalar::uint8 ? 255 : 65535;
-  return p.window <= 0xffffffff / most ? Scalar::uint32 : Scalar::uint64;
-}
-
-Plan base_plan(const MovingMeanProblem& p, std::string_view variant, const char* file, const char* entry) {
-  Plan plan = named_plan(kMovingMeanName, variant, file, entry);
-  const Scalar sum = sum_type(p);
-  // VALUE: what single elements are read and written as.
-  define_types(
-      plan,
-      {{"ELEMENT", p.in}, {"RESULT", p.out}, {"VALUE", is_float(p.in) ? sum : Scalar::uint32}, {"SUM", sum}});
-  define(plan, "PACK", 1);
-  if (p.in == Scalar::half) define(plan, "ELEMENT_HALF", 1);
-  if (p.out == Scalar::half) define(plan, "RESULT_HALF", 1);
-  if (sum == Scalar::float64) define(plan, "USE_DOUBLE", 1);
-  if (!is_float(p.in)) define(plan, "INTEGER", 1);
-  if (!is_float(p.out)) define(plan, "RESULT_INTEGER", 1);
-  const bool to_float = !is_float(p.in) && is_float(p.out);
-  if (to_float && p.window <= (std::size_t{1} << 24) / (p.in == Scalar::uint8 ? 255 : 65535))
-    define(plan, "SMALL_SUMS", 1);
-  const double elements = real(p.width, p.rows);
-  predict(plan, elements, p.in, p.out);
-  plan.prediction.operations = 4 * elements;  // two sums, one of both, and the division
-  return plan;
-}
-
 Attempt naive(const Device& device, const MovingMeanProblem& p) {
   if (!device.long_loops && p.window > 65535) return "its loops are shorter than the window";
-  Plan plan = base_plan(p, "naive", "moving_mean/naive.cl", "moving_mean_naive");
+  Plan plan = mean_base_plan(p, "naive", "moving_mean/naive.cl", "moving_mean_naive");
   const std::array<std::size_t, 3> extent{at_least_1(p.width), at_least_1(p.rows), 1};
   set_grid(plan, device, moving_mean_policy(device).group, extent);
   define(plan, {{"GROUP_0", plan.work_group[0]}, {"GROUP_1", plan.work_group[1]}});
@@ -83,7 +56,7 @@ struct MeanTile {
 
 /// `wanted`: work-items, or 0. \returns a tile of no work-items where none has room for two windows.
 MeanTile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
-  const std::size_t sum = size_of(sum_type(p));
+  const std::size_t sum = size_of(mean_sum_type(p));
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   MeanTile tile;
   tile.items = policy.items;
@@ -96,20 +69,24 @@ MeanTile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t w
   while (wanted == 0 && group < policy.most_group && group * tile.items < policy.windows_a_tile * p.window)
     group *= 2;
   // Rows may be shorter than a tile.
-  while (wanted == 0 && group > policy.least_group &&
-         group / 2 * tile.items >= p.window + std::max(p.width, p.window + 1) - 1)
+  const std::size_t row = p.window + std::max(p.width, p.window + 1) - 1;
+  while (wanted == 0 && group > policy.least_group && group / 2 * tile.items >= row)
     group /= 2;
+  const std::size_t least_items =
+      std::max(policy.least_items, tile.is_short ? std::bit_ceil(p.window) : std::size_t{1});
+  while (wanted == 0 && tile.items > least_items && group * (tile.items / 2) >= row)
+    tile.items /= 2;
   tile.group = group_for(device, group, (tile.items + 5) * sum, kOwnBytes + tile.items * sum);
   if (tile.elements() < 2 * p.window) tile.group = 0;
   return tile;
 }
 
 Attempt tiled(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
-  const std::size_t sum = size_of(sum_type(p));
+  const std::size_t sum = size_of(mean_sum_type(p));
   const MeanTile tile = tile_of(device, p, wanted);
   if (tile.group == 0)
     return formatted("a window of {} elements is more than half of the longest tile", p.window);
-  Plan plan = base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
+  Plan plan = mean_base_plan(p, "tiled", "moving_mean/tiled.cl", "moving_mean_tiled");
   const std::size_t results = tile.results(p.window), rows = at_least_1(p.rows);
   const std::size_t groups =
       at_least_1(moving_mean_policy(device).groups_a_unit * device.compute_units / rows);
@@ -141,7 +118,7 @@ struct Slice {
 };
 
 Slice slice_of(const Device& device, const MovingMeanProblem& p) {
-  const std::size_t row = at_least_1(2 * p.width * size_of(sum_type(p)));
+  const std::size_t row = at_least_1(2 * p.width * size_of(mean_sum_type(p)));
   const std::size_t rows =
       std::clamp<std::size_t>(moving_mean_policy(device).slice_bytes / row, 1, at_least_1(p.rows));
   return {rows, rows * row};
@@ -150,11 +127,11 @@ Slice slice_of(const Device& device, const MovingMeanProblem& p) {
 /// The launch of PHASE `phase`, of a slice.
 Plan phase_of_blocks(const Device& device, const MovingMeanProblem& p, std::size_t wanted,
                      std::size_t phase) {
-  const std::size_t rows = slice_of(device, p).rows, sum = size_of(sum_type(p));
+  const std::size_t rows = slice_of(device, p).rows, sum = size_of(mean_sum_type(p));
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   const std::size_t usual = phase == 0 ? policy.sums_group : policy.group;
   const std::size_t group = at_least_1(group_for(device, wanted != 0 ? wanted : usual, sum, kOwnBytes));
-  Plan plan = base_plan(p, "blocks", "moving_mean/blocks.cl", "moving_mean_blocks");
+  Plan plan = mean_base_plan(p, "blocks", "moving_mean/blocks.cl", "moving_mean_blocks");
   plan.work_group = {group, 1, 1};
   const std::size_t jobs = rows * divide_up(p.width, p.window);
   plan.global = {std::clamp<std::size_t>(phase == 0 ? jobs : divide_up(p.width, group), 1, kMaxTiles) * group,
@@ -175,7 +152,7 @@ Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   const Slice slice = slice_of(device, p);
   if (device.max_allocation > 0 && std::bit_ceil(slice.bytes) > device.max_allocation)
     return formatted("the sums of a row take {} bytes, more than a buffer", slice.bytes);
-  if (size_of(sum_type(p)) > device.local_bytes) return "there is no local memory";
+  if (size_of(mean_sum_type(p)) > device.local_bytes) return "there is no local memory";
   Plan plan = phase_of_blocks(device, p, wanted, 1);
   plan.reason = formatted("each mean is the sum of two parts of blocks of {} elements", p.window);
   Launch first = phase_of_blocks(device, p, wanted, 0);
@@ -190,14 +167,14 @@ Attempt blocks(const Device& device, const MovingMeanProblem& p, std::size_t wan
 
 /// What combines the work-items of a chunk, in local memory.
 std::size_t sums_bytes(const MovingMeanProblem& p, std::size_t group) {
-  return 3 * group * size_of(sum_type(p));
+  return 3 * group * size_of(mean_sum_type(p));
 }
 
 /// Chunks of a row, `items` elements for each of a group's work-items, and what they need; false where there
 /// is no room, or windows are shorter.
 bool set_chunk(const Device& device, const MovingMeanProblem& p, std::size_t wanted, std::size_t usual,
                std::size_t most_items, Plan& plan) {
-  const std::size_t sum = size_of(sum_type(p));
+  const std::size_t sum = size_of(mean_sum_type(p));
   const std::size_t items = std::min(most_items, moving_mean_policy(device).item_bytes / sum);
   const std::size_t bytes = device.local_is_cache ? 0 : device.local_banks * device.local_bank_bytes;
   const std::size_t banks = std::max(std::bit_floor(std::max<std::size_t>(bytes, 128)) / sum, items);
@@ -217,7 +194,7 @@ bool set_chunk(const Device& device, const MovingMeanProblem& p, std::size_t wan
 /// Whether elements go to local memory as they are, without registers.
 bool copies_chunks(const Device& device, const MovingMeanProblem& p, std::size_t group) {
   constexpr std::size_t kBanks = 32;  // a line of which has a place more
-  return is_nvidia_gpu(device) && compute_capability(device) >= 80 && sum_type(p) == p.in &&
+  return is_nvidia_gpu(device) && compute_capability(device) >= 80 && mean_sum_type(p) == p.in &&
          size_of(p.in) == 4 && group % kBanks == 0;
 }
 
@@ -226,8 +203,8 @@ bool copies_chunks(const Device& device, const MovingMeanProblem& p, std::size_t
 Plan phase_of_chunks(const Device& device, const MovingMeanProblem& p, std::size_t wanted,
                      std::size_t phase) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
-  const std::size_t sum = size_of(sum_type(p)), rows = at_least_1(p.rows);
-  Plan plan = base_plan(p, "chunks", "moving_mean/chunks.cl", "moving_mean_chunks");
+  const std::size_t sum = size_of(mean_sum_type(p)), rows = at_least_1(p.rows);
+  Plan plan = mean_base_plan(p, "chunks", "moving_mean/chunks.cl", "moving_mean_chunks");
   if (!set_chunk(device, p, wanted, policy.chunks_group, policy.items, plan)) {
     plan.work_group[0] = 0;
     return plan;
@@ -254,7 +231,7 @@ Attempt chunks(const Device& device, const MovingMeanProblem& p, std::size_t wan
   const std::size_t tile = plan.tile_cols;
   const std::size_t sums =
       at_least_1(p.rows) * divide_up(at_least_1(p.width), tile) * (plan.items_per_work_item + 1);
-  const std::size_t bytes = sums * size_of(sum_type(p));
+  const std::size_t bytes = sums * size_of(mean_sum_type(p));
   if (device.max_allocation > 0 && std::bit_ceil(bytes) > device.max_allocation)
     return formatted("the sums take {} bytes, more than a buffer", bytes);
   plan.reason = formatted("windows that begin in {} elements share what lies between, as sums of {} and {}",
@@ -279,8 +256,8 @@ Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t w
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   if (!can_look_back(device)) return kCannotPublish;
   const std::size_t word = 8;  // of a sum, and of whether it is there
-  if (size_of(sum_type(p)) > word / 2) return "a group cannot publish a sum of 64 bits at once";
-  Plan plan = base_plan(p, "one_pass", "moving_mean/one_pass.cl", "moving_mean_one_pass");
+  if (size_of(mean_sum_type(p)) > word / 2) return "a group cannot publish a sum of 64 bits at once";
+  Plan plan = mean_base_plan(p, "one_pass", "moving_mean/one_pass.cl", "moving_mean_one_pass");
   if (!set_chunk(device, p, wanted, policy.one_pass_group, policy.one_pass_items, plan))
     return formatted("a window of {} elements is shorter than a tile", p.window);
   const std::size_t group = plan.work_group[0], tile = plan.tile_cols;
@@ -302,7 +279,7 @@ Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t w
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
   const std::size_t bytes = word * (1 + 2 * rows * chunks);
   add_scratch(plan, bytes, bytes);
-  plan.prediction.local_bytes = 6 * real(p.width * p.rows, size_of(sum_type(p)));
+  plan.prediction.local_bytes = 6 * real(p.width * p.rows, size_of(mean_sum_type(p)));
   plan.reason = formatted(
       "windows that end in {} elements share what lies between: sums that other groups publish", tile);
   return plan;
@@ -311,7 +288,7 @@ Attempt one_pass(const Device& device, const MovingMeanProblem& p, std::size_t w
 Attempt ring(const Device& device, const MovingMeanProblem& p, std::size_t wanted) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   const std::size_t group = group_for(device, wanted != 0 ? wanted : policy.ring_group, 0);
-  const std::size_t sum = size_of(sum_type(p)), team = std::min<std::size_t>(group, 32);
+  const std::size_t sum = size_of(mean_sum_type(p)), team = std::min<std::size_t>(group, 32);
   const std::size_t items = std::min(policy.items, policy.item_bytes / sum), chunk = team * items;
   if (!policy.has_ring) return "this compiler does not keep the elements of a work-item in registers";
   if (items < 4 || chunk == 0 || p.window < chunk)
@@ -324,7 +301,7 @@ Attempt ring(const Device& device, const MovingMeanProblem& p, std::size_t wante
     return formatted("local memory has no room for a window of {} elements", p.window);
   const std::size_t steps = jobs_of(p, step);
   if (steps > kMaxTiles) return "its chunks are more than a launch can have";
-  Plan plan = base_plan(p, "ring", "moving_mean/ring.cl", "moving_mean_ring");
+  Plan plan = mean_base_plan(p, "ring", "moving_mean/ring.cl", "moving_mean_ring");
   const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
   const std::size_t resident =
       at_least_1(std::min(memory / (bytes + device.unit.local_reserved), policy.ring_items / group));
@@ -347,7 +324,7 @@ Attempt ring(const Device& device, const MovingMeanProblem& p, std::size_t wante
 
 /// Elements that "cpu" has in its cache at once; 0: too few for the window.
 std::size_t cpu_tile(const Device& device, const MovingMeanProblem& p) {
-  const std::size_t sum = size_of(sum_type(p));
+  const std::size_t sum = size_of(mean_sum_type(p));
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   std::size_t tile = std::bit_floor(std::min(device.local_bytes / 2, policy.strip_bytes) / sum);
   while (tile > policy.least_strip && tile > policy.windows_a_strip * p.window)
@@ -358,7 +335,7 @@ std::size_t cpu_tile(const Device& device, const MovingMeanProblem& p) {
 /// "cpu" of integers, whose sums slide without errors.
 Plan cpu_integers(const Device& device, const MovingMeanProblem& p) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
-  Plan plan = base_plan(p, "cpu", "moving_mean/cpu_integers.cl", "moving_mean_cpu_integers");
+  Plan plan = mean_base_plan(p, "cpu", "moving_mean/cpu_integers.cl", "moving_mean_cpu_integers");
   // A thread sums its strip's first window before.
   const std::size_t threads = at_least_1(policy.strips_a_thread * device.compute_units);
   const std::size_t shared = divide_up(at_least_1(p.width), divide_up(threads, at_least_1(p.rows)));
@@ -369,7 +346,7 @@ Plan cpu_integers(const Device& device, const MovingMeanProblem& p) {
                  std::clamp<std::size_t>(p.rows, 1, kMaxGroups), 1};
   plan.tile_cols = plan.items_per_work_item = strip;
   plan.vector_width = 16;
-  if (sum_type(p) == Scalar::uint64) define(plan, "WIDE_SUM", 1);
+  if (mean_sum_type(p) == Scalar::uint64) define(plan, "WIDE_SUM", 1);
   plan.reason = formatted("a thread slides a sum over {} elements", strip);
   return plan;
 }
@@ -377,10 +354,10 @@ Plan cpu_integers(const Device& device, const MovingMeanProblem& p) {
 /// "cpu" of long windows; nothing: they are too short for it, or too long.
 std::optional<Plan> cpu_long(const Device& device, const MovingMeanProblem& p) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
-  const std::size_t sum = size_of(sum_type(p));
+  const std::size_t sum = size_of(mean_sum_type(p));
   const std::size_t tile = std::bit_floor(std::min(device.local_bytes / 2, policy.long_strip_bytes) / sum);
   if (tile == 0 || p.window < tile || p.window / tile > policy.strips_a_window) return std::nullopt;
-  Plan plan = base_plan(p, "cpu", "moving_mean/cpu_long.cl", "moving_mean_cpu_long");
+  Plan plan = mean_base_plan(p, "cpu", "moving_mean/cpu_long.cl", "moving_mean_cpu_long");
   set_groups(plan, 1, divide_up(p.width, tile) * p.rows);
   plan.tile_cols = plan.items_per_work_item = tile;
   plan.local_bytes = 2 * tile * sum;
@@ -395,12 +372,12 @@ Attempt cpu(const Device& device, const MovingMeanProblem& p) {
   if (std::optional<Plan> plan = cpu_long(device, p)) return std::move(*plan);
   const std::size_t tile = cpu_tile(device, p);
   if (tile == 0) return formatted("a window of {} elements is too long for a thread's cache", p.window);
-  Plan plan = base_plan(p, "cpu", "moving_mean/cpu.cl", "moving_mean_cpu");
+  Plan plan = mean_base_plan(p, "cpu", "moving_mean/cpu.cl", "moving_mean_cpu");
   const std::size_t strip = tile - p.window + 1, jobs = divide_up(p.width, strip) * p.rows;
   set_groups(plan, 1, jobs);
   plan.tile_cols = strip;
   plan.items_per_work_item = strip;
-  plan.local_bytes = 2 * tile * size_of(sum_type(p));
+  plan.local_bytes = 2 * tile * size_of(mean_sum_type(p));
   define(plan, "TILE", tile);
   plan.reason = formatted("a thread has {} elements in its cache and makes {} means of them", tile, strip);
   return plan;
@@ -410,6 +387,7 @@ Attempt plan_variant(const Device& device, const MovingMeanProblem& p, const Pla
                      std::string_view variant) {
   const std::size_t wanted = fixed.work_items;
   if (variant == "tiled") return tiled(device, p, wanted);
+  if (variant == "short_rows") return mean_short_rows(device, p, wanted);
   if (variant == "blocks") return blocks(device, p, wanted);
   if (variant == "chunks") return chunks(device, p, wanted);
   if (variant == "one_pass") return one_pass(device, p, wanted);
@@ -425,6 +403,9 @@ std::vector<std::string_view> preference(const Device& device, const MovingMeanP
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "tiled", "blocks", "naive"};
   const MovingMeanPolicy& policy = moving_mean_policy(device);
+  const bool is_short = p.width <= policy.short_rows_width && p.window > policy.short_window &&
+                        p.window <= policy.short_rows_window;
+  if (is_short) return {"short_rows", "tiled", "blocks", "naive"};
   const bool slides = p.in == Scalar::float32 && p.window >= policy.ring_window &&
                       p.window <= policy.ring_most_window &&
                       size_product(p.width, p.rows) >= policy.ring_elements;
@@ -442,6 +423,9 @@ std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::s
                               chosen.variant == "ring" || chosen.variant == "cpu"))
     return "its sums of each element go through global memory";
   if (variant == "one_pass" && chosen.variant == "chunks") return "not measured to be faster";
+  if (variant == "short_rows") return "not measured to be faster for such rows and windows";
+  if (chosen.variant == "short_rows")
+    return "a group has one row at a time, or its sums go through global memory";
   if (variant == "ring") return "not measured to be faster for vectors and windows of this length";
   if (chosen.variant == "ring" && (variant == "tiled" || variant == "one_pass"))
     return "reads elements again where the windows of another group begin";
@@ -455,6 +439,7 @@ std::string why_not(const Device& /*device*/, const MovingMeanProblem& p, std::s
 const Evidence& evidence(const Device& device, const MovingMeanProblem& /*p*/, const Plan& plan) {
   const MovingMeanPolicy& policy = moving_mean_policy(device);
   if (plan.variant == "ring") return policy.of_ring;
+  if (plan.variant == "short_rows") return policy.of_short_rows;
   return plan.variant == "one_pass" ? policy.of_one_pass : policy.evidence;
 }
 
@@ -482,7 +467,7 @@ void plan::check_moving_mean(const Device& device, const MovingMeanProblem& p) {
 }
 
 std::vector<std::string_view> moving_mean_variants() {
-  return {"naive", "tiled", "blocks", "chunks", "one_pass", "ring", "cpu"};
+  return {"naive", "tiled", "short_rows", "blocks", "chunks", "one_pass", "ring", "cpu"};
 }
 
 Plan plan_moving_mean(const Device& device, const MovingMeanProblem& problem,

@@ -46,6 +46,7 @@ RowWork work_of(const Device& device, const NormProblem& p) {
       .weights_bytes = vectors * size_of(weights),
       .weights_are_elements = weights == p.in,
       .has_second_input = p.residual,
+      .has_persistent_parts = true,
       .cpu_keeps_values = p.residual,
       .naive_readings = rms ? 2U : 3U,
       .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),

@@ -35,6 +35,23 @@ namespace smem::plan {
 // loaded after all is counted: 0.76. A row as one section of all work-items: 0.89 instead of 0.88. Not
 // measured, and so never: floats with weights alone.
 //
+// persistent_most_parts, persistent_stages, persistent_parts_items, by teams of groups that share rows: 4096
+// x 50257 floats, three parts of three rows 0.897 of copy, four of four 0.836 (groups of 512: 0.827), "ahead"
+// 0.61; 2048 x 100003 halves, three of three by groups of 384 0.755, four of four by groups of 256 0.660,
+// "ahead" 0.554; 1056 x 100003, three of three 0.747, four of four 0.702, both by 384. 2640 x 50257 floats by
+// groups of 256 0.893, of 384 0.888, without waiting for the other parts 0.897: neither instructions nor the
+// exchange limit. From floats in three and four parts a turn takes 0.85 us beside the copies
+// (persistent_turn_bytes is about that). Halves of 50257 in two parts 0.625, one group 0.925. With the part
+// after the next one loaded as results leave, in time for a turn more: four of four 0.843, five of five
+// 0.712, six of six 0.654. Not measured, and so never: weights alone, and more than four parts.
+//
+// persistent_parts_other_registers: with 384 work-items and 37 of 44 words' weights in registers, ptxas for
+// sm_90 spills none, with 39 36 bytes.
+//
+// Few rows, split and cooperative, ms: 30 x 600000 floats with weight and bias 0.117 and 0.092, 16 x 50257
+// 0.029 and 0.015. ahead_rows_a_unit: as softmax; 60 x 50257 by split 0.0316, cooperative 0.0242, ahead
+// 0.0245.
+//
 // early_raw_items: rms_norm of halves with weights loaded with the row 8192 x 1000 0.903 instead of 0.819,
 // 16384 x 1000 0.938 and 0.887, 67108 x 1000 0.979 and 0.954, 8192 x 4096 0.965 and 0.941; 16384 x 16384,
 // groups of 256, 0.70 and 0.99. With a bias besides: 0.82 instead of 0.96 (67108 x 1000), so never there.
@@ -70,8 +87,12 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .ahead_packs = {2049, 4097, 4096},
      .ahead_loose_packs = 3073,
      .persistent_row_bytes = {60000, 98305},
+     .persistent_parts_items = {384, 256},
+     .persistent_parts_other_registers = 94,
+     .persistent_most_parts = 4,
      .shares_long_rows = true,
-     .cooperative_items = 256},
+     .cooperative_items = 256,
+     .ahead_rows_a_unit = 0.2},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
      .kept_bytes = 48},
@@ -80,7 +101,8 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .packs = 2,
      .kept_bytes = 32,
      .tile_kept = 8,
-     .persistent_other_registers = 255},
+     .persistent_other_registers = 255,
+     .persistent_parts_other_registers = 255},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"}},
     {},

@@ -73,6 +73,18 @@ struct Block {
   std::size_t read = 1;  ///< elements at once
 };
 
+/// What "windows" knows of a problem when it is compiled.
+void define_few(const PoolProblem& problem, const PoolPolicy& policy, Plan& plan) {
+  const Pooling& w = problem.pooling;
+  constexpr std::size_t kFew = std::size_t{1} << 30;  // with windows and strides of at most 2^20
+  const std::size_t width = size_product(problem.width, problem.channels);
+  if (std::max({width, size_product(w.across(problem.width), problem.channels), problem.height,
+                problem.planes}) < kFew)
+    define(plan, "FEW", 1);
+  if (size_product(w.window.width, w.window.height) > policy.most_written_out) return;
+  define(plan, {{"WINDOW_W", w.window.width}, {"WINDOW_H", w.window.height}});
+}
+
 /// Results that a work-item makes of windows in vectors; none where it cannot.
 std::optional<Block> block_for(const Device& device, const PoolProblem& problem) {
   const Pooling& w = problem.pooling;
@@ -94,6 +106,9 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
     block.read = read;
   // Compilers keep single elements of half in memory.
   if (problem.in == Scalar::half && block.read == 1) return std::nullopt;
+  // Of a short row many results have windows that reach beyond it, which are made one by one.
+  const bool is_short = w.across(problem.width) <= policy.narrow_results && w.stride.x > 1;
+  if (block.read == 1 && w.padding.left != 0 && problem.op == PoolOp::max && is_short) return std::nullopt;
   return block;
 }
 
@@ -151,13 +166,14 @@ Attempt plan_variant(const Device& device, const PoolProblem& problem, const Pla
   if (variant == "windows") {
     Plan plan = windows_plan(problem, variant, "pool/windows.cl", "pool_windows");
     set_launch(device, problem, 1, false, wanted, plan);
+    define_few(problem, pool_policy(device), plan);
     plan.reason = "one result a work-item, of any window";
     return plan;
   }
   if (!block) {
     return problem.channels != 1 ? "its vectors have one channel"
            : problem.indices     ? "it keeps no places"
-                                 : "windows are too large for its registers";
+                             : "it would read single elements, or windows are too large for its registers";
   }
   Plan plan = windows_plan(problem, variant, "pool/vector.cl", "pool_vector");
   set_launch(device, problem, block->results, false, wanted, plan);

@@ -21,12 +21,22 @@ struct PoolPolicy {
   std::size_t overlapping_bytes = 16;
   std::size_t most_span = 48;   ///< elements of a row that a work-item keeps in registers
   std::size_t most_kept = 160;  ///< and of all rows of a window
+  /// Results of a row up to which padded maxima of larger strides go one by one where no vectors are read.
+  std::size_t narrow_results = 0;
+  std::size_t most_written_out = 25;  ///< cells of a window of "windows" that is known when it is compiled
 };
 
 // vector_group: H200, 16384 x 16384, groups of 64, 128 and 256, ms: max 3 x 3 / 2 of floats 0.418, 0.427,
 // 0.470; means of 2 x 2 bytes 0.125, 0.124, 0.146; max 2 x 2 of floats 0.310 with each.
 //
 // overlapping_bytes: windows that overlap are unpacked.
+//
+// most_written_out: H200, ms, as loops and written out: max 3 x 3 / 2, padded, of 33668 planes of 28 x 28
+// halves 0.161 and 0.094, of 1419 of 112 x 112 0.091 and 0.059; means of 2 x 2 of 4001 x 3001 bytes of 3
+// channels 0.163 and 0.098; max 2 x 2 of 5000 x 56 x 56 floats with places 0.105 and 0.071.
+//
+// narrow_results: there, max 3 x 3 / 2, padded, of floats, 20000 planes of 28 x 28 0.058 (by "vector" 0.142),
+// 1000 of 112 x 112 0.043 (0.096); means of 3 x 3 / 1 of 5000 of 56 x 56 0.201 (0.143).
 //
 // span_bytes: Intel's compiler runs 32 work-items in the registers of one thread.
 inline constexpr PoolPolicy kPoolPolicies[] = {
@@ -35,7 +45,8 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
                   .driver = "580.159",
                   .what = "8192 x 8192",
                   .share = "max 2 x 2 float 0.99 of copy, uint8 0.74, half 0.51; 3 x 3 float 0.62"},
-     .vector_group = 64},
+     .vector_group = 64,
+     .narrow_results = 64},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes"},
      .vector_group = 64},

@@ -13,9 +13,6 @@ namespace {
 
 using namespace plan;
 
-/// Of areas that hold words with epochs (cl/common/row_parts.clh): no kernel with others has this number.
-constexpr std::size_t kRowStatuses = std::size_t{1} << 16;
-
 /// How groups share rows: elements in packs, of which each part has `piece`.
 struct Shares {
   std::size_t parts = 0, teams = 0, piece = 0;

@@ -49,8 +49,11 @@ inline bool copies_async(const Device& device, const RowWork& w, std::size_t pac
 /// Whole rows in a tile.
 Attempt short_rows(const Device& device, const RowWork& w, std::size_t wanted);
 
-/// Rows in registers of groups that go from row to row.
-Attempt persistent_rows(const Device& device, const RowWork& w, std::size_t wanted);
+/// Of areas that hold words with epochs (cl/common/part_statuses.clh): no kernel with others has this number.
+inline constexpr std::size_t kRowStatuses = std::size_t{1} << 16;
+
+/// Rows in local memory of groups, or of teams of groups, that go from row to row.
+Attempt persistent_rows(const Device& device, const RowWork& w, const PlanOverrides& fixed);
 
 /// Rows that groups share, which publish statistics to each other.
 Attempt cooperative_rows(const Device& device, const RowWork& w, const PlanOverrides& fixed);

@@ -56,8 +56,16 @@ struct RowPolicy {
   std::size_t persistent_least_items = 256;  ///< the same where more leave too few registers to each
   /// Registers of a work-item that do not hold weights.
   std::size_t persistent_other_registers = 76;
+  /// The same of teams that share rows: work-items of a group, and registers of each for others than weights.
+  std::array<std::size_t, 2> persistent_parts_items{256, 256};  ///< of elements of 2 and 4 bytes
+  std::size_t persistent_parts_other_registers = 76;
+  /// Rows that such a team has in local memory, and parts up to which it is chosen for rows with weights and
+  /// biases; 1: never.
+  std::size_t persistent_stages = 3;
+  std::size_t persistent_most_parts = 1;
+  double persistent_turn_bytes = 16384;  ///< of a part of a row, in whose time a group passes to the next
   // Of "cooperative":
-  bool shares_long_rows = false;                ///< chosen for rows that are longer than local memory
+  bool shares_long_rows = false;  ///< chosen for rows that are longer than local memory, and for few rows
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once
   std::size_t cooperative_narrow_items = 1024;  ///< the same of elements of two bytes
   std::size_t cooperative_values = 8;           ///< as `ahead_values`
@@ -67,6 +75,7 @@ struct RowPolicy {
   /// Of "split": rows for each unit below which groups share them, and packs of a work-item of a part, at
   /// least.
   double rows_a_unit = 0.5;
+  double ahead_rows_a_unit = 0.5;  ///< the same of rows that "ahead" holds
   std::size_t packs_of_parts = 16;
   std::size_t most_parts = 1024;  ///< of a row
   // Of "cpu", whose thread has a tile in its own cache:

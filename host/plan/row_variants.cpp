@@ -332,7 +332,7 @@ Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& 
   if (variant == "online") return online(device, w, 2, wanted);
   if (variant == "split") return split(device, w, wanted);
   if (variant == "ahead") return ahead(device, w, wanted);
-  if (variant == "persistent") return persistent_rows(device, w, wanted);
+  if (variant == "persistent") return persistent_rows(device, w, fixed);
   if (variant == "cooperative") return cooperative_rows(device, w, fixed);
   if (variant == "cpu") return cpu(device, w);
   return registers(device, w, variant, wanted);
@@ -363,17 +363,22 @@ std::vector<std::string_view> plan::row_preference(const Device& device, const R
   const auto [pack, packs] = packs_of(w);
   const RowPolicy& policy = w.policy;
   const std::size_t group = group_of_row(device, w, 1, w.part_values, fixed.work_items);
-  const bool few = real(results_of(w)) < policy.rows_a_unit * real(device.compute_units);
-  if (few && group != 0 && count_parts(device, w, packs, group) > 1)
-    return {"split", "shuffle", "registers", "tiled", "online", "naive"};
+  const bool shares = policy.shares_long_rows && prefers_look_back(device) && device.ordered_start;
   std::size_t ahead_packs =
       policy.ahead_packs.at(static_cast<std::size_t>(std::bit_width(size_of(w.in))) - 2);
   if (policy.ahead_loose_packs != 0 && !has_whole_packs(device, w, pack))
     ahead_packs = std::min(ahead_packs, policy.ahead_loose_packs);
-  if (ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack)) {
+  const bool is_long = ahead_packs != 0 && packs >= ahead_packs && copies_async(device, w, pack);
+  const bool is_held = is_long && w.element_written != 0 && ahead(device, w, fixed.work_items).plan;
+  const double few = (is_held ? policy.ahead_rows_a_unit : policy.rows_a_unit) * real(device.compute_units);
+  if (real(results_of(w)) < few && group != 0 && count_parts(device, w, packs, group) > 1) {
+    if (shares && w.element_written != 0)
+      return {"cooperative", "split", "shuffle", "registers", "tiled", "online", "naive"};
+    return {"split", "shuffle", "registers", "tiled", "online", "naive"};
+  }
+  if (is_long) {
     // Those that local memory does not hold.
-    if (policy.shares_long_rows && prefers_look_back(device) && device.ordered_start)
-      return {"ahead", "cooperative", "shuffle", "registers", "tiled", "online", "naive"};
+    if (shares) return {"ahead", "cooperative", "shuffle", "registers", "tiled", "online", "naive"};
     return {"ahead", "shuffle", "registers", "tiled", "online", "naive"};
   }
   const std::size_t most =

@@ -34,6 +34,7 @@ struct RowWork {
   std::size_t weights_bytes = 0;         ///< of the vectors that results are weighted by, for each element
   bool weights_are_elements = false;     ///< whether they have the type of the input
   bool has_second_input = false;         ///< which is added to the first one
+  bool has_persistent_parts = false;     ///< whether there is a kernel for teams that stay and share rows
   bool cpu_keeps_values = true;          ///< whether "cpu" has a tile of them in local memory
   std::size_t naive_readings = 3;        ///< of each element by "naive": 2 or 3
   double element_read = 0;               ///< bytes, each time that an element is read
@@ -86,7 +87,7 @@ constexpr Operation<Problem> row_operation(const char* (*name)(const Problem&),
         return kWorkOf(device, problem).policy.evidence;
       },
       .one_work_item = "a thread has a row",
-      .with_tile = {"cooperative"}};
+      .with_tile = {"cooperative", "persistent"}};
 }
 
 }  // namespace smem::plan

@@ -11,6 +11,15 @@ namespace smem::plan {
 // 24577 floats at 0.967 instead of 0.886. Groups of 256: 0.84, of 1024: 0.83, both before groups fetched
 // rows, where 512 made 0.898.
 //
+// Rows that teams of such groups share, as norms of longer rows: 4096 x 50257 floats in four parts 0.744, by
+// groups of 512 0.748, "ahead" 0.903; halves in two parts 0.612 and 0.649, one group 0.923; 300 x 262144
+// floats 0.698, about as "cooperative". So there is no such kernel.
+//
+// Few rows, split and cooperative, ms: 1 x 600000 floats 0.0170 and 0.0102, 30 x 600000 0.090 and 0.060, 60 x
+// 200000 halves 0.039 and 0.026. ahead_rows_a_unit: 16 x 50257 floats by split 0.0175, cooperative 0.0112,
+// ahead 0.0136; 30 x 50257 0.0185, 0.0155 and 0.0143, halves 0.0322, 0.0117 and 0.0093; 60 x 50257 floats
+// 0.0207, 0.0227 and 0.0163 (H200).
+//
 // intel: its compiler keeps arrays in memory that take more than 32 bytes.
 inline constexpr RowPolicy kSoftmaxPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
@@ -28,7 +37,8 @@ inline constexpr RowPolicy kSoftmaxPolicies[] = {
      .shares_long_rows = true,
      .cooperative_items = 512,
      .cooperative_narrow_items = 256,
-     .cooperative_values = 4},
+     .cooperative_values = 4,
+     .ahead_rows_a_unit = 0.2},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a row in the registers of its work-items, 16 bytes a read"},
      .ahead_packs = {2048, 2048, 2048},

@@ -93,8 +93,11 @@ struct StencilPolicy {
   /// Of all loops of "planes", those that do nothing too.
   std::size_t most_passes = 10000;
   StencilRows rows;
-  StencilColumns columns;          ///< of volumes
-  StencilColumns boxes = columns;  ///< of boxes of float in volumes
+  StencilColumns columns;            ///< of volumes
+  StencilColumns boxes = columns;    ///< of boxes of float in volumes
+  StencilColumns singles = columns;  ///< of single elements, not vectors, in volumes
+  /// Single elements where rows begin anywhere: windows up to so wide, and of flat grids so many bytes.
+  std::size_t single_width = 0, single_bytes = 0;
   StencilTiles tiles = {};
   StencilUnits units = {};
   StencilThreads threads = {};
@@ -127,6 +130,12 @@ struct StencilPolicy {
 // channels of bytes, 3 x 3, 8 turns: 16 and 32 a work-item 0.801, 8 0.796, 2 0.787; half, one turn: 8 0.943,
 // 2 0.954. busy_items was not measured.
 //
+// singles: there, ms, 303^3 and (bytes) 403^3, rows x planes of results of a work-item, beside vectors of 16
+// bytes: boxes of halves 4 x 4 0.115, 2 x 4 0.132 (0.329), of floats 0.146, 0.169 (0.178), stars of floats 4
+// x 4 0.078 (0.097), of bytes 0.122 (0.451). "rows" of 3 x 3, 8191 x 8191, 8 of results: halves 0.159
+// (0.226), bytes 0.162 (0.216), uint16 0.157 (0.245), 5001 x 4000 bytes of 3 channels 0.148 (0.232); but 5 x
+// 5 of floats 0.155 (0.105), of halves 0.292 (0.260), of bytes, 8191 x 4191, 0.156 (0.131).
+//
 // most_passes: NVIDIA's compiler writes out 8748, of a star of radius 4 (0.52); of 30758, of radius 6, it
 // leaves some, and all arrays in memory (0.02).
 //
@@ -158,6 +167,9 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .rows = {.rows = 8, .registers = 160, .across = 32, .group = 128, .byte_steps = 6, .byte_turns = 8},
      .columns = {.rows = 2, .registers = 255},
      .boxes = {.deep = 6, .registers = 255},
+     .singles = {.rows = 4, .registers = 255},
+     .single_width = 3,
+     .single_bytes = 2,
      .tiles = {.blocks = true},
      .units = {.least_weights = 25, .least_weights_of_halves = 49}},
     {.when = {.family = "nvidia", .compute_capability = 80},
@@ -190,6 +202,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                     .share = "0.68 and 0.43 of the time of OpenCV's filter2D with two threads"},
      .rows = {.rows = 4, .registers = 256, .across = 16, .group = 64, .byte_steps = 4},
      .columns = {.across = 16, .group = 64, .registers = 256},
+     .singles = {.across = 16, .group = 64, .rows = 4, .registers = 256},
      .tiles = {.group = 64}},
     {.evidence = {.what = "no measurement: sizes that need few registers, shrunk to the device's facts"},
      .rows = {.rows = 4, .registers = 64, .across = 32, .group = 128, .byte_steps = 4},

@@ -24,12 +24,21 @@ struct Vector {
   bool half_words = false;  ///< pairs of halves come in words, of which one instruction each makes numbers
   std::size_t pack = 1;     ///< elements
 };
+/// Whether rows that begin anywhere are read element by element, of which neighbouring work-items have
+/// neighbours.
+bool takes_single_elements(const Device& device, const StencilProblem& problem) {
+  const StencilPolicy& policy = stencil_policy(device);
+  const bool fits = problem.window[2] > 1 || size_of(problem.type) <= policy.single_bytes;
+  return problem.window[0] <= policy.single_width && fits;
+}
+
 Vector vector_of(const Device& device, const StencilProblem& problem) {
   Vector v;
   const std::size_t bytes = stencil_policy(device).vector_bytes;
   v.aligned = std::min(problem.in_alignment, problem.out_alignment) >= bytes;
   v.half_words = v.aligned && problem.type == Scalar::half && compute_capability(device) >= 80;
   v.pack = v.aligned || device.packed_vectors ? bytes / size_of(problem.type) : 1;
+  if (!v.aligned && takes_single_elements(device, problem)) v.pack = 1;
   return v;
 }
 
@@ -204,8 +213,9 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
   if (std::string why = why_no_planes(problem, policy); !why.empty()) return why;
   const bool small = size_of(problem.type) < 4;
   const bool is_float_box = problem.type == Scalar::float32 && problem.shape == StencilShape::box;
-  const StencilColumns& sizes = is_float_box ? policy.boxes : policy.columns;
-  const Vector v = vector_of(device, problem);
+  Vector v = vector_of(device, problem);
+  if (!v.aligned && fixed.tile_cols % v.pack != 0) v.pack = 1;
+  const StencilColumns& sizes = v.pack == 1 ? policy.singles : is_float_box ? policy.boxes : policy.columns;
   const std::size_t most = std::bit_floor(at_least_1(device.max_work_group));
   const std::size_t group = fixed.work_items != 0 ? fixed.work_items : std::min(sizes.group, most);
   if (fixed.tile_cols % v.pack != 0)
@@ -225,7 +235,7 @@ Attempt planes(const Device& device, const StencilProblem& problem, const PlanOv
            c.deep * c.rows * v.pack * problem.weights() <= policy.most_unrolled;
   };
   // Of small elements a vector has many, and each row a sum for each of them.
-  Columns columns{small ? 1 : sizes.rows, sizes.deep};
+  Columns columns{small && v.pack > 1 ? 1 : sizes.rows, sizes.deep};
   if (fixed.tile_rows != 0) {
     constexpr std::size_t kMostRows = 65536;
     if (fixed.tile_rows % (along * columns.rows) != 0 || fixed.tile_rows > kMostRows) {

@@ -137,6 +137,26 @@ Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOver
   return made;
 }
 
+/// Gradients down bands of rows, each weighted once.
+Attempt march(const Device& device, const WindowProblem& problem) {
+  const SeparableProblem& g = problem.grids;
+  if (problem.op != WindowOp::gradient) return "for gradients";
+  constexpr std::size_t kMostCells = std::size_t{1} << 30, kCols = 4;
+  if (g.row_elements() > kMostCells || g.height > kMostCells) return "it counts rows and cells in 30 bits";
+  const WindowPolicy& policy = window_policy(device);
+  if (policy.columns == 0) return "its sums would not stay in registers";
+  const std::size_t band = tile_band(device, g, kCols);
+  Attempt made =
+      shared_plan(device, problem,
+                  {"march", "blur/sobel_march.cl", "sobel_march", kCols, band, policy.tiles_group, 0, false});
+  if (!made.plan) return made;
+  define(*made.plan, "SIZE", g.row_taps);
+  made.plan->prediction.operations = real(g.elements()) * (8 * real(g.row_taps) + 4);
+  made.plan->reason = formatted(
+      "{} results of a row, in bands of {} rows: each row is multiplied by its weights once", kCols, band);
+  return made;
+}
+
 /// Whether a CPU computes the gradient in 16 bits. A constant beyond the edges may be no integer.
 bool has_whole_slopes(const WindowProblem& problem) {
   const SeparableProblem& g = problem.grids;
@@ -161,6 +181,7 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
   if (variant == "tiles") return tiles(device, problem, fixed);
   if (fixed.work_items != 0) refuse(operation, "work_items", "none: the shape of the grid decides", "one");
   if (variant == "columns") return columns(device, problem);
+  if (variant == "march") return march(device, problem);
   const bool cpu = variant == "cpu";
   if (cpu && !runs_cpu_variant(device)) return no_cpu_variant(device);
   const SeparableProblem& g = problem.grids;
@@ -191,9 +212,12 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
 std::vector<std::string_view> preference(const Device& device, const WindowProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const WindowPolicy& policy = window_policy(device);
-  const Scalar in = problem.grids.in;
+  if (problem.op == WindowOp::gradient) {
+    if (policy.marches) return {"cpu", "march", "registers"};
+    return {"cpu", "registers"};
+  }
   const bool is_large = problem.grids.row_taps == kShared;
-  if (is_large ? policy.tiles && size_of(in) <= 4 : policy.small_tiles && size_of(in) <= 2)
+  if (policy.tiles && !(is_large && problem.grids.in == Scalar::float64))  // which spills registers
     return {"cpu", "tiles", "columns", "registers"};
   if (policy.shares_columns) return {"cpu", "columns", "registers"};
   return {"cpu", "registers"};
@@ -205,12 +229,15 @@ std::string why_not(const Device& /*device*/, const WindowProblem& /*problem*/, 
     return "it sorts again what neighbouring windows share";
   if (variant == "columns" && chosen.variant == "tiles")
     return "it sorts again what windows above one another share";
-  if (variant == "columns" || variant == "tiles") return "not measured on this device";
+  if (variant == "registers" && chosen.variant == "march")
+    return "it multiplies each row again for every window that has it";
+  if (variant == "columns" || variant == "tiles" || variant == "march") return "not measured on this device";
   return "a CPU's vectors hold more than a work-item's";
 }
 
-const Evidence& evidence(const Device& device, const WindowProblem& /*problem*/, const Plan& /*plan*/) {
-  return window_policy(device).evidence;
+const Evidence& evidence(const Device& device, const WindowProblem& problem, const Plan& /*plan*/) {
+  const WindowPolicy& policy = window_policy(device);
+  return problem.op == WindowOp::gradient ? policy.of_gradients : policy.evidence;
 }
 
 constexpr Operation<WindowProblem> kWindow{.what = "filter",
@@ -226,7 +253,7 @@ constexpr Operation<WindowProblem> kWindow{.what = "filter",
 
 }  // namespace
 
-std::vector<std::string_view> window_variants() { return {"registers", "columns", "tiles", "cpu"}; }
+std::vector<std::string_view> window_variants() { return {"registers", "columns", "tiles", "march", "cpu"}; }
 
 void plan::check_window(const Device& device, const WindowProblem& problem) {
   require_known("blur", "op", problem.op, WindowOp::gradient);

@@ -12,6 +12,7 @@ namespace smem::plan {
 struct WindowPolicy {
   When when;
   Evidence evidence;
+  Evidence of_gradients = kFromRegisters;
   std::size_t group = 256;  ///< work-items
   std::size_t lanes = 4;    ///< results of a work-item: 100 registers of a window of 25
   std::size_t columns = 4;  ///< results of a work-item of "columns", an even number; 0: it does not run
@@ -26,8 +27,8 @@ struct WindowPolicy {
   bool pairs = true;  ///< "columns" compares two rows of integers of 8 and 16 bits by one instruction
   bool pairs_of_halves = false;  ///< the same of halves
   bool shares_rows = false;      ///< "columns" sorts once what two rows of elements of 4 bytes share
-  bool tiles = false;            ///< plans choose "tiles" for 5 x 5 elements of at most 4 bytes
-  bool small_tiles = false;      ///< plans choose "tiles" for 3 x 3 elements of one and two bytes
+  bool tiles = false;            ///< plans choose "tiles" for medians, but of 5 x 5 doubles
+  bool marches = false;          ///< plans choose "march" for gradients
 };
 
 // tiles: H200, 8192 x 8192, ms, beside columns or registers: 5 x 5 of bytes 0.143 (0.408), uint16 0.162
@@ -36,7 +37,14 @@ struct WindowPolicy {
 // and (halves) 0.112. Bytes 5 x 5 in bands of 16, 32 and 64 rows 0.153, 0.143, 0.140; 3 x 3 of 32 and 64
 // 0.094, 0.086. Groups of 64 0.143. Tiles that go across in two rows took 0.180 (5 x 5 of bytes) and 0.357
 // (floats). Loops of two rows, not of four, 0.167: the registers that a turn leaves to the next one are
-// moved.
+// moved. Later, beside the faster of the others: 3 x 3 of floats, 8192 x 4096 0.128 (0.240), 5000 x 2400 of 3
+// channels 0.132 (0.298), doubles, 4000 x 4000, 3 x 3 0.157 (0.176) and 5 x 5 0.410 (0.651), though ptxas
+// spills 80 bytes; 5000 x 2400 of 3 channels, 5 x 5 bytes 0.132 (0.220), halves 0.135 (0.224), floats 0.191
+// (0.287).
+//
+// marches: H200, ms, beside registers: 8192 x 8192 floats 3 x 3 0.197 (0.356), 5 x 5 0.250 (1.053), bytes 3 x
+// 3 0.133 (0.340); 8192 x 4096 halves 3 x 3 0.117 (0.181); 4000 x 3000 floats of 3 channels 3 x 3 0.149
+// (0.237), 5 x 5 0.173 (0.852); 8000 x 4001 bytes of 3 channels 5 x 5 0.249 (1.646).
 //
 // sums: half-precision sums go to units that compare nothing: per clock and multiprocessor 64 lanes compare
 // or permute bytes (of u16x2, f16x2, three operands, all in the same units), 110 add halves, and 103 do both
@@ -59,13 +67,17 @@ inline constexpr WindowPolicy kWindowPolicies[] = {
           .driver = "580.159",
           .what = "8192 x 8192, medians of 5 x 5 of float and uint8 by tiles, of 3 x 3 of uint8 and uint16",
           .share = "0.43 and 0.26, 0.43 and 0.59 of copy"},
+     .of_gradients = {.device = "H200",
+                      .driver = "580",
+                      .what = "8192 x 8192, floats 3 x 3 and 5 x 5, bytes 3 x 3",
+                      .share = "0.65, 0.51 and 0.28 of copy"},
      .sums = 1 + 2 + 4 + 16,
      .small_sums = 2 + 4,
      .shares_columns = true,
      .pairs_of_halves = true,
      .shares_rows = true,
      .tiles = true,
-     .small_tiles = true},
+     .marches = true},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: the sizes follow from the registers of a window"},
      .tiles_group = 64,  // 128 spill for sm_75

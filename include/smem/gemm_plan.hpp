@@ -82,7 +82,7 @@ struct GemmProblem {
 /// lie.
 ///
 /// fp8: variants with tiles in local memory, and "naive", convert each number that they read. "wgmma"
-/// multiplies fp8 directly. Before "mma", "skinny", "matrix_units" and "cpu" a launch ("widen") writes both
+/// multiplies fp8 directly. Before "mma", "matrix_units" and "cpu" a launch ("widen") writes both
 /// factors to temporary memory as half ("cpu": float32), which represents all their values exactly. These
 /// four do not take listed products of fp8.
 ///

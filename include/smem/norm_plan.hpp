@@ -55,10 +55,10 @@ struct NormProblem {
 
 /// The plan that layer_norm() and rms_norm() use on `device`. In the plan "split", a launch before
 /// the main one stores the statistics of parts of rows in temporary memory. Overrides: `variant`;
-/// `work_items`, a power of two, for all variants but "cpu"; and for "cooperative" `tile_cols`, the most
-/// elements of a group's part of a row, and `tile_rows`, the rows that a group has at once. \throws Error
-/// when the device cannot compute the problem, the variant is unknown or cannot run this problem on this
-/// device, or another field is fixed. The error names the field.
+/// `work_items`, a power of two, for all variants but "cpu"; and for "cooperative" and "persistent"
+/// `tile_cols`, the most elements of a group's part of a row, and `tile_rows`, the rows that a group has at
+/// once. \throws Error when the device cannot compute the problem, the variant is unknown or cannot run this
+/// problem on this device, or another field is fixed. The error names the field.
 SMEM_API Plan plan_norm(const Device& device, const NormProblem& problem,
                         const PlanOverrides& overrides = {});
 

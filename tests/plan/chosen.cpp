@@ -100,6 +100,31 @@ TEST_CASE("plans of the H200: wide boxes have larger groups than narrow ones") {
   CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 15)).work_items() < 512);
 }
 
+TEST_CASE("plans of the H200: boxes go in two passes where they are large, or grids are small") {
+  smem::Device device = h200;
+  device.compute_units = 132;
+  device.cache_bytes = std::size_t{50} << 20;
+  smem::SeparableProblem image;
+  image.width = image.height = 8192;
+  const auto plan_of = [&](std::size_t radius) {
+    return smem::plan_box(device, smem::BoxProblem::of(image, radius));
+  };
+  CHECK(plan_of(50).variant == "march");
+  CHECK(plan_of(200).variant == "two_pass");
+  // The rows of the largest boxes are read again.
+  CHECK(plan_of(200).local_bytes > plan_of(600).local_bytes);
+  image.width = image.height = 1024;
+  CHECK(plan_of(50).variant == "two_pass");
+  const smem::PlanOverrides group{.work_items = 512};
+  CHECK(smem::plan_box(device, smem::BoxProblem::of(image, 50), group).variant == "march");
+  CHECK(smem::plan_box(test::target("gfx90a"), smem::BoxProblem::of(image, 50)).variant == "march");
+  image.in = image.out = Scalar::uint8;
+  image.in_alignment = image.out_alignment = 64;
+  CHECK(plan_of(50).variant == "two_pass");
+  image.width = image.height = 8192;
+  CHECK(plan_of(50).variant == "shuffle");
+}
+
 TEST_CASE("plans of the H200: boxes of bytes slide in large grids, and go by matrix units in small ones") {
   smem::SeparableProblem image{.in = Scalar::uint8, .out = Scalar::uint8};
   image.width = image.height = 8192;
@@ -226,6 +251,52 @@ TEST_CASE("plans for CPUs: medians of integers take whole registers where vector
   CHECK(lanes(Scalar::half, Scalar::half) == 16);
   cpu.vector_bytes = 32;
   CHECK(lanes(Scalar::uint8, Scalar::uint8) == 32);
+}
+
+TEST_CASE("plans for Hopper: medians go by tiles where registers hold them, gradients down bands") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::WindowProblem problem;
+  problem.grids.width = problem.grids.height = 1000;
+  for (const Scalar type : {Scalar::uint8, Scalar::uint16, Scalar::half, Scalar::float32, Scalar::float64}) {
+    problem.grids.in = problem.grids.out = type;
+    for (const std::size_t taps : {3, 5}) {
+      problem.grids.row_taps = problem.grids.column_taps = taps;
+      problem.op = smem::WindowOp::median;
+      const bool spills = taps == 5 && type == Scalar::float64;
+      CHECK(smem::plan_window(hopper, problem).variant == (spills ? "columns" : "tiles"));
+      problem.op = smem::WindowOp::gradient;
+      CHECK(smem::plan_window(hopper, problem).variant == "march");
+    }
+  }
+}
+
+TEST_CASE("plans for Hopper: several short rows of moving means, and tiles as long as rows") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::MovingMeanProblem p{Scalar::uint16, Scalar::uint16, 122, 365788, 40};
+  CHECK(smem::plan_moving_mean(hopper, p).variant == "short_rows");
+  CHECK(smem::plan_moving_mean(hopper, p).tile_rows == 16);
+  CHECK(smem::plan_moving_mean(hopper, p, {.variant = "tiled"}).items_per_work_item == 4);
+  p.window = 8;  // added up element by element
+  CHECK(smem::plan_moving_mean(hopper, p).variant == "tiled");
+  p.window = 40, p.width = 129;
+  CHECK(smem::plan_moving_mean(hopper, p).variant == "tiled");
+  p.width = 50, p.window = 12, p.in = p.out = Scalar::float64;
+  CHECK(smem::plan_moving_mean(hopper, p).variant == "short_rows");
+}
+
+TEST_CASE("plans for Hopper: padded windows of short rows of floats are pooled one by one") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::PoolProblem p;
+  p.pooling = smem::Pooling::square(3, 2, 1);
+  p.in = p.out = Scalar::float32;
+  p.width = p.height = 112, p.planes = 64;
+  CHECK(smem::plan_pool(hopper, p).variant == "windows");
+  p.op = smem::PoolOp::average;
+  CHECK(smem::plan_pool(hopper, p).variant == "vector");
+  p.op = smem::PoolOp::max, p.width = 1024;
+  CHECK(smem::plan_pool(hopper, p).variant == "vector");
+  p.width = 112, p.pooling = smem::Pooling::square(2);
+  CHECK(smem::plan_pool(hopper, p).variant == "vector");
 }
 
 TEST_CASE("plans for CPUs: a short product is one work-group, and blocks are of as many rows as C suits") {

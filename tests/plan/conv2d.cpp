@@ -134,6 +134,8 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   CHECK(smem::plan_conv2d(h200, shallow, {.variant = "mma"}).number("channels") == 4);
   CHECK(smem::plan_conv2d(h200, shallow).variant == "wgmma_few");  // as they are
   CHECK(smem::plan_conv2d(h200, shallow).before.empty());
+  shallow.images = 1;  // copies take longer than its product
+  CHECK(smem::plan_conv2d(h200, shallow).variant == "wgmma_few");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 16, 3)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 3, 64)).variant == "depthwise");
   CHECK(smem::plan_conv2d(h200, layer(32, 64, 56, 64, 17)).variant == "direct");  // more than its bits
@@ -154,43 +156,85 @@ TEST_CASE("plan of conv2d: strips of interleaved channels, a filter for each") {
     p.in_interleaved = p.out_interleaved = true;
     return p;
   };
-  const smem::Device h200 = target("sm_90");
+  const smem::Device turing = target("sm_75");
   const Conv2dProblem large = cells(layer(64, 32, 112, 32, 3, 32));
-  const smem::Plan plan = smem::plan_conv2d(h200, large);
+  const smem::Plan plan = smem::plan_conv2d(turing, large);
   CHECK(plan.entry_point == "conv2d_depthwise_cells");
   CHECK(plan.before.empty());
-  CHECK(test::contains(plan.evidence, "H100"));
   CHECK(plan.number("tile_h") == plan.tile_rows);
   // No column or row twice, and none left out.
   CHECK(plan.global[0] * plan.vector_width == 32);
   CHECK(plan.global[1] >= 64 * (112 / plan.tile_cols) * ((112 + plan.tile_rows - 1) / plan.tile_rows));
   // A layer that fills the device has long strips; of one image they are shorter.
   CHECK(plan.tile_rows >= 8);
-  const smem::Plan one = smem::plan_conv2d(h200, cells(layer(1, 32, 112, 32, 3, 32)));
+  const smem::Plan one = smem::plan_conv2d(turing, cells(layer(1, 32, 112, 32, 3, 32)));
   CHECK(one.tile_rows < plan.tile_rows);
-  const smem::Plan many = smem::plan_conv2d(h200, cells(layer(4096, 32, 112, 32, 3, 32)));
+  const smem::Plan many = smem::plan_conv2d(turing, cells(layer(4096, 32, 112, 32, 3, 32)));
   CHECK(many.tile_rows > plan.tile_rows);
   // Packs that cells allow; larger windows have fewer channels in registers, and the largest none.
-  CHECK(smem::plan_conv2d(h200, cells(layer(8, 30, 56, 30, 3, 30))).vector_width == 2);
-  CHECK(smem::plan_conv2d(h200, cells(layer(8, 31, 56, 31, 3, 31))).vector_width == 1);
+  CHECK(smem::plan_conv2d(turing, cells(layer(8, 30, 56, 30, 3, 30))).vector_width == 2);
+  CHECK(smem::plan_conv2d(turing, cells(layer(8, 31, 56, 31, 3, 31))).vector_width == 1);
   Conv2dProblem loose = large;
   loose.in_alignment = 4;
-  CHECK(smem::plan_conv2d(h200, loose).vector_width == 2);
-  CHECK(smem::plan_conv2d(h200, cells(layer(64, 256, 14, 256, 5, 256))).vector_width < plan.vector_width);
-  CHECK(smem::plan_conv2d(h200, cells(layer(64, 256, 14, 256, 7, 256))).entry_point == plan.entry_point);
-  CHECK(smem::plan_conv2d(h200, cells(layer(64, 256, 14, 256, 9, 256))).entry_point != plan.entry_point);
+  CHECK(smem::plan_conv2d(turing, loose).vector_width == 2);
+  CHECK(smem::plan_conv2d(turing, cells(layer(64, 256, 14, 256, 5, 256))).vector_width < plan.vector_width);
+  CHECK(smem::plan_conv2d(turing, cells(layer(64, 256, 14, 256, 7, 256))).entry_point == plan.entry_point);
+  CHECK(smem::plan_conv2d(turing, cells(layer(64, 256, 14, 256, 9, 256))).entry_point != plan.entry_point);
   // Rows and columns by hand, and where there are none.
   const smem::Plan fixed =
-      smem::plan_conv2d(h200, large, {.variant = "depthwise", .tile_rows = 28, .tile_cols = 2});
+      smem::plan_conv2d(turing, large, {.variant = "depthwise", .tile_rows = 28, .tile_cols = 2});
   CHECK(fixed.tile_rows == 28);
   CHECK(fixed.tile_cols == 2);
   const auto refused = [&](const Conv2dProblem& p, const smem::PlanOverrides& by_hand) {
-    return failure_of([&] { smem::plan_conv2d(h200, p, by_hand); }).argument;
+    return failure_of([&] { smem::plan_conv2d(turing, p, by_hand); }).argument;
   };
   CHECK(refused(large, {.variant = "depthwise", .tile_cols = 9}) == "tile_cols");
   CHECK(refused(large, {.variant = "direct", .tile_rows = 4}) == "tile_rows");
   CHECK(refused(layer(64, 32, 112, 32, 3, 32), {.variant = "depthwise", .tile_rows = 4}) == "tile_rows");
   CHECK(refused(layer(64, 32, 112, 32, 3, 32), {.variant = "depthwise", .tile_cols = 4}) == "tile_cols");
+}
+
+TEST_CASE("plan of conv2d: rings of rows of interleaved channels, a filter for each") {
+  const auto cells = [](Conv2dProblem p, smem::Scalar type = smem::Scalar::half) {
+    p.type = p.out = type;
+    p.in_interleaved = p.out_interleaved = true;
+    return p;
+  };
+  const auto kernel = [](const smem::Device& device, const Conv2dProblem& p) {
+    return smem::plan_conv2d(device, p).entry_point;
+  };
+  smem::Device h200 = target("sm_90");
+  h200.compute_units = 132;
+  const Conv2dProblem large = cells(layer(64, 64, 112, 64, 3, 64));
+  const smem::Plan plan = smem::plan_conv2d(h200, large);
+  CHECK(plan.entry_point == "conv2d_depthwise_ring");
+  CHECK(plan.before.empty());
+  CHECK(test::contains(plan.evidence, "H200"));
+  CHECK(plan.number("tile_h") == plan.tile_rows);
+  CHECK(plan.groups() >= 120);  // no multiprocessor without work
+  CHECK(plan.local_bytes <= h200.local_bytes);
+  // Where a group would start longer than it multiplies, and by hand there too.
+  const Conv2dProblem small = cells(layer(64, 1024, 7, 1024, 3, 1024));
+  CHECK(kernel(h200, small) == "conv2d_depthwise_cells");
+  CHECK(kernel(h200, cells(layer(1, 64, 112, 64, 3, 64))) == "conv2d_depthwise_cells");
+  CHECK(smem::plan_conv2d(h200, small, {.variant = "depthwise", .tile_rows = 7}).entry_point ==
+        plan.entry_point);
+  // Fewer bytes are in flight where there is less local memory.
+  CHECK(smem::plan_conv2d(target("sm_86"), large).local_bytes <= target("sm_86").local_bytes);
+  CHECK(kernel(target("sm_86"), large) == plan.entry_point);
+  CHECK(kernel(h200, cells(layer(64, 64, 28, 64, 5, 64), smem::Scalar::float32)) == plan.entry_point);
+  // What it does not have: windows of 7 x 7, dilations, cells of 4 bytes, and devices without such copies.
+  const std::string other = "conv2d_depthwise_cells";
+  CHECK(kernel(h200, cells(layer(64, 64, 28, 64, 7, 64))) == other);
+  Conv2dProblem loose = large;
+  loose.in_alignment = 4;
+  CHECK(kernel(h200, loose) == other);
+  Conv2dProblem wide = large;
+  wide.dilation = {2, 2}, wide.padding = {2, 2, 2, 2};
+  CHECK(kernel(h200, wide) == other);
+  CHECK(test::contains(smem::plan_conv2d(h200, wide).evidence, "H100"));
+  CHECK(kernel(target("sm_75"), large) == other);
+  CHECK(kernel(target("gfx90a"), large) == other);
 }
 
 TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each vendor's") {

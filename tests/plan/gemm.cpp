@@ -43,7 +43,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::gemm_variants().size());
             // Parts of sums have memory, and a launch that adds them; and so have maps of boxes.
-            const std::size_t maps = copies_boxes(plan) ? plan.groups() * 256 : 0;
+            const std::size_t maps = copies_boxes(plan) ? plan.groups() * 512 : 0;
             REQUIRE(plan.scratch_bytes >= maps);
             const bool no_sums = plan.scratch_bytes == maps;
             CHECK(plan.before.empty() ==
@@ -61,7 +61,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
       if (device.local_bytes == 0) continue;
       for (const std::string_view variant : smem::gemm_variants()) {
         if (variant == "cpu" || variant == "multistage" || variant == "packed" || variant == "mma" ||
-            variant == "skinny" || variant == "wgmma" || variant == "matrix_units")
+            variant == "wgmma" || variant == "matrix_units")
           continue;
         const smem::Plan plan =
             smem::plan_gemm(device, plan_problem_of(1000, 333, 777), {.variant = std::string(variant)});
@@ -221,8 +221,8 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   halves.b_alignment = 2;
   const smem::Plan packed = smem::plan_gemm(hopper, halves);
   CHECK(packed.variant == "wgmma");
-  // Each group has 256 bytes for the maps of the boxes that it copies.
-  const std::size_t maps = hopper.compute_units * 256;
+  // Each group has 512 bytes for the maps of the boxes that it copies.
+  const std::size_t maps = hopper.compute_units * 512;
   CHECK(packed.scratch_bytes == std::size_t{2} * 4096 * 4096 + maps);
   REQUIRE(packed.before.size() == 1);
   CHECK(packed.before[0].entry_point == "gemm_pack");
@@ -244,7 +244,7 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   CHECK(loose.before.empty());
   CHECK(std::find(loose.defines.begin(), loose.defines.end(), std::pair<std::string, long>{"LOOSE", 1}) !=
         loose.defines.end());
-  // Factors of int8 and TF32 that lie across k are turned before, where the product is large.
+  // Factors of int8 that lie across k are turned before, where the product is large; of TF32 one of two.
   smem::GemmProblem bytes = plan_problem_of(4096, 4096, 4096, Scalar::int8);
   CHECK(smem::plan_gemm(hopper, bytes).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, bytes).before.size() == 1);
@@ -257,8 +257,12 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   smem::GemmProblem cut = plan_problem_of(4096, 4096, 4096);
   cut.tf32 = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
-  CHECK(smem::plan_gemm(hopper, cut).before.size() == 1);
+  CHECK(smem::plan_gemm(hopper, cut).before.empty());
   CHECK(smem::plan_gemm(target("sm_75"), cut).variant == "two_level");
+  cut.a_along_k = false;
+  CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
+  CHECK(smem::plan_gemm(hopper, cut).before.size() == 1);
+  cut.a_along_k = true;
   cut.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, cut).variant == "wgmma");
   CHECK(smem::plan_gemm(hopper, cut).before.empty());
@@ -384,25 +388,50 @@ TEST_CASE("plan of gemm: stores of unaligned rows, and parts that teams add") {
 }
 
 TEST_CASE("plan of gemm: a thin and a wide factor") {
-  const auto plan_of = [](std::size_t m, std::size_t n, std::size_t a_alignment, std::size_t b_alignment) {
-    smem::GemmProblem problem = plan_problem_of(m, n, 8192, Scalar::half);
-    problem.a_alignment = a_alignment;
-    problem.b_alignment = b_alignment;
-    return smem::plan_gemm(target("sm_90"), problem, {.variant = "skinny"});
-  };
-  smem::GemmProblem thin = plan_problem_of(16, 8192, 8192, Scalar::half);
   smem::Device hopper = target("sm_90");
-  hopper.compute_units = 132;  // an H200: memory bounds it there, and arithmetic 64 units
-  CHECK(smem::plan_gemm(hopper, thin).variant == "skinny");
-  thin.k = 100;
-  CHECK(smem::plan_gemm(hopper, thin).variant != "skinny");
-  CHECK(plan_of(16, 8192, 2, 16).tile_rows == 16);
-  CHECK(plan_of(16, 8192, 2, 16).tile_cols == 64);
-  CHECK(plan_of(8192, 5, 16, 2).tile_rows == 64);
-  CHECK(plan_of(16, 640, 16, 16).number("parts") > 1);
-  CHECK(test::failure_of([&] { plan_of(17, 17, 16, 16); }).argument == "variant");
-  CHECK(test::failure_of([&] { plan_of(16, 8192, 16, 8); }).argument == "variant");
-  CHECK(test::failure_of([&] { plan_of(8192, 5, 8, 16); }).argument == "variant");
+  hopper.compute_units = 132;  // an H200: memory bounds it there
+  const smem::Plan rows = smem::plan_gemm(hopper, plan_problem_of(16, 8192, 8192, Scalar::half));
+  CHECK(rows.variant == "mma");
+  CHECK(rows.tile_rows == 16);
+  CHECK(rows.tile_cols == 128);
+  CHECK(rows.number("parts") > 1);
+  smem::GemmProblem thin = plan_problem_of(8192, 16, 8192, Scalar::half);
+  thin.b_along_k = true;
+  const smem::Plan columns = smem::plan_gemm(hopper, thin);
+  CHECK(columns.variant == "mma");
+  CHECK(columns.tile_rows == 128);
+  CHECK(columns.tile_cols == 16);
+}
+
+TEST_CASE("plan of gemm: many small products") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  const auto plan_of = [&](std::size_t edge, std::size_t batch, Scalar in) {
+    smem::GemmProblem problem = plan_problem_of(edge, edge, edge, in);
+    problem.out = in;
+    problem.batch = batch;
+    return smem::plan_gemm(hopper, problem);
+  };
+  for (const Scalar in : {Scalar::half, Scalar::bfloat16, Scalar::float64}) {
+    CHECK(plan_of(16, 100000, in).entry_point == "gemm_small");
+    CHECK(plan_of(13, 100000, in).entry_point == "gemm_small");
+  }
+  CHECK(plan_of(16, 100000, Scalar::half).reason.find("a warp for 16 x 16 results") != std::string::npos);
+  // By name, of rows that begin anywhere: tiles whose rows are mostly beyond the products, but no others.
+  smem::GemmProblem unaligned = plan_problem_of(20, 20, 20, Scalar::half);
+  unaligned.batch = 50000;
+  unaligned.a_alignment = unaligned.b_alignment = 8;
+  const smem::Plan by_name = smem::plan_gemm(hopper, unaligned, {.variant = "wgmma"});
+  CHECK(std::any_of(by_name.defines.begin(), by_name.defines.end(),
+                    [](const auto& define) { return define.first == "LOOSE" && define.second == 1; }));
+  // Few products, and larger ones.
+  CHECK(plan_of(16, 100, Scalar::half).entry_point != "gemm_small");
+  CHECK(plan_of(32, 20000, Scalar::float64).entry_point == "gemm_dmma");
+  CHECK(plan_of(64, 10000, Scalar::float64).entry_point == "gemm_dmma");
+  const smem::Plan larger = plan_of(64, 10000, Scalar::half);
+  CHECK(larger.variant == "wgmma");
+  CHECK(larger.tile_rows == 64);
+  CHECK(larger.tile_cols == 64);
 }
 
 TEST_CASE("plan of gemm: what it predicts") {

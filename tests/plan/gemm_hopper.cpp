@@ -151,26 +151,34 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   CHECK(plan.groups() == 25 * 5);
 }
 
+namespace {
+
+bool defines_as(const smem::Launch& launch, const char* name, long value) {
+  return std::count(launch.defines.begin(), launch.defines.end(),
+                    std::pair<std::string, long>{name, value}) == 1;
+}
+
+}  // namespace
+
 TEST_CASE("plan of gemm: factors of int8 and TF32 are turned for wgmma") {
-  const auto is_defined = [](const smem::Launch& launch, const char* name, long value) {
-    return std::count(launch.defines.begin(), launch.defines.end(),
-                      std::pair<std::string, long>{name, value}) == 1;
-  };
   for (const Scalar type : {Scalar::int8, Scalar::float32}) {
+    const bool of_words = type == Scalar::float32;  // of which A may lie across k
     smem::GemmProblem problem = plan_problem_of(1000, 2000, 3000, type);
     problem.tf32 = true;
     problem.a_along_k = false;
     problem.b_along_k = true;
+    problem.a_alignment = of_words ? 4 : 64;
     const smem::Plan plan = smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"});
     REQUIRE(plan.before.size() == 1);
     CHECK(plan.before[0].kernel_file == "nvidia/gemm/turn.cl");
-    CHECK(is_defined(plan.before[0], "A_TURNED", 1));
-    CHECK(is_defined(plan, "A_ALONG_K", 1));
+    CHECK(defines_as(plan.before[0], "A_TURNED", 1));
+    CHECK(defines_as(plan, "A_ALONG_K", 1));
     CHECK(plan.number("packed_a_pitch") >= 3000);
     CHECK(plan.number("packed_a_pitch") * smem::size_of(type) % 128 == 0);
     CHECK(plan.number("packed_b_pitch") == 0);
     // A block of 128 lines by 128 bytes for each group.
     CHECK(plan.before[0].groups() == 8 * ((3000 * smem::size_of(type) + 127) / 128));
+    problem.a_alignment = 64;
     problem.a_along_k = true;
     CHECK(smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"}).before.empty());
     problem.b_alignment = 4;
@@ -180,4 +188,62 @@ TEST_CASE("plan of gemm: factors of int8 and TF32 are turned for wgmma") {
             smem::plan_gemm(target("sm_90"), problem, {.variant = "wgmma"});
           }).argument == "variant");
   }
+}
+
+TEST_CASE("plan of gemm: wgmma of TF32 takes one factor across k") {
+  const smem::Device hopper = target("sm_90");
+  smem::GemmProblem problem = plan_problem_of(1000, 2000, 3000);
+  problem.tf32 = true;
+  const auto planned = [&] { return smem::plan_gemm(hopper, problem, {.variant = "wgmma"}); };
+  problem.a_along_k = false;
+  problem.b_along_k = true;
+  CHECK(planned().before.empty());
+  CHECK(defines_as(planned(), "A_ALONG_K", 0));
+  CHECK(defines_as(planned(), "EXCHANGED", 1) == false);
+  problem.batch = 3;
+  CHECK(defines_as(planned(), "A_ALONG_K", 0));
+  problem.batch = 1;
+  // Of a second one, C's columns are the rows of tiles.
+  problem.a_along_k = true;
+  problem.b_along_k = false;
+  CHECK(planned().before.empty());
+  CHECK(defines_as(planned(), "EXCHANGED", 1));
+  problem.reads_c = true;
+  CHECK(planned().before.size() == 1);
+  CHECK(planned().number("packed_b_pitch") >= 3000);
+  problem.reads_c = false;
+  // Of two, one is turned: the smaller one, where the other may have either place.
+  problem.a_along_k = false;
+  CHECK(planned().before.size() == 1);
+  CHECK(planned().number("packed_a_pitch") >= 3000);
+  CHECK(planned().number("packed_b_pitch") == 0);
+  problem.m = 4000;
+  CHECK(planned().number("packed_a_pitch") == 0);
+  CHECK(planned().number("packed_b_pitch") >= 3000);
+}
+
+TEST_CASE("plan of gemm: TF32 with a factor across k by what is measured on an H200") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  const auto planned = [&](std::size_t m, std::size_t n, std::size_t k, bool a_along_k, bool b_along_k) {
+    smem::GemmProblem problem = plan_problem_of(m, n, k);
+    problem.tf32 = true;
+    problem.a_along_k = a_along_k;
+    problem.b_along_k = b_along_k;
+    return smem::plan_gemm(hopper, problem);
+  };
+  // Products of row-major matrices, and of two turned ones, need no launch before them.
+  for (const smem::Plan& plan : {planned(112, 9392, 1072, true, false), planned(2160, 752, 2288, false, true),
+                                 planned(4096, 4096, 4096, true, false)}) {
+    CHECK(plan.variant == "wgmma");
+    CHECK(plan.before.empty());
+  }
+  // A factor that only memory bounds streams as fast to "mma", which needs no launch before it.
+  CHECK(planned(32, 2384, 9536, false, false).variant == "mma");
+  CHECK(planned(48, 5120, 5120, false, false).variant == "mma");
+  // Of words, another reading of what the cache does not hold costs little.
+  const smem::Plan deep = planned(272, 4720, 9872, false, false);
+  CHECK(deep.variant == "wgmma");
+  CHECK(deep.tile_rows == 96);
+  CHECK(deep.before.size() == 1);
 }

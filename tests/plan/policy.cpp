@@ -115,10 +115,11 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
               &StencilPolicy::others, &StencilPolicy::of_threads);
   check_table("separable", kSeparablePolicies, &SeparablePolicy::evidence, &SeparablePolicy::of_packed,
               &SeparablePolicy::of_units, &SeparablePolicy::others);
-  check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::of_shuffle, &BoxPolicy::others);
-  check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence);
+  check_table("median_blur and sobel", kWindowPolicies, &WindowPolicy::evidence, &WindowPolicy::of_gradients);
+  check_table("box_blur", kBoxPolicies, &BoxPolicy::evidence, &BoxPolicy::of_shuffle, &BoxPolicy::of_two_pass,
+              &BoxPolicy::others);
   check_table("moving_mean", kMovingMeanPolicies, &MovingMeanPolicy::evidence, &MovingMeanPolicy::of_one_pass,
-              &MovingMeanPolicy::of_ring);
+              &MovingMeanPolicy::of_ring, &MovingMeanPolicy::of_short_rows);
   check_table("softmax", kSoftmaxPolicies, &RowPolicy::evidence);
   check_table("columns", kColumnPolicies, &ColumnPolicy::evidence);
   check_table("norm", kNormPolicies, &RowPolicy::evidence);
@@ -136,14 +137,16 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   using NvidiaPolicy = gemm::nvidia::Policy;
   check_table("gemm, NVIDIA's own", gemm::nvidia::kPolicies, &NvidiaPolicy::multistage_evidence,
               &NvidiaPolicy::wgmma_evidence, &NvidiaPolicy::mma_evidence, &NvidiaPolicy::dmma_evidence,
-              &NvidiaPolicy::skinny_evidence, &NvidiaPolicy::packed, &NvidiaPolicy::across,
-              &NvidiaPolicy::turned, &NvidiaPolicy::fp8_evidence);
+              &NvidiaPolicy::packed, &NvidiaPolicy::across, &NvidiaPolicy::turned,
+              &NvidiaPolicy::fp8_evidence, &NvidiaPolicy::small_evidence);
   check_table("complex_gemm", complex_gemm::kComplexGemmPolicies, &complex_gemm::ComplexGemmPolicy::evidence);
   check_table("bands of rows", kBandPolicies, &BandPolicy::evidence);
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);
-  check_table("conv2d", conv2d::kPolicies, &conv2d::Policy::evidence,
-              [](const conv2d::Policy& row) { return row.depthwise.cells_evidence; });
+  check_table(
+      "conv2d", conv2d::kPolicies, &conv2d::Policy::evidence,
+      [](const conv2d::Policy& row) { return row.depthwise.cells_evidence; },
+      [](const conv2d::Policy& row) { return row.depthwise.ring_evidence; });
   check_table("conv2d, NVIDIA's own", conv2d::nvidia::kPolicies, &conv2d::nvidia::Policy::evidence);
   check_table("conv2d by minimal filtering", conv2d::kWinogradPolicies, &conv2d::WinogradPolicy::evidence);
 }

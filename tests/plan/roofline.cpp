@@ -136,7 +136,7 @@ TEST_CASE("roofline: plans of matrix units count their operations apart") {
   complex.part = float64, complex.m = complex.n = complex.k = 512;
   counted(smem::plan_complex_gemm(hopper, complex, {.variant = "gemm"}), 8.0 * 512 * 512 * 512);
   product.in = half, product.out = float32;
-  counted(smem::plan_gemm(hopper, product, {.variant = "skinny"}), of_product);
+  counted(smem::plan_gemm(hopper, product, {.variant = "mma"}), of_product);
   product.in = product.out = float64;
   counted(smem::plan_gemm(hopper, product, {.variant = "mma"}), of_product);
   heads.queries = 1;

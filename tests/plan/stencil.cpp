@@ -136,6 +136,16 @@ TEST_CASE("plan of stencil: volumes are made in registers where their windows fi
   CHECK(smem::plan_stencil(h200, box(3)).variant == "march");
   CHECK(smem::plan_stencil(h200, star(5)).variant == "march");
   CHECK(smem::plan_stencil(h200, star(6)).variant == "march");
+  // Where rows begin anywhere, element by element.
+  smem::StencilProblem odd = smem::stencil_problem(Scalar::half, {303, 303, 303}, {1, 1, 1});
+  CHECK(defined(smem::plan_stencil(h200, odd), "PACK") == 1);
+  CHECK(defined(smem::plan_stencil(h200, odd), "ROWS") == 4);
+  odd = smem::stencil_problem(Scalar::half, {303, 303, 303}, {2, 1, 1});
+  CHECK(defined(smem::plan_stencil(h200, odd), "PACK") == 8);
+  odd = smem::stencil_problem(Scalar::half, {303, 303, 1}, {1, 1, 0});
+  CHECK(defined(smem::plan_stencil(h200, odd), "PACK") == 1);
+  odd = smem::stencil_problem(Scalar::float32, {303, 303, 1}, {1, 1, 0});
+  CHECK(defined(smem::plan_stencil(h200, odd), "PACK") == 4);
   // What is fixed by hand: elements along x, rows of all planes, work-items.
   const smem::Plan fixed = smem::plan_stencil(
       h200, star(1), {.variant = "planes", .tile_rows = 8 * 2 * 3, .tile_cols = 64, .work_items = 128});

@@ -388,8 +388,8 @@ using GemmSweep = CaseSweep<GemmCase>;
 
 /// Whether every device runs a variant: of any type, with tiles as small as its local memory.
 inline bool is_portable_gemm(std::string_view variant) {
-  return variant != "multistage" && variant != "packed" && variant != "mma" && variant != "skinny" &&
-         variant != "wgmma" && variant != "matrix_units" && variant != "cpu";
+  return variant != "multistage" && variant != "packed" && variant != "mma" && variant != "wgmma" &&
+         variant != "matrix_units" && variant != "cpu";
 }
 
 /// Shapes around the tiles, skinny and wide ones, and empty ones, with alpha and beta of all kinds.

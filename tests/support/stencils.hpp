@@ -53,6 +53,7 @@ struct StencilCase {
   smem::Radius radius = {};
   GridPlace in, out;
   bool int8_weights = false;  ///< multiples of a power of two that int8 holds
+  std::size_t tile_cols = 0;  ///< fixed, where it is not 0
 
   Tested tested() const { return {"stencil", variant, std::string(smem::name_of(type))}; }
   std::string text() const {
@@ -260,7 +261,8 @@ Outcome run_stencil(const smem::Context& context, const StencilCase& c, Random& 
   const smem::GridView<const T> in(in_array.buffer(), c.size, c.in.layout(c.size));
   const smem::GridView<T> out(out_array.buffer(), c.size, c.out.layout(c.size));
   try {
-    const cl::Event event = smem::stencil(context, in, out, what, {.variant = c.variant});
+    const smem::PlanOverrides fixed{.variant = c.variant, .tile_cols = c.tile_cols};
+    const cl::Event event = smem::stencil(context, in, out, what, {.overrides = &fixed});
     if (event() == nullptr) return {false, "the call returned no event"};
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant")

@@ -10,52 +10,13 @@
 // Launch: WORK_ITEMS; a multiple of the blocks of 64 filters, at most as many groups as multiprocessors. `maps`: 256 bytes for each group. Local
 // memory: STAGES * STAGE_BYTES; PIECES, made even, * 1024; TILE_N * 16 if PIECES is odd; STAGED_ROWS * 256, or 20480 + 16 * TILE_N; and 2048.
 // For sm_90a: see nvidia/wgmma.clh.
-#ifndef ELEMENT_TYPE
-#define ELEMENT_TYPE 2  // 2: half, 3: bfloat16, as gemm/numbers.clh has them
-#endif
-#ifndef RESULT_TYPE
-#define RESULT_TYPE ELEMENT_TYPE  // or float
-#endif
 #include "nvidia/conv2d_few_sizes.clh"
-#ifndef TILE_N
-#define TILE_N 232  // as nvidia/wgmma.clh has instructions
-#endif
-#define MMA_N TILE_N
 #ifndef STAGES
 #define STAGES 2  // strips in local memory
 #endif
-#ifndef OUT_BOXES
-#define OUT_BOXES 0  // as nvidia/conv2d/wgmma_halo.cl has it, as well as the next ones
-#endif
-#ifndef OUT_PLANES
-#define OUT_PLANES 0
-#endif
-#ifndef STAGED_ROWS
-#define STAGED_ROWS 256
-#endif
-
-#define ELEMENT element
-#define RESULT result
-#define A_ALONG_K 1
-#define B_ALONG_K 1
-#define ELEMENT_BYTES 2
-#define WORK_ITEMS 384
 #define MAPS_BYTES (2 * TENSOR_MAP_BYTES)
-#define CELL_PITCH 20
-#define FILTER_PITCH 40
-#define WARP_VALUES 640
 
-#include "common/work_group.clh"
-#include "gemm/numbers.clh"
-#include "conv2d/parameters.clh"
-#include "nvidia/copy_async.clh"
-#include "nvidia/mbarrier.clh"
-#include "nvidia/pipeline.clh"
-#include "nvidia/sync_items.clh"
-#include "nvidia/tensor_map.clh"
-#include "nvidia/wgmma.clh"
-#include "nvidia/conv2d_results.clh"
-#include "nvidia/conv2d_halo.clh"
+#include "nvidia/conv2d_halo_parameters.clh"
 #include "nvidia/conv2d_few.clh"
 #if OUT_PLANES
 #include "nvidia/conv2d_halo_planes.clh"
@@ -104,7 +65,7 @@ void conv2d_wgmma_few(CONV2D_ARGUMENTS, global uchar* maps) {
   pipeline p = begin_pipeline(strips, barriers);
   if (item == 0) init_pipeline(&p, PRODUCERS, 8);
 #if OUT_PLANES
-  find_places(places, &g, out_w, item);
+  find_places(places, &g, out_w, out_h, item);
 #endif
   if (PIECES % 2 == 1 && item < TILE_N) nothing[item] = (uint4)0;
   fence_async();
@@ -171,7 +132,7 @@ void conv2d_wgmma_few(CONV2D_ARGUMENTS, global uchar* maps) {
         if (item % 128 == 0) store_box_4d(maps, first_filter, 0, image, j.y, mine);
 #elif OUT_PLANES
         sync_items(consumer + 1, 128);
-        stage_planes(sum, mine, places, add, ROWS * out_w, warp, lane);
+        stage_planes(sum, mine, places, add, plane_pitch(&g, out_w, out_h), warp, lane);
         sync_items(consumer + 1, 128);
         copy_planes(out + out_offset + (ulong)image * out_stride + (ulong)first_filter * out_plane, out_plane, out_stride, mine, &g, 1,
                     min(out_channels - first_filter, 64u), min(out_h - j.y, (uint)ROWS), j.y, out_w, out_h, item % 128);

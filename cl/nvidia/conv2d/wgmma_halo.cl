@@ -14,16 +14,6 @@
 //
 // Launch: WORK_ITEMS; as many groups as multiprocessors, or tiles if they are fewer. `maps`: MAPS_BYTES for each group. Local memory: HALOS *
 // HALO_ROWS * 128; STAGES * 8192; STAGED_ROWS * 256, or 20480 + 16 * TILE_N; and 2048. For sm_90a: see nvidia/wgmma.clh.
-#ifndef ELEMENT_TYPE
-#define ELEMENT_TYPE 2  // 2: half, 3: bfloat16, as gemm/numbers.clh has them
-#endif
-#ifndef RESULT_TYPE
-#define RESULT_TYPE ELEMENT_TYPE  // or float
-#endif
-#ifndef TILE_N
-#define TILE_N 256  // as nvidia/wgmma.clh has instructions
-#endif
-#define MMA_N TILE_N
 #ifndef STAGES
 #define STAGES 8  // of filters
 #endif
@@ -32,16 +22,6 @@
 #endif
 #ifndef MMA_STEPS
 #define MMA_STEPS 4  // of 16 channels, of the last 64: 1 to 4
-#endif
-#ifndef OUT_BOXES
-// 1: results of 16 bits, whose cells, rows and images begin at multiples of 16 bytes, are copied as boxes. Else they are stored by lanes.
-#define OUT_BOXES 0
-#endif
-#ifndef OUT_PLANES
-#define OUT_PLANES 0  // 1: the same of planes without gaps between rows, which are copied through local memory (nvidia/conv2d_halo_planes.clh)
-#endif
-#ifndef STAGED_ROWS
-#define STAGED_ROWS 256  // cells of a tile of such results: a multiple of 8
 #endif
 #ifndef HALOS
 #define HALOS 2
@@ -55,36 +35,15 @@
 #ifndef WINDOW_H
 #define WINDOW_H 3
 #endif
-
-#define ELEMENT element
-#define RESULT result
 #define IN_INTERLEAVED 1
 #define WEIGHTS_INTERLEAVED 1
-#define A_ALONG_K 1
-#define B_ALONG_K 1
-#define ELEMENT_BYTES 2
 #define TILE_K 64
 #define STAGE_BYTES 8192  // 64 filters
 #define HALO_BYTES (HALO_ROWS * 128)
-#define WORK_ITEMS 384
 #define MAPS_BYTES (4 * TENSOR_MAP_BYTES)
-#define CELL_PITCH 20    // of 16 filters, and of 32 cells, in local memory: stores have no conflicts
-#define FILTER_PITCH 40
-#define WARP_VALUES 640
-
 #define TAPS (WINDOW_W * WINDOW_H)
 
-#include "common/work_group.clh"
-#include "gemm/numbers.clh"
-#include "conv2d/parameters.clh"
-#include "nvidia/copy_async.clh"
-#include "nvidia/mbarrier.clh"
-#include "nvidia/pipeline.clh"
-#include "nvidia/sync_items.clh"
-#include "nvidia/tensor_map.clh"
-#include "nvidia/wgmma.clh"
-#include "nvidia/conv2d_results.clh"
-#include "nvidia/conv2d_halo.clh"
+#include "nvidia/conv2d_halo_parameters.clh"
 #include "nvidia/conv2d_halo_copies.clh"
 #if OUT_PLANES
 #include "nvidia/conv2d_halo_planes.clh"
@@ -138,7 +97,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
     init_pipeline(&p, 1, 4);
   }
 #if OUT_PLANES
-  find_places(places, &g, out_w, item);
+  find_places(places, &g, out_w, out_h, item);
 #endif
   // Zeros below the boxes.
   for (uint i = 0; i < HALOS; ++i)
@@ -197,7 +156,7 @@ void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
       sync_items(consumer + 1, 128);
       if (item % 128 == 0) store_box_4d(maps, j.filter, 0, j.image, j.y, mine);
 #else
-      stage_planes(sum, mine, places, add, g.rows * out_w, warp, lane);
+      stage_planes(sum, mine, places, add, plane_pitch(&g, out_w, out_h), warp, lane);
       sync_items(consumer + 1, 128);
       copy_planes(out + out_offset + (ulong)j.image * out_stride + (ulong)j.filter * out_plane, out_plane, out_stride, mine, &g,
                   (uint)min(images - j.image, (ulong)g.tile_images), min(out_channels - j.filter, 64u), min(out_h - j.y, g.rows), j.y, out_w,

@@ -65,7 +65,7 @@
 #define OUT_ROW (WARP_N + 4)  // pitch of the rows of results in local memory, through which stores are coalesced
 
 // The fragments of 8 k, and of the next 8; of the right operand in one set where a warp has many sums, each loaded after its last use.
-#define RIGHT_SETS (WARP_M * WARP_N < 1024 ? 2 : 1)
+#define RIGHT_SETS (WARP_M * WARP_N <= 1024 ? 2 : 1)
 typedef struct {
   double left[2][LEFTS][4], right[RIGHT_SETS][RIGHTS][2];
 } fragments;

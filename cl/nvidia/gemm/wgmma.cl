@@ -1,5 +1,5 @@
-// GEMM by Hopper's matrix units, warp-specialised: C = alpha A B + beta C of half or bfloat16 with sums in float; and where both
-// factors are contiguous along k, of int8 with sums in int, of fp8, and of float, of which the bits of TF32 are read.
+// GEMM by Hopper's matrix units, warp-specialised: C = alpha A B + beta C of half or bfloat16 with sums in float; where both
+// factors are contiguous along k, of int8 with sums in int, and of fp8; and where B is, of float, of which the bits of TF32 are read.
 //
 // PRODUCERS warpgroups fill the STAGES stages of a pipeline in local memory with tiles of A and B, 128 bytes of k each. CONSUMERS
 // warpgroups multiply them: each has 64 rows by TILE_N columns of accumulators in registers. They synchronise only at the barriers of
@@ -7,9 +7,10 @@
 // while its consumers store the last one.
 //
 // Tiles have the layouts of nvidia/wgmma.clh, whichever dimension is contiguous in memory: wgmma takes 16-bit operands K-major and
-// MN-major, so nothing is transposed. If all rows of A and B are aligned, cp.async copies pieces of 16 bytes to their places
-// (nvidia/gemm_producer.clh), or one work-item copies boxes by tensor maps (TENSOR: nvidia/gemm_producer_tensor.clh). Unaligned rows are
-// shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside of the matrices are zeros.
+// MN-major, so nothing is transposed; words of A go through registers (nvidia/wgmma_words.clh). If all rows of A and B are aligned, cp.async
+// copies pieces of 16 bytes to their places (nvidia/gemm_producer.clh), or one work-item copies boxes by tensor maps (TENSOR:
+// nvidia/gemm_producer_tensor.clh). Unaligned rows are shifted while they are copied (nvidia/gemm_producer_unaligned.clh). Elements outside of
+// the matrices are zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or as tiles (with STREAM also units) if they are fewer. Local memory:
 // STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 256, and
@@ -100,8 +101,9 @@
 #define PIECE (16 / ELEMENT_BYTES)  // elements of 16 bytes
 #define A_MN_MAJOR (!A_ALONG_K)
 #define B_MN_MAJOR (!B_ALONG_K)
-#if ELEMENT_BYTES != 2 && (A_MN_MAJOR || B_MN_MAJOR || LOOSE)
-#error elements of other than 2 bytes lie along k, in rows that begin at multiples of 16 bytes
+#define A_WORDS (ELEMENT_BYTES == 4 && A_MN_MAJOR)  // nvidia/wgmma_words.clh
+#if ELEMENT_BYTES != 2 && ((A_MN_MAJOR && !A_WORDS) || B_MN_MAJOR || LOOSE)
+#error elements of other than 2 bytes lie along k, but for the first factor of TF32, in rows that begin at multiples of 16 bytes
 #endif
 #if FP8 && MMA_N > 128
 #error an instruction of fp8 has at most 128 columns, so that its sums fit registers of their own
@@ -109,6 +111,8 @@
 #if LOOSE && ((TILE_M & (TILE_M - 1)) || (TILE_N & (TILE_N - 1)))
 #error a tile of unaligned rows has powers of two of rows and columns
 #endif
+// Results of 16 bits that begin anywhere: nvidia/gemm_loose_halves.clh.
+#define LOOSE_HALVES (C_VECTOR == 1 && (RESULT_TYPE == TYPE_HALF || RESULT_TYPE == TYPE_BFLOAT16) && !EPILOGUE && !EXCHANGED)
 #include "nvidia/copy_async.clh"
 #include "nvidia/mbarrier.clh"
 #include "nvidia/pipeline.clh"
@@ -129,7 +133,11 @@
 #endif
 #include "nvidia/gemm_operands.clh"
 #include "nvidia/wgmma.clh"
+#if A_WORDS
+#include "nvidia/wgmma_words.clh"
+#else
 #include "nvidia/wgmma_tile.clh"
+#endif
 #if LOOSE
 #include "nvidia/gemm_producer_unaligned.clh"
 #elif TENSOR
@@ -159,6 +167,10 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 #endif
     }
 }
+#endif
+
+#if LOOSE_HALVES
+#include "nvidia/gemm_loose_halves.clh"
 #endif
 
 #if C_VECTOR == 8 && !EPILOGUE && !EXCHANGED
@@ -259,6 +271,10 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #if C_VECTOR == 8 && !EPILOGUE
     if (d.beta == 0)
       store_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)mine);
+    else
+#elif LOOSE_HALVES
+    if (d.beta == 0)
+      store_loose_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)mine);
     else
 #endif
       store_through_local(d, sum, row, q.m, col, q.n, lane, mine);
