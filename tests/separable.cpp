@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -192,7 +193,9 @@ void check_past_the_cache(const smem::Context& context) {
   const std::vector<double> weights{0, 1, 0};
   smem::separable(context, in.grid({width, height}), out.grid({width, height}), {weights, weights},
                   {.boundary = Boundary::clamp});
-  CHECK(out.to_host() == host);
+  const std::vector<T> got = out.to_host();  // many, which CHECK would print
+  CHECK(std::mismatch(got.begin(), got.end(), host.begin()).first - got.begin() ==
+        static_cast<std::ptrdiff_t>(host.size()));
 }
 
 TEST_CASE("separable: results that go past the cache") {

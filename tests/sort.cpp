@@ -235,12 +235,14 @@ TEST_CASE("sort_pairs: every variant, values of 1 to 16 bytes, equal keys in the
   for (const std::string_view variant : smem::sort_variants()) {
     if (!must_run(context.device(), variant, 1)) continue;
     // Numbers, which some variants take through local memory, and others, which they do not.
-    std::vector<std::size_t> all{4, 12};
-    if (variant == "bitonic") all = {1, 6, 16};
-    if (variant == "three_launches") all.push_back(2);
-    if (variant == "onesweep") all.push_back(8);
-    if (variant == "cpu") all = {1, 3, 4, 12, 16};
-    for (const std::size_t bytes : all) {
+    const auto value_bytes = [&]() -> std::vector<std::size_t> {
+      if (variant == "bitonic") return {1, 6, 16};
+      if (variant == "three_launches") return {4, 12, 2};
+      if (variant == "onesweep") return {4, 12, 8};
+      if (variant == "cpu") return {1, 3, 4, 12, 16};
+      return {4, 12};
+    };
+    for (const std::size_t bytes : value_bytes()) {
       for (const std::size_t size : {700, 9001, 200001}) {
         if (variant == "bitonic" && size > 700) continue;
         if (size > 10000 && bytes != 4 && bytes != 12) continue;

@@ -165,8 +165,10 @@ void separable_cpu(SEPARABLE_ARGUMENTS, few_weights few) {
   (void)scratch, (void)few;
   local VALUE memory[MEMORY] __attribute__((aligned(64)));
   const uint halo = (row_taps - 1) * CHANNELS;
-  const uint room = (MEMORY - halo - BLOCK - column_taps * PADDING) / (column_taps + 1) / BLOCK * BLOCK;
-  const uint strip = min(room, clamp(RING / column_taps / BLOCK * BLOCK, (uint)NARROWEST, (uint)WIDEST));
+  // Multiplied last: where a strip is the least of WIDEST and a multiple of BLOCK, LLVM 21 (PoCL 7.1) takes the least of these and
+  // any number, as the columns that are left, for a multiple of BLOCK, and a loop over fewer columns than BLOCK ends after one.
+  const uint room = (MEMORY - halo - BLOCK - column_taps * PADDING) / (column_taps + 1) / BLOCK;
+  const uint strip = min(room, clamp(RING / column_taps / BLOCK, (uint)NARROWEST / BLOCK, (uint)WIDEST / BLOCK)) * BLOCK;
   const uint row_pitch = strip + PADDING;
   local VALUE* ring = memory;
   local VALUE* line = memory + column_taps * row_pitch;

@@ -87,7 +87,7 @@ INLINED void store_block(local vector* tile, const vector_words rows[BLOCK], uin
 }
 
 // A tile at the edge, in the same layout: of small elements whole blocks, then the elements beside and below them one by one.
-static inline void read_edge(local vector* tile, global const element* in, long pitch, uint height, uint width) {
+INLINED void read_edge(local vector* tile, global const element* in, long pitch, uint height, uint width) {
   local element* cells = (local element*)tile;
   const uint item = get_local_id(0);
 #if WORD_ELEMENTS > 1
@@ -120,7 +120,7 @@ static inline void read_edge(local vector* tile, global const element* in, long 
 }
 
 // Loads a tile, whose first element is `in`, and stores it transposed in local memory.
-static inline void read_tile(local vector* tile, global const element* in, long pitch, ulong height, ulong width) {
+INLINED void read_tile(local vector* tile, global const element* in, long pitch, ulong height, ulong width) {
   const uint item = get_local_id(0);
   if (height >= TILE_R && width >= TILE_C) {  // uniform in the group
     // All loads first, so that they are in flight together.
@@ -141,7 +141,7 @@ static inline void read_tile(local vector* tile, global const element* in, long 
 }
 
 // Writes a tile at the edge: of small elements whole vectors, then the elements behind them one by one.
-static inline void write_edge(local const vector* tile, global element* out, long pitch, uint height, uint width) {
+INLINED void write_edge(local const vector* tile, global element* out, long pitch, uint height, uint width) {
   local const element* cells = (local const element*)tile;
   const uint item = get_local_id(0);
 #if WORD_ELEMENTS > 1
@@ -165,7 +165,7 @@ static inline void write_edge(local const vector* tile, global element* out, lon
 }
 
 // Writes a transposed tile to the output, whose first element there is `out`. `height` and `width`: of the input's tile.
-static inline void write_tile(local const vector* tile, global element* out, long pitch, ulong height, ulong width) {
+INLINED void write_tile(local const vector* tile, global element* out, long pitch, ulong height, ulong width) {
   const uint item = get_local_id(0);
   if (height >= TILE_R && width >= TILE_C) {
 #pragma unroll

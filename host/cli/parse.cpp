@@ -78,9 +78,24 @@ std::string with_nearest(const std::string& what) {
                      nearest(word, values));
 }
 
+/// print_fitted() breaks lines for the terminal; CLI11 from 2.5 on would break them before, for 95 columns,
+/// and leave a gap between short and long names, where print_fitted() sees a column.
+template <class Formatter>
+void leave_lines_whole(Formatter& formatter) {
+  if constexpr (requires { formatter.right_column_width(1U); }) {
+    constexpr std::size_t kWhole = 10000;
+    formatter.right_column_width(kWhole);
+    formatter.description_paragraph_width(kWhole);
+    formatter.footer_paragraph_width(kWhole);
+  }
+  if constexpr (requires { formatter.long_option_alignment_ratio(1.0F); })
+    formatter.long_option_alignment_ratio(6.0F / static_cast<float>(formatter.get_column_width()));
+}
+
 /// What an option takes, in words; CLI11 would print its own names of types and checks.
 class HelpFormatter : public CLI::Formatter {
  public:
+  HelpFormatter() { leave_lines_whole(*this); }
   std::string make_option_opts(const CLI::Option* option) const override {
     const OptionText text = option_text(*option);
     if (text.value.empty()) return {};

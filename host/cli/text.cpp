@@ -26,6 +26,7 @@ std::size_t cut_of(const std::string& line, std::size_t begin, std::size_t width
 }
 
 std::string fitted_line(std::string line, std::size_t width) {
+  line.erase(line.find_last_not_of(' ') + 1);
   const std::size_t indent = indent_of(line, width);
   std::string text;
   while (line.size() > width) {

@@ -166,9 +166,13 @@ TEST_CASE("driver faults: the variants that a driver breaks, by its version") {
   CHECK(smem::plan_attention(device, problem).variant != "tiled");
   CHECK(contains(test::failure_of([&] { smem::plan_attention(device, problem, {.variant = "tiled"}); }).got,
                  "PoCL 6"));
-  // Sorts of rows with values, and places, are the same variant.
   device.driver = "5.0+debian";
   device.broken = smem::plan::known_faults(device);
+  smem::StencilProblem bytes = smem::stencil_problem(smem::Scalar::uint8, {1000, 1000, 1}, {1, 1, 0});
+  bytes.int8_weights = true;
+  CHECK(contains(test::failure_of([&] { smem::plan_stencil(device, bytes, {.variant = "units"}); }).got,
+                 "PoCL 5"));
+  // Sorts of rows with values, and places, are the same variant.
   for (const smem::SortPayload payload :
        {smem::SortPayload::none, smem::SortPayload::values, smem::SortPayload::places}) {
     const smem::SortRowsProblem rows{.rows = 10,

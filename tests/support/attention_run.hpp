@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -258,9 +259,8 @@ inline Outcome run(const smem::Context& context, const AttentionCase& c, Random&
   constexpr std::size_t kBefore = 3;  // elements before lists and log-sum-exps, which are not theirs
   const auto list = [&](const auto& numbers, smem::Scalar type) -> smem::ConstVector {
     if (numbers.empty()) return {};
-    std::vector<unsigned char> all(kBefore * 4, 0xff);
-    const auto* bytes = reinterpret_cast<const unsigned char*>(numbers.data());
-    all.insert(all.end(), bytes, bytes + numbers.size() * 4);
+    std::vector<unsigned char> all((kBefore + numbers.size()) * 4, 0xff);
+    std::memcpy(all.data() + kBefore * 4, numbers.data(), numbers.size() * 4);
     buffers.emplace_back(context, all);
     return {buffers.back().buffer()(), type, numbers.size(), kBefore};
   };
