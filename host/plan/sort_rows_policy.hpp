@@ -12,7 +12,7 @@ namespace smem::plan {
 struct SortRowsPolicy {
   When when;
   Evidence evidence;
-  Evidence of_passes = {};          ///< of "tile" where "keys_only" could be
+  Evidence of_passes = kFromFacts;  ///< of "tile" where "keys_only" could be
   bool by_keys_only = false;        ///< measured: keys alone by a network of their images
   std::size_t network_keys = 512;   ///< of a row that a network sorts, at most; of 8 bytes half as many
   std::size_t network_items = 8;    ///< entries of a work-item, at most; of 16 bytes half as many

@@ -12,7 +12,7 @@ namespace smem::plan {
 struct TopKPolicy {
   When when;
   Evidence evidence;
-  Evidence of_radix = {};            ///< of radix select where delegates could be
+  Evidence of_radix = kFromFacts;    ///< of radix select where delegates could be
   std::size_t group = 1024;          ///< work-items that select from a tile, at most
   std::size_t tile_items = 16;       ///< elements of each of them, where there are fewer work-items
   std::size_t delegate_group = 256;  ///< work-items that make delegates
