@@ -180,6 +180,17 @@ TEST_CASE("transpose: short sides in runs, of words and of elements") {
   CHECK(entry_of(problem) == "transpose_skewed");
 }
 
+TEST_CASE("transpose: strips of matrices with no short side") {
+  const smem::Context context;
+  test::Sweep sweep(context);
+  for (const std::size_t element_bytes : {1, 2}) {
+    for (const auto& [rows, cols] : {test::Shape{502, 500}, {500, 502}, {301, 299}, {299, 301}, {512, 509}})
+      sweep.run(
+          {Operation::transpose, "strips", element_bytes, rows, cols, test::packed(3), test::packed(3)});
+  }
+  CHECK(sweep.ran() == 10);
+}
+
 TEST_CASE("transpose: windows of small elements, whose rows begin anywhere") {
   const smem::Context context;
   test::Sweep sweep(context);

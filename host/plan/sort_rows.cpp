@@ -332,26 +332,42 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
   return plan;
 }
 
+/// Whether passes over a row's keys in local memory cost less than the steps of a network, which has a power
+/// of two of entries.
+bool passes_beat_network(const Device& device, const SortRowsProblem& p) {
+  const SortRowsPolicy& policy = sort_rows_policy(device);
+  if (policy.tile_steps == 0 || p.cols <= policy.least_tile_keys || p.cols > policy.keys_of_row) return false;
+  const std::size_t width = std::bit_ceil(p.cols), levels = std::bit_width(width) - 1;
+  const std::size_t passes =
+      passes_of({.end_bit = p.end_bit - p.begin_bit}, sort_policy(device).radix_bits).count;
+  return passes * policy.tile_steps * p.cols < levels * (levels + 1) / 2 * width;
+}
+
 // "keys_only" comes late where no device of the family has measured it.
-std::vector<std::string_view> preference(const Device& device, const SortRowsProblem& /*p*/,
+std::vector<std::string_view> preference(const Device& device, const SortRowsProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "network", "tile", "keys_only", "radix"};
+  if (!has_values(p) && passes_beat_network(device, p)) return {"tile", "keys_only", "network", "radix"};
   if (sort_rows_policy(device).by_keys_only) return {"keys_only", "network", "tile", "radix"};
   return {"network", "tile", "keys_only", "radix"};
 }
 
-std::string why_not(const Device& /*device*/, const SortRowsProblem& /*p*/, std::string_view variant,
+std::string why_not(const Device& device, const SortRowsProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (variant == "radix") return "reads and writes every key in each pass";
+  if (variant == "keys_only" && chosen.variant == "tile" && !has_values(p) && passes_beat_network(device, p))
+    return "its steps, of a power of two of entries, cost more than passes over short keys";
   if (variant == "keys_only") return "sorts keys alone, by all of their bits; not measured on all devices";
   if (chosen.variant == "keys_only" && variant != "tile") return "moves places with the keys";
   if (variant == "tile") return "local memory and barriers, for rows that registers hold";
   return "one thread a row";
 }
 
-const Evidence& evidence(const Device& device, const SortRowsProblem& /*p*/, const Plan& /*plan*/) {
-  return sort_rows_policy(device).evidence;
+const Evidence& evidence(const Device& device, const SortRowsProblem& p, const Plan& plan) {
+  const SortRowsPolicy& policy = sort_rows_policy(device);
+  const bool by_passes = plan.variant == "tile" && !has_values(p) && passes_beat_network(device, p);
+  return by_passes ? policy.of_passes : policy.evidence;
 }
 
 constexpr Operation<SortRowsProblem> kSortRows{.what = "sort of rows",

@@ -347,6 +347,21 @@ Attempt plan_variant(const Device& device, const TopKProblem& p, const PlanOverr
   return radix_select(device, p, fixed.work_items);
 }
 
+/// Whether the one group of a row would take longer for its tiles of delegates and spans than all groups take
+/// for the digits of a radix select. Not measured: results of more than a tile of their order, elements of
+/// one byte and of eight, and the n-th element alone.
+bool prefers_radix(const Device& device, const TopKProblem& p) {
+  const TopKPolicy& policy = top_k_policy(device);
+  const std::size_t bytes = size_of(p.type);
+  if (policy.radix_from == 0 || p.op != TopKOp::top_k || p.k > policy.order_tile || bytes == 1 || bytes == 8)
+    return false;
+  const std::optional<Levels> levels = levels_of(device, p, 0);
+  if (!levels || levels->sizes.size() > 3) return false;  // of many delegates, which groups share
+  const std::size_t spans = p.k << levels->span_bits;
+  const std::size_t tiles = levels->sizes.back() + (levels->sizes.size() - 1) * spans;
+  return tiles > policy.radix_from + size_product(all_rows(p), p.cols) / policy.radix_elements;
+}
+
 std::vector<std::string_view> preference(const Device& device, const TopKProblem& p,
                                          const PlanOverrides& /*fixed*/) {
   const TopKPolicy& policy = top_k_policy(device);
@@ -354,12 +369,14 @@ std::vector<std::string_view> preference(const Device& device, const TopKProblem
     return {"cpu", "tile", "registers", "row_delegates", "delegates", "radix_select"};
   if (!policy.by_row_delegates) return {"registers", "tile", "row_delegates", "delegates", "radix_select"};
   // One group a row is too few for few long rows.
+  if (p.cols > policy.few_rows && all_rows(p) < 2 * device.compute_units && prefers_radix(device, p))
+    return {"registers", "tile", "radix_select", "delegates", "row_delegates"};
   if (p.cols > policy.few_rows && all_rows(p) < 2 * device.compute_units)
     return {"registers", "tile", "delegates", "row_delegates", "radix_select"};
   return {"row_delegates", "registers", "tile", "delegates", "radix_select"};
 }
 
-std::string why_not(const Device& /*device*/, const TopKProblem& /*p*/, std::string_view variant,
+std::string why_not(const Device& device, const TopKProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
   if (chosen.variant == "row_delegates") {
@@ -375,11 +392,14 @@ std::string why_not(const Device& /*device*/, const TopKProblem& /*p*/, std::str
   if (variant == "registers") return "one group a row, and few results";
   if (chosen.variant == "tile") return "takes several launches; one group reads such a row once";
   if (variant == "cpu") return "one thread a row";
+  if (variant == "delegates" && prefers_radix(device, p))
+    return "one group would select from the delegates and spans of many results";
   return "reads all elements once for each digit";
 }
 
-const Evidence& evidence(const Device& device, const TopKProblem& /*p*/, const Plan& /*plan*/) {
-  return top_k_policy(device).evidence;
+const Evidence& evidence(const Device& device, const TopKProblem& p, const Plan& plan) {
+  const TopKPolicy& policy = top_k_policy(device);
+  return plan.variant == "radix_select" && prefers_radix(device, p) ? policy.of_radix : policy.evidence;
 }
 
 constexpr Operation<TopKProblem> kTopK{.what = "selection",

@@ -12,6 +12,7 @@ namespace smem::plan {
 struct TopKPolicy {
   When when;
   Evidence evidence;
+  Evidence of_radix = kFromFacts;    ///< of radix select where delegates could be
   std::size_t group = 1024;          ///< work-items that select from a tile, at most
   std::size_t tile_items = 16;       ///< elements of each of them, where there are fewer work-items
   std::size_t delegate_group = 256;  ///< work-items that make delegates
@@ -34,6 +35,9 @@ struct TopKPolicy {
   /// Of a row of fewer elements, and of longer ones, whose readings cost more than the tables of bins.
   std::size_t digit_bits = 8, digit_bits_of_long = 11;
   std::size_t long_row = std::size_t{1} << 18;
+  /// Radix select goes before delegates where a group would read more elements in tiles than this, and one
+  /// more for each so many elements of all rows. 0: not measured.
+  std::size_t radix_from = 0, radix_elements = 120;
   std::size_t order_group = 256;                        ///< work-items that sort a tile of results
   std::size_t order_tile = 2048;                        ///< results of such a tile
   std::size_t cpu_groups_a_unit = 8;                    ///< so that a late thread leaves little
@@ -46,13 +50,23 @@ struct TopKPolicy {
 // nvidia-hopper: 64 of each row of 4096 x 8192 by groups of 128, teams of 2 and 8 delegates a work-item 0.070
 // ms; 128, 4 and 4 0.074; 256, 4 and 2 0.076; 128, 8 and 2 0.085; 64, 4 and 8 0.086. 8 of each row of 65536 x
 // 512 by 32, 1 and 4 0.071; 32, 2 and 2 0.069; 32, 4 and 1 0.076; 64, 1 and 2 0.152. Of equal elements 0.139.
+//
+// radix_from: H200, us by radix_select and by delegates: 1000 of 10^6 floats 60.1 and 80.2, halves 54.2
+// and 64.8; 1000 of 4 * 10^6 101.6 and 106.1, of 16 * 10^6 212 and 124; 300 of 10^6 62.0 and 59.3; 300 of
+// each row of 8 x 10^6 123 and 69. A group takes 1.23 ns for an element of its tiles (46213 of 300, 63250 of
+// 1000 of 10^6, 79625 of 1000 of 16 * 10^6), radix select 47 us and 10.5 ps for each element.
 inline constexpr TopKPolicy kTopKPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H100",
                   .driver = "580.159",
                   .what = "64 of each row of 4096 x 8192 floats, 8 of 65536 x 512, in ms; by registers",
                   .share = "0.070 and 0.071; 0.154 and 0.128"},
-     .by_row_delegates = true},
+     .of_radix = {.device = "H200",
+                  .driver = "580.159",
+                  .what = "1000 of 10^6 floats and of 10^6 halves, us; by delegates",
+                  .share = "60 and 54; 80 and 65"},
+     .by_row_delegates = true,
+     .radix_from = 38000},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,
      .group = 256,

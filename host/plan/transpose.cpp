@@ -51,6 +51,21 @@ bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& probl
   return side <= most_short(policy.strips, problem) || long_side < 2 * tile;
 }
 
+/// Whether strips take a batch of small elements better than skewed tiles: these would mostly lie outside the
+/// matrices, or the strips move words.
+bool prefers_strips_of_batch(const Device& device, const TransposeProblem& problem) {
+  const StripPolicy& policy = transpose_policy(device).strips;
+  constexpr std::size_t kLeast = 65536;  // elements: smaller matrices are read as a whole
+  if (problem.element_bytes > policy.batch_bytes || problem.in_place ||
+      std::max(problem.rows, problem.cols) > policy.batch_side || problem.rows * problem.cols < kLeast)
+    return false;
+  const Attempt strips = transpose::strips(device, problem, {}), tiles = skewed_tile(device, problem, {});
+  if (!strips.plan || strips.plan->groups() < device.compute_units) return false;
+  if (!tiles.plan || has_words(problem, problem.cols <= problem.rows)) return true;
+  const double covered = real(tiles.plan->groups(), tiles.plan->tile_rows, tiles.plan->tile_cols);
+  return covered > policy.batch_cover * real(problem.rows, problem.cols, problem.batch);
+}
+
 /// The variants to try, best first.
 std::vector<std::string_view> preference(const Device& device, const TransposeProblem& problem) {
   if (device.type == DeviceType::cpu) return {"cpu", "swizzled"};
@@ -60,10 +75,13 @@ std::vector<std::string_view> preference(const Device& device, const TransposePr
   const bool is_thin = side < 8;
   const std::size_t wanted = policy.vector_bytes[size_index(problem.element_bytes)];
   const bool aligned = problem.in_alignment >= wanted && problem.out_alignment >= kSectorBytes;
+  const bool vectors = policy.least_alignment != 0 && problem.element_bytes <= policy.fitted_bytes &&
+                       std::min(problem.in_alignment, problem.out_alignment) >= policy.least_alignment;
   std::vector<std::string_view> choices{"skewed", "swizzled"};
-  if (problem.in_place || aligned) choices = {"vector", "swizzled"};
+  if (problem.in_place || aligned || vectors) choices = {"vector", "swizzled"};
   if (is_thin) choices = {"naive"};
-  if (policy.strips.chosen && side > 1 && prefers_strips(policy, problem, aligned))
+  if (policy.strips.chosen && side > 1 &&
+      (prefers_strips(policy, problem, aligned) || (!vectors && prefers_strips_of_batch(device, problem))))
     choices.insert(choices.begin(), "strips");
   return choices;
 }
@@ -80,7 +98,7 @@ std::string why_not(const Device& device, const TransposeProblem& problem, std::
                      kSectorBytes, kSectorBytes / sector);
   }
   if (chosen.variant == "strips")
-    return "a tile would be nearly empty, or its rows unaligned: a side of the matrices is short";
+    return "tiles would be nearly empty, or their rows unaligned: the matrices are small, or a side is short";
   if (chosen.variant == "naive")
     return "a tile would be nearly empty: the matrix has fewer than 8 rows or columns";
   if (plan.layout.load_degree() > chosen.layout.load_degree()) {

@@ -64,6 +64,11 @@ struct StripPolicy {
   std::array<std::size_t, 5> most_rows = {224, 128, 64, 64, 64};
   /// Columns of bytes and halves that are whole words, of which the output's rows are not, have few tiles.
   std::size_t most_mixed_columns = 128;
+  /// Of matrices of elements of so many bytes, both of whose sides are at most so long, a batch goes by
+  /// strips where skewed tiles cover this many times its elements, or where its runs are words. 0: not
+  /// measured.
+  std::size_t batch_bytes = 0, batch_side = 512;
+  double batch_cover = 2.5;
   std::size_t run_bytes = 49152;    ///< of a work-group's runs, of elements of at most four bytes
   std::size_t run_group = 512;      ///< work-items that have them
   std::size_t lanes = 32;           ///< of them side by side along a run
@@ -102,6 +107,15 @@ struct StripPolicy {
 // most_columns, most_rows: bytes of 600001 x 101 0.70 and 0.82, 400001 x 255 0.61 and 0.80; 101 x 1000001
 // 0.59 and 0.21, 151 x 400001 0.59 and 0.31, 201 x 300001 0.47 and 0.40, 256 x 400001 0.38 and 0.38; halves
 // of 300001 x 101 0.72 and 0.86, 200001 x 201 0.66 and 0.74, 101 x 300001 0.67 and 0.48.
+//
+// batch_bytes: H200, us by "strips" and by "skewed" (by "vector"): 80 of 502 x 500 halves 33.1 and 43.4
+// (75.7); 300 of 301 x 299 bytes, whose skewed tiles cover 2.9 times the elements, 44.7 and 50.9. Strips of
+// such elements have 0.39 of the rate of skewed tiles that are full. 200 of 300 x 300 halves 31.2 and 51.7,
+// by "vector" 28.7.
+//
+// least_alignment: H200, us by "vector" and by "skewed": 3000 x 4000 bytes 17.2 and 24.4, rotated 17.0
+// and 24.8, 6000 x 8000 32.2 and 47.2, 200 of 300 x 300 halves 28.7 and 51.7. At words of 4 bytes 2002 x 3004
+// halves 25.7 and 20.7. Of larger elements: 100 of 300 x 300 floats 28.2 and 29.0, 301 x 299 34.5 and 29.0.
 //
 // tile_loop: a loop, even of one trip, lets NVIDIA's compiler arrange the reads better: 16384 x 16384 float
 // 0.967 with it, 0.962 without, in one run.
@@ -152,6 +166,9 @@ struct TransposePolicy {
                            "no measurement: chunks that a core's first cache holds"};  ///< of many matrices
   /// Wanted, for elements of 1, 2, 4, 8 and 16 bytes.
   std::array<std::size_t, 5> vector_bytes = {16, 16, 8, 8, 16};
+  /// Of both sides' rows, from which elements of at most `fitted_bytes` have vectors, though these fill
+  /// sectors only partly. 0: not measured, so whole vectors and sectors are wanted.
+  std::size_t least_alignment = 0;
   std::size_t tile_bytes = 256;                  ///< of a tile's row, and of its column
   std::size_t fitted_bytes = 2;                  ///< elements of so many, or fewer, have tiles that fit edges
   std::size_t group = 256;                       ///< work-items of the variant "vector"
@@ -201,6 +218,7 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                  .driver = "580.159",
                  .what = "bytes of 1000000 x 100 and its turn; halves of 600000 x 100",
                  .share = "0.79 and 0.81 of copy; 0.79"},
+     .least_alignment = 8,
      .tile_loop = true,
      .strips =
          {.evidence = {.device = "H100",
@@ -208,7 +226,8 @@ inline constexpr TransposePolicy kTransposePolicies[] = {
                        .what =
                            "packed float: 33 million x 6 and its turn, matrices of 3 x 3, 30 x 30, 100 x 77",
                        .share = "2918, 2929, 2814, 2770, 2676 GB/s; 16384 x 16384 by vectors 2887"},
-          .chosen = true}},
+          .chosen = true,
+          .batch_bytes = 2}},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes; sm_75 compiles them without spills"},
      .tile_loop = true},

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 using smem::Scalar;
@@ -49,6 +50,64 @@ TEST_CASE("plans of the H200: transposes of bytes fit edges") {
   CHECK(smem::plan_transpose(h200, problem).tile_cols == 256);
   problem.rows = problem.cols = 16384;
   CHECK(smem::plan_transpose(h200, problem).tile_rows == 256);
+}
+
+TEST_CASE("plans of the H200: bytes and halves have vectors from rows at 8 bytes on") {
+  const auto variant = [](std::size_t bytes, std::size_t rows, std::size_t cols, std::size_t batch) {
+    smem::TransposeProblem problem{.element_bytes = bytes, .rows = rows, .cols = cols, .batch = batch};
+    problem.in_alignment = std::gcd(cols * bytes, std::size_t{64});
+    problem.out_alignment = std::gcd(rows * bytes, std::size_t{64});
+    problem.in_packed = problem.out_packed = true;
+    return smem::plan_transpose(h200, problem).variant;
+  };
+  CHECK(variant(2, 300, 300, 200) == "vector");
+  CHECK(variant(1, 3000, 4000, 1) == "vector");
+  CHECK(variant(1, 6000, 8000, 1) == "vector");
+  CHECK(variant(2, 2002, 3004, 1) == "skewed");  // at words of 4 bytes
+  CHECK(variant(4, 300, 300, 100) == "skewed");
+  // Batches whose runs are words, or of which skewed tiles are mostly empty.
+  CHECK(variant(2, 502, 500, 80) == "strips");
+  CHECK(variant(2, 502, 500, 1) == "skewed");  // few groups
+  CHECK(variant(1, 301, 299, 300) == "strips");
+  CHECK(variant(1, 481, 511, 300) == "skewed");  // full tiles
+  CHECK(variant(4, 301, 299, 100) == "skewed");
+  smem::TransposeProblem other{.element_bytes = 2, .rows = 300, .cols = 300, .batch = 200};
+  other.in_alignment = other.out_alignment = 8;
+  CHECK(smem::plan_transpose(test::target("gfx90a"), other).variant == "skewed");
+}
+
+TEST_CASE("plans of the H200: many results of one row are found by radix select") {
+  smem::TopKProblem problem{.cols = 1000000, .k = 1000};
+  CHECK(smem::plan_top_k(h200, problem).variant == "radix_select");
+  problem.type = Scalar::half;
+  CHECK(smem::plan_top_k(h200, problem).variant == "radix_select");
+  problem.type = Scalar::float32;
+  problem.k = 300;
+  CHECK(smem::plan_top_k(h200, problem).variant == "delegates");
+  problem.rows = 8;
+  CHECK(smem::plan_top_k(h200, problem).variant == "delegates");
+  problem.k = 1000;  // a group for each row, all at once
+  CHECK(smem::plan_top_k(h200, problem).variant == "delegates");
+  problem.rows = 1, problem.cols = 16000000;
+  CHECK(smem::plan_top_k(h200, problem).variant == "delegates");
+  problem.cols = 1000000;
+  CHECK(smem::plan_top_k(test::target("gfx90a"), problem).variant == "delegates");
+}
+
+TEST_CASE("plans of the H200: long rows of short keys are sorted by passes in local memory") {
+  const auto variant = [](Scalar keys, std::size_t rows, std::size_t cols, bool in_place = false) {
+    smem::SortRowsProblem problem{.keys = keys, .rows = rows, .cols = cols};
+    problem.end_bit = 8 * smem::size_of(keys);
+    problem.in_place = in_place;
+    return smem::plan_sort_rows(h200, problem).variant;
+  };
+  CHECK(variant(Scalar::uint8, 2000, 3000) == "tile");
+  CHECK(variant(Scalar::uint8, 2000, 3000, true) == "tile");
+  CHECK(variant(Scalar::half, 3000, 5000) == "tile");
+  CHECK(variant(Scalar::half, 4096, 8192) == "keys_only");
+  CHECK(variant(Scalar::uint8, 2000, 1000) == "keys_only");
+  CHECK(variant(Scalar::float32, 10000, 1000) == "keys_only");
+  CHECK(variant(Scalar::float32, 2000, 6000) == "keys_only");
 }
 
 TEST_CASE("plans of GPUs: mirror images of bytes move packs, and short rows through local memory") {

@@ -103,8 +103,8 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
   check_table("select", kSelectPolicies, &SelectPolicy::copies, &SelectPolicy::partitions,
               &SelectPolicy::others);
   check_table("sort", kSortPolicies, &SortPolicy::evidence);
-  check_table("top_k", kTopKPolicies, &TopKPolicy::evidence);
-  check_table("sort_rows", kSortRowsPolicies, &SortRowsPolicy::evidence);
+  check_table("top_k", kTopKPolicies, &TopKPolicy::evidence, &TopKPolicy::of_radix);
+  check_table("sort_rows", kSortRowsPolicies, &SortRowsPolicy::evidence, &SortRowsPolicy::of_passes);
   check_table("gather", kGatherPolicies, &GatherPolicy::evidence);
   check_table("merge", kMergePolicies, &MergePolicy::evidence);
   check_table("histogram", kHistogramPolicies, &HistogramPolicy::words, &HistogramPolicy::bytes,
