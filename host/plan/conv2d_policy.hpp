@@ -77,9 +77,8 @@ struct CpuPolicy {
 /// have copied; of a group before its first step, and of each weight that a work-item loads; bytes a
 /// nanosecond of memory, of what comes from the cache again, and of a multiprocessor; and nanoseconds until
 /// they come. Fitted to 79 tiles of 27 layers on an H200, with 3500 ns of a launch: 3.5 % (rms), and 9 % at
-/// most. Slower there, by the same
-/// tiles: weights 16 at a time (3 x 3 of 144 x 56^2 44.4 -> 48.5 us, 5 x 5 of 480 x 14^2 19.2 -> 21.2); as
-/// fast: prefetches of 256 bytes to the cache, and stores that leave it first.
+/// most. Slower there, by the same tiles: weights 16 at a time (3 x 3 of 144 x 56^2 44.4 -> 48.5 us, 5 x 5 of
+/// 480 x 14^2 19.2 -> 21.2); as fast: prefetches of 256 bytes to the cache, and stores that leave it first.
 struct RingTimes {
   double issue = 0.203, alone = 1.24, sync = 108, group = 1360, weight = 122, memory = 3600, cache = 11500,
          unit = 34, latency = 895;
@@ -126,9 +125,8 @@ inline constexpr Evidence kRingMeasured{
     .device = "H200",
     .driver = "580.159",
     .what =
-        "64 images, half, channels last, us, with the ring, without, and cuDNN: 3 x 3 of 128 x 56^2, of 256 "
-        "x "
-        "28^2, / 2 of 64 x 112^2, 5 x 5 of 240 x 28^2",
+        "64 images, half, channels last, us, with the ring, without, and cuDNN: 3 x 3 of 128 x 56^2, "
+        "of 256 x 28^2, / 2 of 64 x 112^2, 5 x 5 of 240 x 28^2",
     .share = "38.2, 19.4, 42.6, 31.7; 46.0, 26.4, 42.8, 46.1; 33.8, 23.8, 39.2, 40.4"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
