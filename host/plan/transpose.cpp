@@ -75,7 +75,10 @@ std::vector<std::string_view> preference(const Device& device, const TransposePr
   const bool is_thin = side < 8;
   const std::size_t wanted = policy.vector_bytes[size_index(problem.element_bytes)];
   const bool aligned = problem.in_alignment >= wanted && problem.out_alignment >= kSectorBytes;
+  const std::size_t bytes =
+      size_product(size_product(problem.rows, problem.cols), problem.batch, problem.element_bytes);
   const bool vectors = policy.least_alignment != 0 && problem.element_bytes <= policy.fitted_bytes &&
+                       bytes <= policy.least_aligned_bytes &&
                        std::min(problem.in_alignment, problem.out_alignment) >= policy.least_alignment;
   std::vector<std::string_view> choices{"skewed", "swizzled"};
   if (problem.in_place || aligned || vectors) choices = {"vector", "swizzled"};

@@ -116,6 +116,8 @@ struct StripPolicy {
 // least_alignment: H200, us by "vector" and by "skewed": 3000 x 4000 bytes 17.2 and 24.4, rotated 17.0
 // and 24.8, 6000 x 8000 32.2 and 47.2, 200 of 300 x 300 halves 28.7 and 51.7. At words of 4 bytes 2002 x 3004
 // halves 25.7 and 20.7. Of larger elements: 100 of 300 x 300 floats 28.2 and 29.0, 301 x 299 34.5 and 29.0.
+// Larger arrays, by "vector": 16008 x 16008 bytes 183 (0.70 of copy), 16004 x 8004 halves 161 (0.79);
+// "skewed" has 0.81 and 0.90 of copy where rows begin anywhere (32749 x 32771 bytes, 32749 x 16381 halves).
 //
 // tile_loop: a loop, even of one trip, lets NVIDIA's compiler arrange the reads better: 16384 x 16384 float
 // 0.967 with it, 0.962 without, in one run.
@@ -169,6 +171,7 @@ struct TransposePolicy {
   /// Of both sides' rows, from which elements of at most `fitted_bytes` have vectors, though these fill
   /// sectors only partly. 0: not measured, so whole vectors and sectors are wanted.
   std::size_t least_alignment = 0;
+  std::size_t least_aligned_bytes = 48'000'000;  ///< of such arrays, at most, which the cache holds
   std::size_t tile_bytes = 256;                  ///< of a tile's row, and of its column
   std::size_t fitted_bytes = 2;                  ///< elements of so many, or fewer, have tiles that fit edges
   std::size_t group = 256;                       ///< work-items of the variant "vector"
