@@ -3,28 +3,8 @@
 // places.
 //
 // Launch: one dimension, GROUP work-items a group, at most one for each row. Local memory: two rows, and weights that registers do not hold.
-#ifndef PACK
-#define PACK 1  // elements of a word
-#endif
-#include "norm/operation.clh"
-
-#ifndef GROUP
-#define GROUP 256  // work-items: a multiple of 32, and without SHUFFLES a power of two
-#endif
-#ifndef SHUFFLES
-#define SHUFFLES 0  // 1: a group combines by NVIDIA's shuffles; 0: in local memory
-#endif
-#include "common/row_words.clh"
-#include "norm/word_statistics.clh"
-#if SHUFFLES
-#include "nvidia/copy_async.clh"
-#endif
-#include "common/row_sections.clh"
-#include "common/section_copies.clh"
+#include "norm/persistent.clh"
 #include "common/fetched_rows.clh"
-#include "norm/section_statistics.clh"
-#include "norm/kept_words.clh"
-#include "norm/write_section.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void norm_persistent(NORM_ARGUMENTS, global uint* counter) {
