@@ -384,8 +384,7 @@ std::string why_not(const Device& device, const BoxProblem& problem, std::string
   if (chosen.variant == "units" && (variant == "separable" || variant == "shuffle"))
     return "matrix units make the sums faster";
   if (chosen.variant == "two_pass" && (variant == "march" || variant == "shuffle"))
-    return "its groups go down the rows of a box before their first result, which takes longer than two "
-           "launches";
+    return "its groups go down a box's rows before their first result, longer than two launches take";
   if (variant == "march" && chosen.variant == "shuffle") return "its groups wait at a barrier for each step";
   if (variant == "shuffle") {
     return box_policy(device).shuffle.most_taps == 0 ? "not measured on this device"

@@ -28,9 +28,10 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
     return worth.holds(p.group_filters(), p.depth(), p.plane_results());
   };
   if (runs_cpu_variant(device) && p.taps() == 1) return is_worth(policy.product);
-  if (runs_cpu_variant(device))
+  if (runs_cpu_variant(device)) {
     return is_worth(p.type == Scalar::int8 ? policy.columns_of_bytes : policy.columns) ||
            is_worth(policy.deep_columns);
+  }
   const bool units =
       unit_multiplies(p.type) && is_nvidia_gpu(device) && compute_capability(device) >= 80;  // matrix units
   return is_worth(policy.product) && (conv2d::is_straight(p) || (units && p.depth() >= policy.units_depth));

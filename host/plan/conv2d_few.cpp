@@ -121,9 +121,10 @@ std::string plan::conv2d::no_wgmma_few(const Device& device, const Conv2dProblem
     return formatted("needs one group of at most {} channels", FewTile::kMostChannels);
   if (std::max(p.stride.x, p.stride.y) > 2 || p.dilation.x > 1 || p.dilation.y > 1)
     return "needs strides of at most 2, and windows without dilation";
-  if (pieces_of(p).pieces > FewTile::kMostPieces)
+  if (pieces_of(p).pieces > FewTile::kMostPieces) {
     return formatted("needs filters of at most {} bytes with their padding",
                      FewTile::kMostPieces * FewTile::kPiece);
+  }
   if (blocks_of(p) > at_least_1(device.compute_units) || strips_of(p, {.rows = 1, .tiles = 1}) > kMost32)
     return "more filters than its groups, or strips that 32 bits do not count";
   return {};
@@ -143,9 +144,10 @@ plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem&
     refuse(kOperation, "tile_cols", "64 filters", formatted("{}", fixed.tile_cols));
   const FewTile tile = best_few_tile(device, p, fixed.tile_rows);
   if (tile.cells == 0) {
-    if (fixed.tile_rows != 0)
+    if (fixed.tile_rows != 0) {
       refuse(kOperation, "tile_rows", "cells of an instruction that rows of the layer take",
              formatted("{}", fixed.tile_rows));
+    }
     return formatted("no row of results fits {} columns, or its strip {} bytes of local memory",
                      FewTile::kMostCells, device.local_bytes);
   }

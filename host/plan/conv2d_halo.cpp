@@ -99,9 +99,10 @@ HaloTile best_halo_tile(const Device& device, const Conv2dProblem& p, std::size_
     if (t.cells == 0 || (cells > 0 && t.cells != cells)) return;
     if (best.cells == 0 || time_of(device, p, t, channels) < time_of(device, p, best, channels)) best = t;
   };
-  for (std::size_t rows = std::min(p.out_height, HaloTile::kMostCells); rows > 0; --rows)
+  for (std::size_t rows = std::min(p.out_height, HaloTile::kMostCells); rows > 0; --rows) {
     for (std::size_t images = 1; images <= std::min(p.images, HaloTile::kMostCells / rows); ++images)
       consider(rows, images);
+  }
   return best;
 }
 
@@ -175,9 +176,10 @@ plan::Attempt plan::conv2d::wgmma_halo(const Device& device, const Conv2dProblem
   const Needs needs = needs_of_units(p);
   const HaloTile tile = best_halo_tile(device, p, needs.channels, fixed.tile_rows);
   if (tile.cells == 0) {
-    if (fixed.tile_rows != 0)
+    if (fixed.tile_rows != 0) {
       refuse(kOperation, "tile_rows", "cells of an instruction that rows or images of the layer take",
              formatted("{}", fixed.tile_rows));
+    }
     return formatted("no row with its halo fits {} columns and {} bytes of local memory",
                      HaloTile::kMostCells, device.local_bytes);
   }

@@ -126,9 +126,10 @@ const nvidia::Wgmma* fixed_tile(const Device& device, const Conv2dProblem& p, co
 
 [[noreturn]] void refuse_tile(const Device& device, const PlanOverrides& fixed) {
   std::string all;
-  for (const nvidia::Wgmma& tile : nvidia::policy_of(device).wgmma)
+  for (const nvidia::Wgmma& tile : nvidia::policy_of(device).wgmma) {
     all += formatted("{}{} x {}{}", all.empty() ? "" : ", ", tile.tile_m(), tile.tile_n(),
                      tile.tensor ? " by tensor maps" : "");
+  }
   refuse(kOperation, is_it(fixed.tile_rows, 64) || is_it(fixed.tile_rows, 128) ? "tile_cols" : "tile_rows",
          formatted("a tile of \"wgmma\" for this layer: {}", all),
          formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
@@ -327,7 +328,7 @@ plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, 
   if (tile == nullptr && is_fixed(fixed)) refuse_tile(device, fixed);
   Attempt attempt =
       made(device, p, found.problem, "wgmma", "nvidia/conv2d/wgmma.cl", "conv2d_wgmma", tile, found.needs);
-  if (!attempt.plan) return attempt;
+  if (!attempt.plan || tile == nullptr) return attempt;
   Plan& plan = *attempt.plan;
   plan.target = "sm_90a";
   const Conv2dProblem& q = found.problem;

@@ -28,6 +28,7 @@ struct MovingMeanPolicy {
   std::size_t windows_a_tile = 4;  ///< that a tile is as long as: one is read beside it
   std::size_t groups_a_unit = 32;  ///< each of which loops over tiles
   bool chunks = false;             ///< whether "chunks" comes before "blocks"
+  bool has_ring = true;            ///< whether "ring" is possible
   std::size_t chunks_group = 128;  ///< work-items of "chunks"
   /// Of a window of floats, up to which "one_pass" comes before "chunks"; 0: never.
   std::size_t one_pass_window = 0;
@@ -38,7 +39,6 @@ struct MovingMeanPolicy {
   /// Windows of floats for which "ring" comes before all others, where there are so many elements.
   std::size_t ring_window = 0, ring_most_window = 0;
   std::size_t ring_elements = std::size_t{1} << 24;
-  bool has_ring = true;
   std::size_t ring_group = 256;  ///< work-items of "ring"
   std::size_t ring_ahead = 1;    ///< steps whose elements it reads ahead of time
   std::size_t ring_registers =

@@ -165,10 +165,11 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, cons
   std::optional<RowSections> row;
   if (fixed.tile_rows <= 1 && (fixed.tile_cols == 0 || fixed.tile_cols >= w.cols))
     row = whole_rows(device, w, group, fixed.work_items != 0);
-  if (!row && w.has_persistent_parts && can_look_back(device))
+  if (!row && w.has_persistent_parts && can_look_back(device)) {
     row = shared_rows(device, w,
                       fixed.work_items != 0 ? group : policy.persistent_parts_items.at(size_of(w.in) / 4),
                       fixed);
+  }
   if (!row) return formatted("local memory does not hold two rows of {} elements, or parts of rows", w.cols);
   Plan plan = persistent_plan(device, w, *row);
   if (w.weights_bytes != 0) define(plan, "REGISTER_WORDS", row->registers);

@@ -48,12 +48,9 @@ struct RowPolicy {
   /// 0: those of a pack.
   std::size_t ahead_line = 0;
   // Of "persistent", for elements of 2 and 4 bytes:
-  /// Chosen for rows of at least so many bytes; 0: never; and whether for rows without weights too, which
-  /// other variants do not read again.
-  std::array<std::size_t, 2> persistent_row_bytes{};
-  bool persistent_without_weights = false;
-  std::size_t persistent_items = 512;        ///< work-items of a group
-  std::size_t persistent_least_items = 256;  ///< the same where more leave too few registers to each
+  std::array<std::size_t, 2> persistent_row_bytes{};  ///< chosen for rows of at least so many; 0: never
+  std::size_t persistent_items = 512;                 ///< work-items of a group
+  std::size_t persistent_least_items = 256;           ///< the same where more leave too few registers to each
   /// Registers of a work-item that do not hold weights.
   std::size_t persistent_other_registers = 76;
   /// The same of teams that share rows: work-items of a group, and registers of each for others than weights.
@@ -64,6 +61,8 @@ struct RowPolicy {
   std::size_t persistent_stages = 3;
   std::size_t persistent_most_parts = 1;
   double persistent_turn_bytes = 16384;  ///< of a part of a row, in whose time a group passes to the next
+  /// Chosen for rows without weights too, which other variants do not read again.
+  bool persistent_without_weights = false;
   // Of "cooperative":
   bool shares_long_rows = false;  ///< chosen for rows that are longer than local memory, and for few rows
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once

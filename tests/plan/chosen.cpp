@@ -64,7 +64,7 @@ TEST_CASE("plans of the H200: bytes and halves have vectors from rows at 8 bytes
   CHECK(variant(1, 3000, 4000, 1) == "vector");
   CHECK(variant(1, 6000, 8000, 1) == "vector");
   CHECK(variant(1, 16008, 16008, 1) == "skewed");  // more than the cache holds
-  CHECK(variant(2, 2002, 3004, 1) == "skewed");  // at words of 4 bytes
+  CHECK(variant(2, 2002, 3004, 1) == "skewed");    // at words of 4 bytes
   CHECK(variant(4, 300, 300, 100) == "skewed");
   // Batches whose runs are words, or of which skewed tiles are mostly empty.
   CHECK(variant(2, 502, 500, 80) == "strips");
