@@ -41,6 +41,18 @@ std::size_t defined(const smem::Plan& plan, std::string_view name) {
   return 0;
 }
 
+/// Each operation, operand, layout and in-place call, in turns.
+void vary(test::NormCase& c, std::size_t turn) {
+  c.op = turn % 3 == 2 ? NormOp::rms : NormOp::layer;
+  c.weight = turn % 4 != 3;
+  c.bias = turn % 4 != 1 && c.op == NormOp::layer;
+  c.statistics = turn % 2 == 0;
+  c.gaps = turn % 3 == 1;
+  c.offsets = turn % 3 == 2;
+  c.batch = turn % 6 == 1 ? 2 : 1;
+  if (turn % 4 == 2) c.in_place = test::NormInPlace::out_in;
+}
+
 }  // namespace
 
 TEST_CASE("rows persistent: norms") {
@@ -55,18 +67,11 @@ TEST_CASE("rows persistent: norms") {
       c.variant = "persistent";
       c.in = c.out = type;
       c.weights = type;
-      c.op = turn % 3 == 2 ? NormOp::rms : NormOp::layer;
+      vary(c, turn);
       c.rows = kRows;
       c.cols = cols;
       c.work_items = kItems << turn % 2;
       if (cols < 8 * c.work_items) c.work_items = kItems;
-      c.weight = turn % 4 != 3;
-      c.bias = turn % 4 != 1 && c.op == NormOp::layer;
-      c.statistics = turn % 2 == 0;
-      c.gaps = turn % 3 == 1;
-      c.offsets = turn % 3 == 2;
-      c.batch = turn % 6 == 1 ? 2 : 1;
-      if (turn % 4 == 2) c.in_place = test::NormInPlace::out_in;
       sweep.run(c);
       ++turn;
     }
@@ -112,18 +117,11 @@ TEST_CASE("rows persistent: norms of rows that teams share") {
       test::NormCase c;
       c.variant = "persistent";
       c.in = c.out = c.weights = type;
-      c.op = turn % 3 == 2 ? NormOp::rms : NormOp::layer;
+      vary(c, turn);
       c.rows = turn % 5 == 4 ? 3 : kRows;
       c.cols = cols;
       c.work_items = turn % 2 == 0 ? kItems : 2 * kItems;
       c.tile_cols = cols < 2 * kPart ? kPart : kPart << turn % 2;
-      c.weight = turn % 4 != 3;
-      c.bias = turn % 4 != 1 && c.op == NormOp::layer;
-      c.statistics = turn % 2 == 0;
-      c.gaps = turn % 3 == 1;
-      c.offsets = turn % 3 == 2;
-      c.batch = turn % 6 == 1 ? 2 : 1;
-      if (turn % 4 == 2) c.in_place = test::NormInPlace::out_in;
       sweep.run(c);
       ++turn;
     }

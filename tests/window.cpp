@@ -27,6 +27,15 @@ using test::Blur;
 using test::BlurCase;
 using test::kBoundaries;
 
+namespace {
+
+/// Types of elements, and sizes of windows.
+constexpr std::pair<Scalar, int> kKinds[] = {{Scalar::uint8, 3},  {Scalar::uint8, 5},  {Scalar::float32, 5},
+                                             {Scalar::half, 3},   {Scalar::uint16, 3}, {Scalar::float64, 3},
+                                             {Scalar::float32, 3}};
+
+}  // namespace
+
 TEST_CASE("blur: medians of every type, boundary and variant") {
   const smem::Context context;
   test::BlurSweep sweep(context);
@@ -34,13 +43,7 @@ TEST_CASE("blur: medians of every type, boundary and variant") {
   for (const std::string_view variant : smem::window_variants()) {
     if (variant == "columns" || variant == "tiles" || variant == "march") continue;  // their own test, below
     // Each is a program to compile: half of them of each variant.
-    for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
-                                     {Scalar::uint8, 5},
-                                     {Scalar::float32, 5},
-                                     {Scalar::half, 3},
-                                     {Scalar::uint16, 3},
-                                     {Scalar::float64, 3},
-                                     {Scalar::float32, 3}}) {
+    for (const auto& [type, size] : kKinds) {
       ++turn;
       if (turn % 2 == 0) continue;
       BlurCase c;
@@ -194,13 +197,7 @@ TEST_CASE("blur: magnitudes down bands of rows, every type, boundary and number 
   const smem::Context context;
   test::BlurSweep sweep(context);
   std::size_t turn = 0;
-  for (const auto& [type, size] : {std::pair{Scalar::uint8, 3},
-                                   {Scalar::uint8, 5},
-                                   {Scalar::float32, 5},
-                                   {Scalar::half, 3},
-                                   {Scalar::uint16, 3},
-                                   {Scalar::float64, 3},
-                                   {Scalar::float32, 3}}) {
+  for (const auto& [type, size] : kKinds) {
     BlurCase c;
     c.blur = Blur::magnitude;
     c.variant = "march";

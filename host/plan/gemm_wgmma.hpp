@@ -30,8 +30,8 @@ struct Cost {
 };
 
 /// wgmma.cl: half and bfloat16 any way; int8 and fp8 where both factors lie along k, TF32 where one does.
-/// Rows of A and B begin at multiples of 16 bytes, or LOOSE. The number of groups is the smaller of
-/// multiprocessors and tiles.
+/// Rows of A and B begin at multiples of 16 bytes, or anywhere (`loose`). The number of groups is the smaller
+/// of multiprocessors and tiles.
 struct Wgmma {
   struct Shape {
     std::size_t consumers, producers, tile_n, mma_n, stages, lag;
