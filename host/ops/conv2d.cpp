@@ -233,6 +233,12 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   const Conv2dProblem& p = c.problem;
   const Grids g = grids_of(launch, c);
   if (launch.launch().entry_point == "conv2d_pack") return bind_copy(launch, c, g);
+  if (launch.launch().entry_point == "conv2d_pack_both") {
+    return launch(for_kernel(c.in), g.in, small(p.width), small(p.height), small(g.groups),
+                  small(p.in_channels / g.groups), small(g.channels), for_kernel(c.weights), g.weights,
+                  small(p.window.width), small(p.window.height), small(p.group_channels()),
+                  small(launch.launch().number("filter_tiles")));
+  }
   if (launch.launch().entry_point == "conv2d_spread") {
     const auto of = [&](const char* name) { return small(launch.launch().number(name)); };
     return launch(for_kernel(c.weights), g.weights, small(p.taps()), of("filters"), of("channels"),

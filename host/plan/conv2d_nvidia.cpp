@@ -293,7 +293,7 @@ bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& 
   if (time == kNever) return false;
   const Needs needs = needs_of_units(p);
   const std::size_t depth = p.taps() * needs.channels;
-  const double copies = real((needs.in ? 1 : 0) + (needs.weights ? 1 : 0)) * nvidia::kLaunch;
+  const double copies = needs.in || needs.weights ? nvidia::kLaunch : 0;
   const nvidia::Mma* const narrow = tile_for(device, p, nvidia::policy_of(device).mma, depth);
   return time <= copies + std::min(chosen(device, p).time, time_of_halo(device, p)) &&
          (narrow == nullptr || time <= copies + time_of(device, p, *narrow, depth));

@@ -86,8 +86,8 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   const smem::Plan units = smem::plan_conv2d(h200, of_half);
   CHECK(units.variant == "wgmma_halo");
   CHECK(units.target == "sm_90a");
-  REQUIRE(units.before.size() == 2);  // the input and the filters are copied
-  CHECK(units.before[0].entry_point == "conv2d_pack");
+  REQUIRE(units.before.size() == 1);  // the input and the filters are copied
+  CHECK(units.before[0].entry_point == "conv2d_pack_both");
   CHECK(units.number("in_area") == 1);
   CHECK(units.number("weights_area") == 2);
   CHECK(units.scratch.at(0).bytes == std::size_t{32} * 64 * 56 * 56 * 2);
@@ -286,6 +286,29 @@ TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each ven
   const smem::Device emulated = smem::clamp(target("cpu"), "matrix_unit=mfma");
   CHECK(smem::plan_conv2d(emulated, p).variant != "matrix_units");
   CHECK(smem::plan_conv2d(emulated, p, {.variant = "matrix_units"}).variant == "matrix_units");
+}
+
+TEST_CASE("plan of conv2d: the input and the filters are copied by one launch") {
+  Conv2dProblem p = layer(64, 256, 14, 256, 3);
+  p.type = p.out = smem::Scalar::half;
+  const auto copies = [&](const char* device) { return smem::plan_conv2d(target(device), p).before; };
+  for (const char* const device : {"sm_90", "sm_86", "gfx90a", "pvc"}) {
+    CAPTURE(device);
+    REQUIRE(copies(device).size() == 1);
+    const smem::Launch both = copies(device)[0];
+    CHECK(both.entry_point == "conv2d_pack_both");
+    p.weights_interleaved = true;  // and lie as they are wanted
+    REQUIRE(copies(device).size() == 1);
+    const smem::Launch one = copies(device)[0];
+    p.weights_interleaved = false;
+    CHECK(one.entry_point == "conv2d_pack");
+    CHECK(both.groups() == one.groups() + both.number("filter_tiles"));
+    CHECK(both.local_bytes >= one.local_bytes);
+    CHECK(both.prediction.bytes_read == one.prediction.bytes_read + 256 * 256 * 9 * 2);
+  }
+  p.in_interleaved = p.out_interleaved = true;
+  REQUIRE(copies("sm_90").size() == 1);
+  CHECK(copies("sm_90")[0].variant == "pack_filters");
 }
 
 TEST_CASE("plan of conv2d: windows by tensor maps, and tiles that several groups share") {
