@@ -4,7 +4,7 @@
 // Launch: GROUP work-items; a group for each CELLS cells of CHANNELS channels of an image, cells innermost. Local memory:
 // CHANNELS * (CELLS + 2) elements; none where both are interleaved.
 #ifndef CELLS
-#define CELLS 64  // of a tile, as tile_shape has them
+#define CELLS 64  // of a tile, as conv2d/pack_tile.clh says
 #endif
 #ifndef CHANNELS
 #define CHANNELS 64
@@ -33,8 +33,7 @@ void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch
   local element tile[FROM_INTERLEAVED && TO_INTERLEAVED ? 1 : TILE_ITEMS(CELLS, CHANNELS)] __attribute__((aligned(16)));
   const grid_copy copy = {from + from_offset, from_pitch, from_plane, from_stride, to + to_offset, to_pitch, to_plane, to_stride,
                           width, height, groups, channels, to_channels};
-  const tile_shape shape = {CELLS, CHANNELS, FROM_INTERLEAVED, TO_INTERLEAVED, READ, WRITE, WHOLE};
-  read_tile(&copy, &shape, get_group_id(0), tile);
+  read_tile(&copy, get_group_id(0), tile, CELLS, CHANNELS, FROM_INTERLEAVED, TO_INTERLEAVED, READ, WHOLE);
   barrier(CLK_LOCAL_MEM_FENCE);
-  write_tile(&copy, &shape, get_group_id(0), tile);
+  write_tile(&copy, get_group_id(0), tile, CELLS, CHANNELS, FROM_INTERLEAVED, TO_INTERLEAVED, WRITE, WHOLE);
 }

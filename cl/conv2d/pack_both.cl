@@ -3,7 +3,7 @@
 // Launch: GROUP work-items; `filter_tiles` groups for the tiles of the filters, then one for each tile of the input. Local memory: the
 // larger tile.
 #ifndef CELLS
-#define CELLS 64  // of a tile, as tile_shape has them
+#define CELLS 64  // of a tile, as conv2d/pack_tile.clh says
 #endif
 #ifndef CHANNELS
 #define CHANNELS 64
@@ -60,19 +60,18 @@ void conv2d_pack_both(global const element* from, ulong from_offset, ulong from_
                            width, height, groups, channels, to_channels};
   const grid_copy weights = {filters + filters_offset, filters_pitch, filters_plane, filters_stride, to_filters + to_filters_offset,
                              to_filters_pitch, to_filters_plane, to_filters_stride, window_w, window_h, 1, filter_channels, to_channels};
-  const tile_shape shape = {CELLS, CHANNELS, FROM_INTERLEAVED, TO_INTERLEAVED, READ, WRITE, WHOLE};
-  const tile_shape of_filters = {FILTERS_CELLS, FILTERS_CHANNELS, FILTERS_FROM_INTERLEAVED, FILTERS_TO_INTERLEAVED,
-                                 FILTERS_READ, FILTERS_WRITE, FILTERS_WHOLE};
   const uint number = get_group_id(0);
   if (number < filter_tiles) {
-    read_tile(&weights, &of_filters, number, tile);
+    read_tile(&weights, number, tile, FILTERS_CELLS, FILTERS_CHANNELS, FILTERS_FROM_INTERLEAVED, FILTERS_TO_INTERLEAVED, FILTERS_READ,
+              FILTERS_WHOLE);
   } else {
-    read_tile(&input, &shape, number - filter_tiles, tile);
+    read_tile(&input, number - filter_tiles, tile, CELLS, CHANNELS, FROM_INTERLEAVED, TO_INTERLEAVED, READ, WHOLE);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (number < filter_tiles) {
-    write_tile(&weights, &of_filters, number, tile);
+    write_tile(&weights, number, tile, FILTERS_CELLS, FILTERS_CHANNELS, FILTERS_FROM_INTERLEAVED, FILTERS_TO_INTERLEAVED, FILTERS_WRITE,
+               FILTERS_WHOLE);
   } else {
-    write_tile(&input, &shape, number - filter_tiles, tile);
+    write_tile(&input, number - filter_tiles, tile, CELLS, CHANNELS, FROM_INTERLEAVED, TO_INTERLEAVED, WRITE, WHOLE);
   }
 }
