@@ -1,7 +1,6 @@
 // Stencils: every variant, boundary, shape and type against plain loops.
 #include <smem/smem.hpp>
 
-#include "support/broken.hpp"
 #include "support/failure.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/stencils.hpp"
@@ -33,12 +32,6 @@ bool runs_stencil(const smem::Device& device, std::string_view variant) {
 
 /// Whether it keeps something from plane to plane, and runs for windows of several planes alone.
 bool goes_along_z(std::string_view variant) { return variant == "march" || variant == "planes"; }
-
-/// Whether it runs for windows of several planes.
-bool runs_deep(const smem::Device& device, std::string_view variant) {
-  return (goes_along_z(variant) && !test::is_broken(device, "stencil", variant)) ||
-         runs_stencil(device, variant);
-}
 
 /// Whether one reflection or repetition is enough: more are another program (tests/boundaries.cpp).
 bool reaches(const StencilCase& c) {
@@ -170,7 +163,6 @@ TEST_CASE("stencil: rows, every boundary") {
 
 TEST_CASE("stencil: march, every boundary") {
   const smem::Context context;
-  if (test::is_broken(context.device(), "stencil", "march")) return;
   test::StencilSweep sweep(context);
   for (const Boundary boundary : test::kBoundaries) {
     StencilCase c;
@@ -257,7 +249,8 @@ void every_type(
       on_grids(sweep, c, {{50, 21, 2}, {131, 9, 3}, {3, 3, 1}, {35, 6, 5}},
                type == Scalar::uint8 || c.variant == "cpu");
     }
-    CHECK((sweep.ran() > 0) == runs_deep(context.device(), variant));
+    const bool runs = goes_along_z(variant) || runs_stencil(context.device(), variant);
+    CHECK((sweep.ran() > 0) == runs);
   }
 }
 
@@ -311,7 +304,7 @@ TEST_CASE("stencil: a caller's own expression") {
       c.in.channels = c.out.channels = 3;
       if (radius.z == 0 && (variant == "rows" || variant == "cpu")) on_grids(sweep, c, kFlat, false);
     }
-    CHECK((sweep.ran() > 0) == runs_deep(context.device(), variant));
+    CHECK((sweep.ran() > 0) == (goes_along_z(variant) || runs_stencil(context.device(), variant)));
   }
 }
 
