@@ -291,7 +291,9 @@ bool plan::conv2d::prefers_halo_to_gemm(const Device& device, const Conv2dProble
   const nvidia::Policy& policy = nvidia::policy_of(device);
   return is_straight(p) && p.in_interleaved && p.group_filters() >= policy.least_filters &&
          p.group_filters() <= policy.narrow_filters && p.depth() >= policy.narrow_least &&
-         p.depth() <= policy.narrow_depth && time_of_halo(device, p) < kNever;
+         p.depth() <= policy.narrow_depth &&
+         size_product(p.images, p.plane_results()) >= policy.narrow_results &&
+         time_of_halo(device, p) < kNever;
 }
 
 bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& p) {

@@ -149,11 +149,13 @@ struct Policy {
   /// 19; of 128 x 512^2 to 3 557, 90, 107; of 64 x 256^2 to 1 190, 19, 28; of 8 images of 16 x 128^2 to 2 57,
   /// 18, 12.
   std::size_t few_filters_depth = 64;
-  /// Of a window of one cell on interleaved channels: filters and weights of one, up to which "wgmma_halo"
-  /// comes before "gemm", whose tiles are narrow. H200, half, 64 images, us, both and cuDNN: 32 x 112^2 to
-  /// 16 31.2, 45.4, 26.8; 144 x 56^2 to 24 27.9, 30.2, 24.1; 192 x 28^2 to 32 10.3, 12.1, 7.6. Below,
+  /// Of a window of one cell on interleaved channels: filters, weights of one and results, from and up to
+  /// which "wgmma_halo" comes before "gemm", whose tiles are narrow. H200, half, 64 images, us, both and
+  /// cuDNN: 32 x 112^2 to 16 31.6, 45.4, 27.4; 144 x 56^2 to 24 28.3, 30.2, 27.7; 64 x 56^2 to
+  /// 24 13.9, 20.1, 11.4; 128 x 56^2 to 32 23.0, 25.2, 20.8; 192 x 28^2 to 32 10.3 to 11.9, 12.1, 7.6.
+  /// Slower: 256 x 56^2 to 32 40, 35; 192 x 14^2 to 16 8.9, 7.8; one image of 192 x 28^2 12.1, 8.1. Below,
   /// "wgmma_few" is.
-  std::size_t narrow_filters = 32, narrow_least = 17, narrow_depth = 256;
+  std::size_t narrow_filters = 32, narrow_least = 17, narrow_depth = 192, narrow_results = 50000;
   /// Bytes of the channels of a group, from which "wgmma" is compared with "mma": of fewer, pieces of its
   /// tiles are too short.
   std::size_t wgmma_bytes = 64;

@@ -114,7 +114,8 @@ struct DepthwisePolicy {
   /// 112^2 half 39.3, 39.0, 41.2, 42.7, 37.3, float 68.6, 69.5, 69.4, 75.1, 63.5; of 144 x 56^2
   /// half 27.7, 27.7, 28.3, 29.3, 26.4, float 40.3, 41.9, 43.6, 47.7, 37.9; of 96 x 112^2
   /// half 57.7, 61.7, 60.0, 65.4, 54.9; of 192 x 28^2, without the ring, 12.2, 12.1, 12.9, 10.6. Slower than
-  /// the ring: 5 x 5 / 2 of 72 x 56^2 29, 17.6; 3 x 3 of 128 x 56^2 46, 38.
+  /// the ring: 5 x 5 / 2 of 72 x 56^2 29, 17.6; 3 x 3 of 128 x 56^2 46, 38; bfloat16 3 x 3 / 2 of 64 x 112^2
+  /// 115.
   std::size_t windows_taps = 9, windows_group = 256, windows_packs = 32, windows_pack_bytes = 8,
               windows_x = 4, windows_bytes = 256;
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},

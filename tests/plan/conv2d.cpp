@@ -342,8 +342,9 @@ TEST_CASE("plan of conv2d: few filters, and rows that are too long for a strip")
 }
 
 TEST_CASE("plan of conv2d: windows of one cell and few filters or channels") {
-  const auto variant = [](std::size_t channels, std::size_t edge, std::size_t filters) {
-    Conv2dProblem p = layer(64, channels, edge, filters, 1);
+  const auto variant = [](std::size_t channels, std::size_t edge, std::size_t filters,
+                          std::size_t images = 64) {
+    Conv2dProblem p = layer(images, channels, edge, filters, 1);
     p.type = p.out = smem::Scalar::half;
     p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
     p.in_alignment = p.out_alignment = p.weight_alignment = 16;
@@ -354,6 +355,8 @@ TEST_CASE("plan of conv2d: windows of one cell and few filters or channels") {
   CHECK(variant(24, 56, 144) == "wgmma_few");
   CHECK(variant(16, 112, 96) == "wgmma_few");
   CHECK(variant(64, 56, 256) == "gemm");
+  CHECK(variant(256, 56, 32) == "gemm");
+  CHECK(variant(192, 28, 32, 1) == "gemm");
   CHECK(variant(960, 7, 160) == "gemm");
 }
 
