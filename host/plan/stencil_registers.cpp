@@ -97,6 +97,16 @@ struct Columns {
   refuse(operation_name(problem), field, expected, formatted("{}", got));
 }
 
+/// Whether rows of bytes are summed by dot products of four cells, which int8 has the weights for. On CPUs for
+/// tests.
+bool sums_cells(const Device& device, const StencilProblem& problem, const Vector& v) {
+  constexpr unsigned kSm72 = 72;
+  constexpr std::size_t kMostColumns = 3;  // of a window: two results share four cells
+  const bool here = compute_capability(device) >= kSm72 || device.type == DeviceType::cpu;
+  return here && v.aligned && problem.type == Scalar::uint8 && problem.int8_weights &&
+         problem.shape != StencilShape::expression && problem.window[0] <= kMostColumns;
+}
+
 /// Of bytes, sums that have begun go on from turn to turn, where all units have work nevertheless: how many
 /// turns. `across`: vectors of a row.
 std::size_t turns_of_bytes(const Device& device, const StencilProblem& problem, const StencilRows& sizes,
@@ -196,6 +206,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   plan.vector_width = pack;
   plan.items_per_work_item = pack * count;
   define_vector(plan, device, problem, v);
+  if (sums_cells(device, problem, v)) define(plan, "BYTE_SUMS", 1);
   define(plan, "STEPS", steps);
   if (turns > 1) define(plan, "TURNS", turns);
   define(plan, {{"GROUP_X", plan.work_group[0]}, {"GROUP_Y", plan.work_group[1]}});
