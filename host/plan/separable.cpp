@@ -22,6 +22,9 @@ using namespace plan;
 constexpr std::size_t kCpuBlock = 64;    // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
 constexpr std::size_t kCpuPadding = 16;  // values between the rows of its ring
 
+// Of "two_pass" (cl/separable/pass.cl): results of a work-item, weights along rows at a time, work-items.
+constexpr std::size_t kPassRun = 15, kPassTaps = 60, kPassGroup = 128;
+
 constexpr std::size_t kMarchCols = 4;        // columns of a work-item (cl/separable/march.cl), or 8
 constexpr std::size_t kMarchMost = 1 << 30;  // elements along a row, and rows: places at edges have 32 bits
 
@@ -50,10 +53,31 @@ Plan naive(const Device& device, const SeparableProblem& problem) {
   return plan;
 }
 
-Plan pass(const Device& device, const SeparableProblem& problem, bool first) {
+/// Sums along rows, into temporary memory, by groups that have pieces of a row in local memory.
+void launch_rows(const Device& device, const SeparableProblem& problem, std::size_t taps, Plan& plan) {
+  const std::size_t bytes = value_bytes(problem), beside = (taps - 1) * problem.channels;
+  const std::size_t group =
+      at_least_1(group_for(device, kPassGroup, kPassRun * bytes, kOwnBytes + beside * bytes));
+  const std::size_t cells = group / problem.channels * kPassRun;
+  plan.work_group = {group, 1, 1};
+  const std::size_t groups = divide_up(problem.row_elements(), at_least_1(cells * problem.channels));
+  plan.global = global_size({groups * group, problem.height, problem.planes}, plan.work_group);
+  plan.local_bytes = (cells * problem.channels + beside) * bytes;
+  define_group(plan);
+}
+
+Plan pass(const Device& device, const SeparableProblem& problem, bool first, std::size_t taps) {
   Plan plan = base_plan(problem, first ? "first" : "two_pass", "separable/pass.cl", "separable_pass");
-  launch_grid(device, problem, plan);
-  define(plan, "PASS", first ? 0 : 1);
+  if (first) {
+    launch_rows(device, problem, taps, plan);
+    define(plan, "TAPS", taps);
+  } else {
+    set_grid(plan, device, separable_policy(device).group,
+             {problem.row_elements(), divide_up(problem.height, kPassRun), problem.planes});
+    define_group(plan);
+  }
+  plan.items_per_work_item = kPassRun;
+  define(plan, {{"PASS", first ? 0 : 1}, {"RUN", kPassRun}});
   const auto elements = real(problem.elements());
   const double scratch = elements * real(value_bytes(problem));
   if (first) {
@@ -68,9 +92,15 @@ Plan pass(const Device& device, const SeparableProblem& problem, bool first) {
   return plan;
 }
 
-Plan two_pass(const Device& device, const SeparableProblem& problem) {
-  Plan plan = pass(device, problem, false);
-  plan.before.push_back(pass(device, problem, true));
+Attempt two_pass(const Device& device, const SeparableProblem& problem) {
+  std::size_t taps = kPassTaps;
+  Plan first = pass(device, problem, true, taps);
+  while (taps > kPassRun && (first.local_bytes > local_room(device) || first.work_group[0] < problem.channels))
+    first = pass(device, problem, true, taps -= kPassRun);
+  if (first.local_bytes > local_room(device) || first.work_group[0] < problem.channels)
+    return formatted("a group has no {} work-items with {} values each", problem.channels, kPassRun);
+  Plan plan = pass(device, problem, false, taps);
+  plan.before.push_back(first);
   add_scratch(plan, problem.elements() * value_bytes(problem));
   return plan;
 }
@@ -258,7 +288,7 @@ Attempt march(const Device& device, const SeparableProblem& problem, std::size_t
   };
   if (!policy.used) return "its columns would not stay in registers";
   const std::size_t bytes = value_bytes(problem), registers = policy.registers * sizeof(float) / bytes;
-  if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2 ||
+  if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > std::max(registers / 2, policy.most_beside) ||
       (4 + problem.row_taps + problem.column_taps) * bytes > kFewWeightsBytes ||
       problem.row_elements() > kMarchMost || problem.height > kMarchMost)
     return too_large();
@@ -375,7 +405,7 @@ std::vector<std::string_view> preference(const Device& device, const SeparablePr
   const bool few = size_of(problem.in) > 1 && problem.row_taps + problem.column_taps < policy.units.wide_taps;
   if (policy.units.chosen && !few) order.push_back("units");
   if (std::max(problem.row_taps, problem.column_taps) <= policy.packed.most_taps) order.push_back("packed");
-  order.insert(order.end(), {"march", "tiled", "two_pass"});
+  order.insert(order.end(), {"march", "tiled", "two_pass", "naive"});
   return order;
 }
 

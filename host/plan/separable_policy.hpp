@@ -21,6 +21,8 @@ struct SeparableMarch {
   std::size_t wide_registers = 32;   ///< ... if the sums that it has begun take at most so many registers
   std::size_t registers = 128;       ///< for sums that have begun: half of what a work-item can have
   std::size_t own_registers = 32;    ///< for addresses and counts: as NVIDIA's compiler has it
+  std::size_t most_beside = 0;  ///< elements of a row that a work-item's windows have beside its own, where
+                                ///< registers do not say more
   std::size_t registers_a_unit = 0;  ///< of 4 bytes; 0: not known
   std::size_t groups_a_unit;         ///< that are taken to run at once where registers are not known
   std::size_t least_band = 32;       ///< rows
@@ -142,7 +144,7 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
                   .what = "8192 x 8192 Gaussian, 5 x 5 and 15 x 15 of uint8, 15 x 15 of half and uint16",
                   .share = "0.73 and 0.72, 0.73 and 0.59 of copy; by packed 0.58 and 0.33, by march 0.53 "
                            "and 0.49"},
-     .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4},
+     .march = {.group = 256, .most_beside = 128, .registers_a_unit = 65536, .groups_a_unit = 4},
      .packed = {.most_taps = 21, .registers_a_unit = 65536},
      .units = {.chosen = true}},
     {.when = {.family = "intel"},
