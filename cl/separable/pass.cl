@@ -46,22 +46,25 @@ INLINED VALUE value_at(const line_of_values* line, uint i, const bool leaves) {
   return line->values[i * line->stride];
 }
 
-// Adds the products of `count` weights.
+// Adds the products of RUN weights from number t on, or of `count`.
+INLINED void add_run(VALUE sums[RUN], VALUE window[RUN], const line_of_values* line, constant VALUE* weights, uint t, uint count, const bool leaves) {
+#pragma unroll
+  for (uint u = 0; u < RUN; ++u) {
+    if (u < count) {
+      window[(u + RUN - 1) % RUN] = value_at(line, t + u + RUN - 1, leaves);
+#pragma unroll
+      for (uint r = 0; r < RUN; ++r) sums[r] += weights[t + u] * window[(u + r) % RUN];
+    }
+  }
+}
 INLINED void add_taps(VALUE sums[RUN], const line_of_values* line, constant VALUE* weights, uint count, const bool leaves) {
   VALUE window[RUN];
 #pragma unroll
   for (uint i = 0; i < RUN - 1; ++i) window[i] = value_at(line, i, leaves);
+  uint t = 0;
 #pragma unroll 1
-  for (uint t = 0; t < count; t += RUN) {
-#pragma unroll
-    for (uint u = 0; u < RUN; ++u) {
-      if (t + u < count) {
-        window[(u + RUN - 1) % RUN] = value_at(line, t + u + RUN - 1, leaves);
-#pragma unroll
-        for (uint r = 0; r < RUN; ++r) sums[r] += weights[t + u] * window[(u + r) % RUN];
-      }
-    }
-  }
+  for (; t + RUN <= count; t += RUN) add_run(sums, window, line, weights, t, RUN, leaves);
+  add_run(sums, window, line, weights, t, count - t, leaves);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))

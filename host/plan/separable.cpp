@@ -22,9 +22,6 @@ using namespace plan;
 constexpr std::size_t kCpuBlock = 64;    // results that a CPU sums at once (cl/separable/cpu.cl); 32 doubles
 constexpr std::size_t kCpuPadding = 16;  // values between the rows of its ring
 
-// Of "two_pass" (cl/separable/pass.cl): results of a work-item, weights along rows at a time, work-items.
-constexpr std::size_t kPassRun = 15, kPassTaps = 60, kPassGroup = 128;
-
 constexpr std::size_t kMarchCols = 4;        // columns of a work-item (cl/separable/march.cl), or 8
 constexpr std::size_t kMarchMost = 1 << 30;  // elements along a row, and rows: places at edges have 32 bits
 
@@ -50,58 +47,6 @@ Plan naive(const Device& device, const SeparableProblem& problem) {
   plan.prediction.operations =
       2 * real(problem.elements()) * real(problem.row_taps + 1) * real(problem.column_taps);
   plan.reason = "every result from all elements of its window";
-  return plan;
-}
-
-/// Sums along rows, into temporary memory, by groups that have pieces of a row in local memory.
-void launch_rows(const Device& device, const SeparableProblem& problem, std::size_t taps, Plan& plan) {
-  const std::size_t bytes = value_bytes(problem), beside = (taps - 1) * problem.channels;
-  const std::size_t group =
-      at_least_1(group_for(device, kPassGroup, kPassRun * bytes, kOwnBytes + beside * bytes));
-  const std::size_t cells = group / problem.channels * kPassRun;
-  plan.work_group = {group, 1, 1};
-  const std::size_t groups = divide_up(problem.row_elements(), at_least_1(cells * problem.channels));
-  plan.global = global_size({groups * group, problem.height, problem.planes}, plan.work_group);
-  plan.local_bytes = (cells * problem.channels + beside) * bytes;
-  define_group(plan);
-}
-
-Plan pass(const Device& device, const SeparableProblem& problem, bool first, std::size_t taps) {
-  Plan plan = base_plan(problem, first ? "first" : "two_pass", "separable/pass.cl", "separable_pass");
-  if (first) {
-    launch_rows(device, problem, taps, plan);
-    define(plan, "TAPS", taps);
-  } else {
-    set_grid(plan, device, separable_policy(device).group,
-             {problem.row_elements(), divide_up(problem.height, kPassRun), problem.planes});
-    define_group(plan);
-  }
-  plan.items_per_work_item = kPassRun;
-  define(plan, {{"PASS", first ? 0 : 1}, {"RUN", kPassRun}});
-  const auto elements = real(problem.elements());
-  const double scratch = elements * real(value_bytes(problem));
-  if (first) {
-    plan.prediction.bytes_written = scratch;
-    plan.prediction.operations = 2 * elements * real(problem.row_taps);
-  } else {
-    plan.prediction.bytes_read = scratch + (problem.unsharp ? plan.prediction.bytes_read : 0);
-    plan.prediction.operations = 2 * elements * real(problem.column_taps);
-  }
-  plan.reason =
-      first ? "sums along rows, into temporary memory" : "sums down the columns of the launch before";
-  return plan;
-}
-
-Attempt two_pass(const Device& device, const SeparableProblem& problem) {
-  std::size_t taps = kPassTaps;
-  Plan first = pass(device, problem, true, taps);
-  while (taps > kPassRun && (first.local_bytes > local_room(device) || first.work_group[0] < problem.channels))
-    first = pass(device, problem, true, taps -= kPassRun);
-  if (first.local_bytes > local_room(device) || first.work_group[0] < problem.channels)
-    return formatted("a group has no {} work-items with {} values each", problem.channels, kPassRun);
-  Plan plan = pass(device, problem, false, taps);
-  plan.before.push_back(first);
-  add_scratch(plan, problem.elements() * value_bytes(problem));
   return plan;
 }
 
@@ -288,11 +233,14 @@ Attempt march(const Device& device, const SeparableProblem& problem, std::size_t
   };
   if (!policy.used) return "its columns would not stay in registers";
   const std::size_t bytes = value_bytes(problem), registers = policy.registers * sizeof(float) / bytes;
-  if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > std::max(registers / 2, policy.most_beside) ||
+  if (problem.column_taps > registers / kMarchCols ||
       (4 + problem.row_taps + problem.column_taps) * bytes > kFewWeightsBytes ||
       problem.row_elements() > kMarchMost || problem.height > kMarchMost)
     return too_large();
   const MarchShape shape = march_shape(device, problem);
+  const std::size_t most =
+      size_of(problem.in) < sizeof(float) ? policy.most_of_small : policy.most_shape_registers;
+  if (problem.halo() + 2 * kMarchCols > registers / 2 && shape.registers > most) return too_large();
   const std::size_t group = march_group(device, problem, wanted);
   if (group * shape.cols < 2 * shape.halo + shape.cols) return too_large();
   Plan plan = base_plan(problem, "march", "separable/march.cl", "separable_march");
@@ -393,7 +341,7 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
   if (variant == "packed") return packed(device, problem, fixed);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
-  if (variant == "two_pass") return two_pass(device, problem);
+  if (variant == "two_pass") return separable_passes(device, problem);
   if (variant == "tiled") return tiled(device, problem, fixed.work_items);
   return cpu(device, problem);
 }
@@ -402,10 +350,18 @@ std::vector<std::string_view> preference(const Device& device, const SeparablePr
                                          const PlanOverrides& /*fixed*/) {
   const SeparablePolicy& policy = separable_policy(device);
   std::vector<std::string_view> order{"cpu"};
-  const bool few = size_of(problem.in) > 1 && problem.row_taps + problem.column_taps < policy.units.wide_taps;
-  if (policy.units.chosen && !few) order.push_back("units");
+  const SeparableUnits& units = policy.units;
+  const std::size_t weights = problem.row_taps + problem.column_taps;
+  const std::size_t least = problem.in == Scalar::half ? units.wide_taps_of_halves
+                            : problem.channels > 1     ? units.wide_taps_of_channels
+                                                       : units.wide_taps;
+  const bool few = size_of(problem.in) > 1 && weights < least;
+  if (units.chosen && !few) order.push_back("units");
   if (std::max(problem.row_taps, problem.column_taps) <= policy.packed.most_taps) order.push_back("packed");
-  order.insert(order.end(), {"march", "tiled", "two_pass", "naive"});
+  if (policy.passes_taps != 0 && weights >= policy.passes_taps)
+    order.insert(order.end(), {"march", "two_pass", "tiled", "naive"});
+  else
+    order.insert(order.end(), {"march", "tiled", "two_pass", "naive"});
   return order;
 }
 
@@ -414,6 +370,7 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
+  if (variant == "march" && chosen.variant == "two_pass") return "its sums would not stay in registers";
   if (variant == "units") {
     return separable_policy(device).units.chosen ? "so few weights are faster by single products"
                                                  : "not measured on this device";
@@ -469,6 +426,7 @@ const Evidence& plan::separable_evidence(const Device& device, const Launch& lau
   const SeparablePolicy& policy = separable_policy(device);
   if (launch.entry_point == "separable_packed") return policy.of_packed;
   if (launch.entry_point == "separable_units") return policy.of_units;
+  if (launch.entry_point == "separable_pass") return policy.of_passes;
   return launch.entry_point == "separable_march" ? policy.evidence : policy.others;
 }
 
