@@ -28,44 +28,7 @@
 #else
 #define SPACE global
 #endif
-
-// What a work-item multiplies: values that are `stride` apart. Of columns that leave the plane, `first` is the first row, `end` the end of those that
-// results need.
-typedef struct {
-  SPACE const VALUE* values;
-  ulong stride;
-  long first, end, rows;
-  VALUE beyond;
-} line_of_values;
-
-INLINED VALUE value_at(const line_of_values* line, uint i, const bool leaves) {
-  if (leaves) {
-    const long row = line->first + (long)i, place = row < line->end ? place_within(row, line->rows) : 0;
-    return place < 0 ? line->beyond : line->values[(ulong)place * line->stride];
-  }
-  return line->values[i * line->stride];
-}
-
-// Adds the products of RUN weights from number t on, or of `count`.
-INLINED void add_run(VALUE sums[RUN], VALUE window[RUN], const line_of_values* line, constant VALUE* weights, uint t, uint count, const bool leaves) {
-#pragma unroll
-  for (uint u = 0; u < RUN; ++u) {
-    if (u < count) {
-      window[(u + RUN - 1) % RUN] = value_at(line, t + u + RUN - 1, leaves);
-#pragma unroll
-      for (uint r = 0; r < RUN; ++r) sums[r] += weights[t + u] * window[(u + r) % RUN];
-    }
-  }
-}
-INLINED void add_taps(VALUE sums[RUN], const line_of_values* line, constant VALUE* weights, uint count, const bool leaves) {
-  VALUE window[RUN];
-#pragma unroll
-  for (uint i = 0; i < RUN - 1; ++i) window[i] = value_at(line, i, leaves);
-  uint t = 0;
-#pragma unroll 1
-  for (; t + RUN <= count; t += RUN) add_run(sums, window, line, weights, t, RUN, leaves);
-  add_run(sums, window, line, weights, t, count - t, leaves);
-}
+#include "separable/pass_sums.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void separable_pass(SEPARABLE_ARGUMENTS, few_weights few) {
@@ -94,9 +57,14 @@ void separable_pass(SEPARABLE_ARGUMENTS, few_weights few) {
       for (uint tap = 0; tap < row_taps; tap += TAPS) {
         const uint count = min(row_taps - tap, (uint)TAPS);
         const long first = (long)col + ((long)tap - (long)row_origin) * CHANNELS;
-        for (uint i = item; i < (CELLS + count - 1) * CHANNELS; i += GROUP_0) {
-          const long at = min(first + (long)i, end - 1), place = at >= 0 && at < (long)width ? at : element_within(at, (long)width);
-          memory[i] = place < 0 ? value_beyond(weights) : load_value(from + row * in_pitch, place);
+        const uint values = (CELLS + count - 1) * CHANNELS;
+        if (first >= 0 && first + (long)values <= (long)width) {
+          for (uint i = item; i < values; i += GROUP_0) memory[i] = load_value(from + row * in_pitch + first, i);
+        } else {
+          for (uint i = item; i < values; i += GROUP_0) {
+            const long place = element_within(min(first + (long)i, end - 1), (long)width);
+            memory[i] = place < 0 ? value_beyond(weights) : load_value(from + row * in_pitch, place);
+          }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const line_of_values line = {memory + own, CHANNELS, 0, 0, 0, 0};
