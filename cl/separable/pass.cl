@@ -13,10 +13,10 @@
 #define PASS 0  // 0: rows into the scratch, 1: its columns into the output
 #endif
 #ifndef RUN
-#define RUN 15  // results of a work-item
+#define RUN 13  // results of a work-item
 #endif
 #ifndef TAPS
-#define TAPS 60  // of PASS 0, at a time: a multiple of RUN
+#define TAPS 65  // of PASS 0, at a time: a multiple of RUN
 #endif
 #include "common/group_by_dimension.clh"
 
@@ -61,6 +61,7 @@ void separable_pass(SEPARABLE_ARGUMENTS, few_weights few) {
         if (first >= 0 && first + (long)values <= (long)width) {
           for (uint i = item; i < values; i += GROUP_0) memory[i] = load_value(from + row * in_pitch + first, i);
         } else {
+#pragma unroll 1
           for (uint i = item; i < values; i += GROUP_0) {
             const long place = element_within(min(first + (long)i, end - 1), (long)width);
             memory[i] = place < 0 ? value_beyond(weights) : load_value(from + row * in_pitch, place);

@@ -94,6 +94,7 @@ struct SeparablePolicy {
   Evidence of_passes = {.what = "no measurement: the sizes are a Hopper's"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t group = 256;      ///< work-items of the other variants
+  std::size_t pass_run = 13;    ///< results of a work-item of two passes: odd
   std::size_t passes_taps = 0;  ///< weights of a row and of a column together, from which two passes come
                                 ///< before tiles where registers do not hold a window; 0: never
   SeparableMarch march;
@@ -182,6 +183,7 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
+     .pass_run = 5,
      .march = {.used = false, .group = 128, .groups_a_unit = 8},
      .packed = {.runs = false}},
     {.evidence = {.what = "no measurement: a Hopper's sizes, by smaller groups"},
