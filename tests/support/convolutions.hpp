@@ -26,9 +26,8 @@ struct ConvolutionCase {
         "{} {} x {} kernel{}{}{} on {} x {} x {}, anchors {} {}, strides {} {}, dilations {} {}, padding {}, "
         "boundary {}, variant \"{}\", {} channels {} grids offset {} gaps {} {} {}; SMEM_SEED={}",
         smem::name_of(type), width, height, rank_1 ? " of rank 1" : "", int8_weights ? " of int8" : "",
-        how.turned ? " turned" : "",
-        size.width, size.height, size.depth, how.anchor_x.value_or(99), how.anchor_y.value_or(99),
-        how.stride.x, how.stride.y, how.dilation.x, how.dilation.y,
+        how.turned ? " turned" : "", size.width, size.height, size.depth, how.anchor_x.value_or(99),
+        how.anchor_y.value_or(99), how.stride.x, how.stride.y, how.dilation.x, how.dilation.y,
         p ? fmt::format("{} {} {} {}", p->left, p->top, p->right, p->bottom) : "same",
         smem::name_of(how.edges.boundary.value_or(smem::Boundary::zero)), variant, in.channels, in.batch,
         in.offset, in.row_gap, in.plane_gap, in.grid_gap, seed());
