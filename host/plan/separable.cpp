@@ -358,10 +358,11 @@ std::vector<std::string_view> preference(const Device& device, const SeparablePr
   const bool few = size_of(problem.in) > 1 && weights < least;
   if (units.chosen && !few) order.push_back("units");
   if (std::max(problem.row_taps, problem.column_taps) <= policy.packed.most_taps) order.push_back("packed");
-  if (policy.passes_taps != 0 && weights >= policy.passes_taps)
+  if (policy.passes_taps != 0 && weights >= policy.passes_taps) {
     order.insert(order.end(), {"march", "two_pass", "tiled", "naive"});
-  else
+  } else {
     order.insert(order.end(), {"march", "tiled", "two_pass", "naive"});
+  }
   return order;
 }
 

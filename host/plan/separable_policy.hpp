@@ -142,12 +142,14 @@ struct SeparablePolicy {
 // 0.122, float 0.161 and 0.153. With sums at the ends copied from the tile half takes 0.129 and uint16
 // 0.141 ms.
 //
-// Windows that registers do not hold, there, ms, by two passes of 15 results a work-item (by tiles): 8192 x
-// 8192 float, 41 x 41 0.79 (3.5), 63 x 63 1.23 (10.1), 101 x 101 1.71; uint8 and half, 63 x 63 1.20 (9.9),
-// 1.22 (10.2); 1920 x 1080 of 3 channels, 63 x 63 of float 0.154 (1.57), of uint8 0.146 (1.35); 640 x 480
-// float 0.032 (0.084). march of several channels beside the passes (and tiles), 4096 x 4096: float 21 x 21 of
-// 4 channels 0.355 (0.62), 23 x 23 0.384, of 228 registers by march_shape(); 31 x 31 of 3, of 264, 2.87
-// (0.58, 3.27); half 31 x 31 of 3, of 264, 0.394 (0.56, 3.27), of 4, of 292, 0.69 (0.72, 4.4).
+// Windows that registers do not hold, there, ms, by two passes of 13 results a work-item (by tiles): 8192 x
+// 8192 float, 41 x 41 0.69 (3.5), 63 x 63 0.89 (10.1), uint8 63 x 63 0.88 (9.9), half 101 x 101 1.32; 1920 x
+// 1080 float of 3 channels, 63 x 63 0.117 (1.57), 101 x 101 0.171; 640 x 480 float 63 x 63 0.024 (0.084).
+// With a question before each weight, and 15 results, 63 x 63 took 1.23. ptxas spills 48 bytes of bytes of 3
+// channels with 15 results in a group of 128. march of several channels beside the passes (and tiles), 4096 x
+// 4096: float 21 x 21 of 4 channels 0.355 (0.62), 23 x 23, of 228 registers by march_shape(), 0.384; 31 x 31
+// of 3, of 264, 2.87 (0.58, 3.27), of 4 - (0.61, 4.4); half 31 x 31 of 3, of 264, 0.39 (0.56, 3.27), of 4, of
+// 292, 0.69 (0.60, 4.4).
 //
 // ring_bytes on two Zen 5 cores (48 KiB of first-level cache each), 4096 x 4096, ms of strips of 128, 256,
 // 512, 1024 and 2048 results: 15 x 15 of uint8 -, -, 5.6, 7.3, 8.1, of float -, -, 8.0, 9.4, 9.9; 31 x 31 of
@@ -166,12 +168,12 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
      .of_units = {.device = "H200",
                   .driver = "580.159",
                   .what = "8192 x 8192 Gaussian, 5 x 5 and 15 x 15 of uint8, 15 x 15 of half and uint16",
-                  .share = "0.73 and 0.72, 0.78 and 0.67 of copy; by packed 0.58 and 0.33, by march 0.53 "
+                  .share = "0.73 and 0.72, 0.77 and 0.68 of copy; by packed 0.58 and 0.33, by march 0.53 "
                            "and 0.49"},
      .of_passes = {.device = "H200",
                    .driver = "580.159",
                    .what = "8192 x 8192 float, Gaussian 41 x 41 and 63 x 63",
-                   .share = "0.16 and 0.11 of copy, by tiles 0.04 and 0.01"},
+                   .share = "0.19 and 0.15 of copy, by tiles 0.04 and 0.01"},
      .passes_taps = 32,
      .march = {.group = 256,
                .most_shape_registers = 255,
