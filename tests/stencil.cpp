@@ -161,6 +161,39 @@ TEST_CASE("stencil: rows, every boundary") {
   CHECK(sweep.ran() > 60);
 }
 
+TEST_CASE("stencil: rows of bytes by weights that int8 holds, every boundary and channels") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  struct Window {
+    Boundary boundary;
+    std::size_t channels;
+    smem::Radius radius;
+    StencilShape shape = StencilShape::box;
+  };
+  for (const Window& w : {Window{Boundary::constant, 1, {1, 1}},
+                          {Boundary::wrap, 2, {1, 1}},
+                          {Boundary::leave, 3, {1, 1}},
+                          {Boundary::mirror, 4, {1, 1}},
+                          {Boundary::reflect, 4, {1, 2}},
+                          {Boundary::zero, 3, {0, 1}},
+                          {Boundary::clamp, 2, {1, 0}},
+                          {Boundary::clamp, 1, {1, 2}, StencilShape::star}}) {
+    StencilCase c;
+    c.type = smem::Scalar::uint8;
+    c.variant = "rows";
+    c.int8_weights = true;
+    c.boundary = w.boundary, c.radius = w.radius, c.shape = w.shape;
+    for (const smem::GridSize& size : kFlat) {
+      c.size = size;
+      if (!reaches(c)) continue;
+      c.in = c.out = {.channels = w.channels};
+      c.in.row_gap = 64 - size.width * w.channels % 64, c.out.row_gap = c.in.row_gap % 16 + 16;  // aligned
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() > 50);
+}
+
 TEST_CASE("stencil: march, every boundary") {
   const smem::Context context;
   test::StencilSweep sweep(context);
