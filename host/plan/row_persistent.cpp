@@ -198,7 +198,10 @@ RowRing row_ring(const Device& device, const RowWork& w, std::size_t group) {
 }
 
 /// Whole rows, of which pieces come as those of the row before leave.
-plan::Attempt rows_in_rings(const Device& device, const RowWork& w, std::size_t group) {
+plan::Attempt rows_in_rings(const Device& device, const RowWork& w, std::size_t group,
+                            const PlanOverrides& fixed) {
+  if (fixed.tile_rows > 1 || (fixed.tile_cols != 0 && fixed.tile_cols < w.cols))
+    return "a group has whole rows";
   if (w.alignment < kChunkBytes) return "its pieces begin at multiples of 16 bytes of buffers";
   const RowRing ring = row_ring(device, w, group);
   if (ring.local_bytes > local_room(device))
@@ -237,7 +240,7 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, cons
       device, group_wanted({.work_items = fixed.work_items}, policy.persistent_items), 2 * value_bytes(w));
   if (group == 0 || group % kLanes != 0) return no_tile_fits(device);
   Attempt made =
-      w.has_row_rings ? rows_in_rings(device, w, group) : rows_in_sections(device, w, group, fixed);
+      w.has_row_rings ? rows_in_rings(device, w, group, fixed) : rows_in_sections(device, w, group, fixed);
   if (!made.plan) return made;
   Plan& plan = *made.plan;
   if (w.batch == 1) define(plan, "ONE_MATRIX", 1);
