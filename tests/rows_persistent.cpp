@@ -111,7 +111,7 @@ TEST_CASE("rows persistent: softmax of rows of which local memory holds more tha
   if (context.device().max_work_group < kItems) return;
   test::CaseSweep<test::SoftmaxCase> sweep(context);
   std::size_t turn = 0;
-  for (const Scalar type : {Scalar::half, Scalar::float32}) {
+  for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::float32}) {
     for (const std::size_t length : {17001, 20003}) {
       test::SoftmaxCase c;
       c.variant = "persistent";

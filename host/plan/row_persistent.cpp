@@ -208,7 +208,7 @@ plan::Attempt rows_in_rings(const Device& device, const RowWork& w, std::size_t 
     return formatted("local memory does not hold a row of {} elements", w.cols);
   const std::size_t a_unit = groups_a_unit(device, w, group, ring.local_bytes);
   const std::size_t each = kChunkBytes / size_of(w.in);
-  Plan plan = base_plan(w, "persistent", "persistent", 1);
+  Plan plan = base_plan(w, "persistent", "persistent_rings", 1);
   set_groups(plan, group, std::min(results_of(w), a_unit * device.compute_units));
   set_group_tile(plan, {.rows = 1,
                         .cols = ring.pieces * ring.chunks * kLanes * each,
@@ -239,8 +239,11 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, cons
   const std::size_t group = group_for(
       device, group_wanted({.work_items = fixed.work_items}, policy.persistent_items), 2 * value_bytes(w));
   if (group == 0 || group % kLanes != 0) return no_tile_fits(device);
+  // Of bfloat16, where local memory holds two rows, sections are faster: see softmax_policy.hpp.
+  const bool begins_with_rings = w.has_row_rings && w.in != Scalar::bfloat16;
   Attempt made =
-      w.has_row_rings ? rows_in_rings(device, w, group, fixed) : rows_in_sections(device, w, group, fixed);
+      begins_with_rings ? rows_in_rings(device, w, group, fixed) : rows_in_sections(device, w, group, fixed);
+  if (!made.plan && w.has_row_rings && !begins_with_rings) made = rows_in_rings(device, w, group, fixed);
   if (!made.plan) return made;
   Plan& plan = *made.plan;
   if (w.batch == 1) define(plan, "ONE_MATRIX", 1);
