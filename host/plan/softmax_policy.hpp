@@ -21,7 +21,8 @@ namespace smem::plan {
 // 10 of 4 0.825. Floats, 8 to 16 warps, pieces of 3 to 8 chunks 0.928 to 0.936. Without arithmetic: halves
 // 0.953 to 0.957, floats 0.933 to 0.939, where a kernel that copies with a group for 16 KB makes 0.954; so
 // copies are the limit. Floats with one to three pieces of each row in registers, whose places the next row
-// takes early: 0.928 to 0.932. Places of results taken one or four pieces later: no difference.
+// takes early: 0.928 to 0.932. Places of results taken three pieces later: halves 0.953 and, by
+// OpenCL's compiler, 0.933 instead of 0.941; floats no difference.
 //
 // Rows that teams of groups share, as norms of longer rows: 4096 x 50257 floats in four parts 0.744, by
 // groups of 512 0.748; halves in two parts 0.612 and 0.649; 300 x 262144 floats 0.698, about as
