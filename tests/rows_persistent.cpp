@@ -105,6 +105,56 @@ TEST_CASE("rows persistent: softmax and log_softmax") {
   CHECK(sweep.ran() == turn);
 }
 
+TEST_CASE("rows persistent: softmax of rows of which local memory holds more than one, and less than two") {
+  const test::Variable clamp("SMEM_CLAMP", "compute_units=1,local=24K");
+  const smem::Context context;
+  if (context.device().max_work_group < kItems) return;
+  test::CaseSweep<test::SoftmaxCase> sweep(context);
+  std::size_t turn = 0;
+  for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::float32}) {
+    for (const std::size_t length : {17001, 20003}) {
+      test::SoftmaxCase c;
+      c.variant = "persistent";
+      c.in = c.out = type;
+      c.op = turn % 2 == 0 ? smem::SoftmaxOp::softmax : smem::SoftmaxOp::log_softmax;
+      c.cols = length / size_of(type);
+      c.rows = 13;
+      c.work_items = kItems << turn % 2;
+      c.gaps = turn == 1;
+      c.offsets = turn == 2;
+      const smem::SoftmaxProblem p{
+          .in = type, .out = type, .rows = c.rows, .cols = c.cols, .row_alignment = size_of(type)};
+      const smem::Plan plan =
+          smem::plan_softmax(context.device(), p, {.variant = c.variant, .work_items = c.work_items});
+      const std::size_t pieces = defined(plan, "PIECES"), slots = defined(plan, "SLOTS") * c.work_items / 32;
+      CHECK(slots >= pieces);
+      CHECK(slots < 2 * pieces);
+      sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == turn);
+}
+
+TEST_CASE("rows persistent: softmax of long rows by groups as plans choose them") {
+  const test::Variable clamp("SMEM_CLAMP", "compute_units=4");
+  const smem::Context context;
+  if (smem::family_of(context.device()) != "nvidia-hopper") return;
+  test::CaseSweep<test::SoftmaxCase> sweep(context);
+  for (const Scalar type : {Scalar::half, Scalar::float32}) {
+    test::SoftmaxCase c;
+    c.in = c.out = type;
+    c.rows = 21;
+    c.cols = 50257;
+    c.offsets = type == Scalar::half;
+    const smem::SoftmaxProblem p{
+        .in = type, .out = type, .rows = c.rows, .cols = c.cols, .row_alignment = size_of(type)};
+    CHECK(smem::plan_softmax(context.device(), p).variant == "persistent");
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 2);
+}
+
 TEST_CASE("rows persistent: norms of rows that teams share") {
   const test::Variable clamp("SMEM_CLAMP", "local=40K");
   const smem::Context context;
@@ -248,7 +298,11 @@ TEST_CASE("rows persistent: chosen for long rows with weights on Hopper") {
   CHECK(shared.local_bytes <= device.local_bytes);
   CHECK(plan_of(Scalar::half, 100003, true, 2048).number("parts") == 3);
   CHECK(plan_of(Scalar::half, 400001, true, 4096).variant != "persistent");
-  CHECK(smem::plan_softmax(device, {.rows = 4096, .cols = 50257}).variant == "ahead");
+  // Rings of softmax hold a row, and the first pieces of the next one.
+  const smem::SoftmaxProblem floats_of_rings{.rows = 4096, .cols = 50257, .row_alignment = 4};
+  CHECK(smem::plan_softmax(device, floats_of_rings).variant == "persistent");
+  CHECK(smem::plan_softmax(device, floats_of_rings).local_bytes <= device.local_bytes);
+  CHECK(smem::plan_softmax(device, {.rows = 4096, .cols = 60000}).variant != "persistent");
   const smem::PlanOverrides by_name{.variant = "persistent"};
-  CHECK_THROWS_AS(smem::plan_softmax(device, {.rows = 4096, .cols = 50257}, by_name), smem::Error);
+  CHECK_THROWS_AS(smem::plan_softmax(device, {.rows = 4096, .cols = 60000}, by_name), smem::Error);
 }

@@ -437,7 +437,7 @@ TEST_CASE("softmax: plans for devices that are not here") {
   };
   CHECK(variant_of("sm_90", 4096, 4096) == "shuffle");
   CHECK(variant_of("sm_90", 16384, 16384) == "shuffle");
-  CHECK(variant_of("sm_90", 4096, 50257) == "ahead");
+  CHECK(variant_of("sm_90", 4096, 50257) == "persistent");
   CHECK(variant_of("sm_75", 16384, 16384) == "shuffle");
   CHECK(variant_of("sm_90", 4096, 1 << 20) == "cooperative");
   CHECK(variant_of("sm_90", 1, 1 << 20) == "cooperative");

@@ -108,13 +108,21 @@ void add_statuses(const RowWork& w, std::size_t parts, Plan& plan) {
   plan.prediction.bytes_written += published;
 }
 
+/// Groups that stay on a unit.
+std::size_t groups_a_unit(const Device& device, const RowWork& w, std::size_t group,
+                          std::size_t local_bytes) {
+  constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
+  const std::size_t room = (device.local_bytes + kReserved) / (local_bytes + kReserved);
+  return std::min(at_least_1(w.policy.ahead_items / group), at_least_1(room));
+}
+std::string groups_text(std::size_t number) {
+  return number == 1 ? "a group" : formatted("{} groups", number);
+}
+
 /// Groups that stay: how many, and what they have in common.
 Plan persistent_plan(const Device& device, const RowWork& w, const RowSections& row) {
   const bool shares = row.parts > 1;
-  constexpr std::size_t kReserved = 1024;  // bytes of each group, which the driver takes
-  const std::size_t room = (device.local_bytes + kReserved) / (row.local_bytes + kReserved);
-  const std::size_t a_unit =
-      shares ? 1 : std::min(at_least_1(w.policy.ahead_items / row.group), at_least_1(room));
+  const std::size_t a_unit = shares ? 1 : groups_a_unit(device, w, row.group, row.local_bytes);
   Plan plan = base_plan(w, "persistent", shares ? "persistent_parts" : "persistent", 1);
   set_groups(plan, row.group,
              shares ? std::min(results_of(w), row.teams(device)) * row.parts
@@ -142,9 +150,78 @@ Plan persistent_plan(const Device& device, const RowWork& w, const RowSections& 
         row.parts, row.stages, w.statistics);
   } else {
     plan.counters = true;
-    plan.reason = formatted("{} a unit stay, and load their next rows as results leave",
-                            a_unit == 1 ? "a group" : formatted("{} groups", a_unit));
+    plan.reason = formatted("{} a unit stay, and load their next rows as results leave", groups_text(a_unit));
   }
+  return plan;
+}
+
+/// Rows of which local memory holds two, or parts of rows that teams share.
+plan::Attempt rows_in_sections(const Device& device, const RowWork& w, std::size_t group,
+                               const PlanOverrides& fixed) {
+  std::optional<RowSections> row;
+  if (fixed.tile_rows <= 1 && (fixed.tile_cols == 0 || fixed.tile_cols >= w.cols))
+    row = whole_rows(device, w, group, fixed.work_items != 0);
+  if (!row && w.has_persistent_parts && can_look_back(device)) {
+    row = shared_rows(device, w,
+                      fixed.work_items != 0 ? group : w.policy.persistent_parts_items.at(size_of(w.in) / 4),
+                      fixed);
+  }
+  if (!row) return formatted("local memory does not hold two rows of {} elements, or parts of rows", w.cols);
+  Plan plan = persistent_plan(device, w, *row);
+  if (w.weights_bytes != 0) define(plan, "REGISTER_WORDS", row->registers);
+  return plan;
+}
+
+/// How rows of "persistent" pass through the rings of a group's warps: see cl/common/row_ring.clh.
+struct RowRing {
+  std::size_t group = 0, chunks = 1;                    ///< chunks: of 16 bytes, of a work-item in a piece
+  std::size_t pieces = 1, most_of_warp = 1, slots = 1;  ///< most_of_warp: pieces of a row
+  std::size_t local_bytes = 0;
+};
+constexpr std::size_t kChunkBytes = 16;
+
+RowRing row_ring(const Device& device, const RowWork& w, std::size_t group) {
+  RowRing ring{.group = group, .chunks = w.policy.ring_chunks};
+  const std::size_t piece_bytes = ring.chunks * kLanes * kChunkBytes, warps = group / kLanes;
+  const std::size_t before =
+      kLineBytes - std::min(w.row_alignment, kLineBytes);  // elements of others in a line
+  ring.pieces = at_least_1(divide_up(w.cols * size_of(w.in) + before, piece_bytes));
+  ring.most_of_warp = divide_up(ring.pieces, warps);
+  constexpr std::size_t kBarrierBytes = 8, kFetchedBytes = 8;
+  const std::size_t scratch = 2 * value_bytes(w) * (is_nvidia_gpu(device) ? 2 * warps : group);
+  const std::size_t others = scratch + kFetchedBytes + kLineBytes,
+                    slot_bytes = warps * (piece_bytes + kBarrierBytes);
+  const std::size_t room = local_room(device) - std::min(others, local_room(device));
+  ring.slots = std::clamp(room / slot_bytes, ring.most_of_warp, 2 * ring.most_of_warp);
+  ring.local_bytes = size_product(ring.slots, slot_bytes) + others;
+  return ring;
+}
+
+/// Whole rows, of which pieces come as those of the row before leave.
+plan::Attempt rows_in_rings(const Device& device, const RowWork& w, std::size_t group,
+                            const PlanOverrides& fixed) {
+  if (fixed.tile_rows > 1 || (fixed.tile_cols != 0 && fixed.tile_cols < w.cols))
+    return "a group has whole rows";
+  if (w.alignment < kChunkBytes) return "its pieces begin at multiples of 16 bytes of buffers";
+  const RowRing ring = row_ring(device, w, group);
+  if (ring.local_bytes > local_room(device))
+    return formatted("local memory does not hold a row of {} elements", w.cols);
+  const std::size_t a_unit = groups_a_unit(device, w, group, ring.local_bytes);
+  const std::size_t each = kChunkBytes / size_of(w.in);
+  Plan plan = base_plan(w, "persistent", "persistent_rings", 1);
+  set_groups(plan, group, std::min(results_of(w), a_unit * device.compute_units));
+  set_group_tile(plan, {.rows = 1,
+                        .cols = ring.pieces * ring.chunks * kLanes * each,
+                        .vector_width = each,
+                        .items = ring.most_of_warp * ring.chunks * each,
+                        .local_bytes = ring.local_bytes});
+  define(plan, {{"GROUP", group},
+                {"PACK", sizeof(std::uint32_t) / size_of(w.in)},
+                {"CHUNKS", ring.chunks},
+                {"PIECES", ring.pieces},
+                {"SLOTS", ring.slots}});
+  plan.counters = true;
+  plan.reason = formatted("{} a unit stay, and load their next rows as results leave", groups_text(a_unit));
   return plan;
 }
 
@@ -162,24 +239,20 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, cons
   const std::size_t group = group_for(
       device, group_wanted({.work_items = fixed.work_items}, policy.persistent_items), 2 * value_bytes(w));
   if (group == 0 || group % kLanes != 0) return no_tile_fits(device);
-  std::optional<RowSections> row;
-  if (fixed.tile_rows <= 1 && (fixed.tile_cols == 0 || fixed.tile_cols >= w.cols))
-    row = whole_rows(device, w, group, fixed.work_items != 0);
-  if (!row && w.has_persistent_parts && can_look_back(device)) {
-    row = shared_rows(device, w,
-                      fixed.work_items != 0 ? group : policy.persistent_parts_items.at(size_of(w.in) / 4),
-                      fixed);
-  }
-  if (!row) return formatted("local memory does not hold two rows of {} elements, or parts of rows", w.cols);
-  Plan plan = persistent_plan(device, w, *row);
-  if (w.weights_bytes != 0) define(plan, "REGISTER_WORDS", row->registers);
+  // Of bfloat16, where local memory holds two rows, sections are faster: see softmax_policy.hpp.
+  const bool begins_with_rings = w.has_row_rings && w.in != Scalar::bfloat16;
+  Attempt made =
+      begins_with_rings ? rows_in_rings(device, w, group, fixed) : rows_in_sections(device, w, group, fixed);
+  if (!made.plan && w.has_row_rings && !begins_with_rings) made = rows_in_rings(device, w, group, fixed);
+  if (!made.plan) return made;
+  Plan& plan = *made.plan;
   if (w.batch == 1) define(plan, "ONE_MATRIX", 1);
   if (is_nvidia_gpu(device)) {
     define(plan, "SHUFFLES", 1);
     if (compute_capability(device) >= 90) define(plan, "BULK_COPIES", 1);
   }
   if (w.weights_bytes != 0) plan.reason += "; work-items keep the weights of their columns";
-  return plan;
+  return made;
 }
 
 }  // namespace smem

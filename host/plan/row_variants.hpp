@@ -35,6 +35,7 @@ struct RowWork {
   bool weights_are_elements = false;     ///< whether they have the type of the input
   bool has_second_input = false;         ///< which is added to the first one
   bool has_persistent_parts = false;     ///< whether there is a kernel for teams that stay and share rows
+  bool has_row_rings = false;            ///< whether rows of "persistent" pass through rings of pieces
   bool cpu_keeps_values = true;          ///< whether "cpu" has a tile of them in local memory
   std::size_t naive_readings = 3;        ///< of each element by "naive": 2 or 3
   double element_read = 0;               ///< bytes, each time that an element is read

@@ -32,6 +32,7 @@ RowWork work_of(const Device& device, const SoftmaxProblem& p) {
           .row_alignment = p.row_alignment,
           .packed = p.packed,
           .defines = {{"OPERATION", static_cast<int>(p.op)}},
+          .has_row_rings = true,
           .cpu_keeps_values = p.op == SoftmaxOp::softmax,
           .naive_readings = one_a_row ? 2U : 3U,
           .element_read = real(size_of(p.in)),

@@ -7,13 +7,26 @@
 
 namespace smem::plan {
 
-// persistent_row_bytes: an H200 made 4096 x 50257 halves at 0.923 of copy instead of 0.884 by "ahead", 8192 x
-// 24577 floats at 0.967 instead of 0.886. Groups of 256: 0.84, of 1024: 0.83, both before groups fetched
-// rows, where 512 made 0.898.
+// persistent_row_bytes: rows that pass through rings of pieces (cl/common/row_ring.clh). An H200 made, of
+// copy, before and now: 4096 x 50257 halves 0.926 and 0.941, in another run 0.930 and 0.946, by two whole
+// rows in sections of warps, whose words are shifted ("ahead" 0.884); log_softmax now 0.947; floats 0.896
+// ("ahead") and 0.928; 2048 x 100003 halves 0.841 ("ahead") and 0.906; 8192 x 24577 floats 0.963, as by
+// sections. bfloat16, 4096 x 50257, 0.930 and 0.896: its exponentials take two instructions more an element,
+// as a rounded multiple of a large shift would be wrong. So sections serve bfloat16 where local memory holds
+// two rows.
 //
-// Rows that teams of such groups share, as norms of longer rows: 4096 x 50257 floats in four parts 0.744, by
-// groups of 512 0.748, "ahead" 0.903; halves in two parts 0.612 and 0.649, one group 0.923; 300 x 262144
-// floats 0.698, about as "cooperative". So there is no such kernel.
+// ring_chunks, persistent_items, by the same program made by CUDA's ptxas, 4096 x 50257, of CUDA's copy:
+// halves, 16 warps with pieces of 3 chunks of a work-item 0.951 to 0.954, of 4 0.949, of 2 0.843; 20 warps of
+// 3 0.952; numbers that are no multiples of 4, for which units have schedulers, 13 of 4 0.903, 17 of 3 0.921;
+// 10 of 4 0.825. Floats, 8 to 16 warps, pieces of 3 to 8 chunks 0.928 to 0.936. Without arithmetic: halves
+// 0.953 to 0.957, floats 0.933 to 0.939, where a kernel that copies with a group for 16 KB makes 0.954; so
+// copies are the limit. Floats with one to three pieces of each row in registers, whose places the next row
+// takes early: 0.928 to 0.932. Places of results taken three pieces later: halves 0.953 and, by
+// OpenCL's compiler, 0.933 instead of 0.941; floats no difference.
+//
+// Rows that teams of groups share, as norms of longer rows: 4096 x 50257 floats in four parts 0.744, by
+// groups of 512 0.748; halves in two parts 0.612 and 0.649; 300 x 262144 floats 0.698, about as
+// "cooperative". So there is no such kernel.
 //
 // Few rows, split and cooperative, ms: 1 x 600000 floats 0.0170 and 0.0102, 30 x 600000 0.090 and 0.060, 60 x
 // 200000 halves 0.039 and 0.026. ahead_rows_a_unit: 16 x 50257 floats by split 0.0175, cooperative 0.0112,
