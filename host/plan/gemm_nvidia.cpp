@@ -202,8 +202,8 @@ bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, cons
   constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::size_t steps = divide_up(problem.k * size_of(problem.in), nvidia::kStepBytes);
   const std::size_t all = count(problem, tile.tile_m(), tile.of.tile_n) * steps;
-  return !tile.loose && problem.batch == 1 && !problem.listed &&
-         std::max({problem.m, problem.n, problem.k}) <= kMost &&
+  return !tile.loose && !problem.listed &&
+         std::max({problem.m, problem.n, problem.k, problem.batch}) <= kMost &&
          all >= groups * nvidia::policy_of(device).box_steps;
 }
 
@@ -272,16 +272,28 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   const std::size_t groups = std::clamp<std::size_t>(tiles, 1, device.compute_units);
   const bool boxes = nvidia::copies_boxes(device, problem, tile, groups);
   const std::size_t width = size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : pair_width(problem);
-  const std::size_t bytes =
-      tile.local_bytes(width != 2 || problem.epilogue || is_exchanged, problem.b_along_k) +
-      (boxes ? nvidia::kMapsBytes : 0);
+  const bool shares = nvidia::shares_join(device, problem, split);
+  std::size_t boxes_of_warp = 0;
+  std::size_t bytes = tile.local_bytes(width != 2 || problem.epilogue || is_exchanged, problem.b_along_k) +
+                      (boxes ? nvidia::kMapsBytes : 0);
+  const bool is_wide = tile.of.tile_n * size_of(problem.out) >= nvidia::kStepBytes;
+  if (boxes && is_wide && problem.c_alignment >= 16 && !problem.reads_c && !problem.epilogue &&
+      !is_exchanged && !shares) {
+    for (const std::size_t number : {2, 1}) {
+      const std::size_t with = tile.local_bytes(false, problem.b_along_k) + nvidia::kMapsBytes +
+                               number * tile.of.consumers * nvidia::kBoxBytes;
+      if (with > device.local_bytes) continue;
+      boxes_of_warp = number;
+      bytes = with;
+      break;
+    }
+  }
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, split, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
   set_sizes(plan, problem, tile.tile_m(), tile.of.tile_n, tile.group(), groups, bytes);
-  const bool shares = nvidia::shares_join(device, problem, split);
   if (shares) define(plan, "SHARED_JOIN", 1);
   if (is_exchanged) {
     define(plan, "EXCHANGED", 1);
@@ -304,6 +316,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
           {"LOOSE", tile.loose ? 1 : 0},
           {"TENSOR", boxes ? 1 : 0},
           {"C_VECTOR", width}});
+  if (boxes_of_warp > 0) define(plan, "BOXES_OF_WARP", boxes_of_warp);
   if (tile.of.tile_n % mma_n != 0) define(plan, "MMA_REST", tile.of.tile_n % mma_n);
   // What reads C is half of the instructions of a tile's end, on which compilers take most of their time.
   // Four warpgroups that store single results spill for sm_90 without it.

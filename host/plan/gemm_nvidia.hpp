@@ -494,7 +494,7 @@ bool loads_vectors(const GemmProblem& problem);
 GemmProblem exchanged(GemmProblem problem);
 
 /// Whether a work-item of each of so many groups copies boxes to a tile of "wgmma", and not its producers
-/// pieces: of one product with aligned rows, in as many steps of k as are worth the maps of its factors.
+/// pieces: of aligned rows without a list, in as many steps of k as are worth the maps of its factors.
 bool copies_boxes(const Device& device, const GemmProblem& problem, const Wgmma& tile, std::size_t groups);
 
 }  // namespace smem::plan::gemm::nvidia

@@ -10,9 +10,11 @@ namespace smem::plan::gemm::nvidia {
 /// Columns of an instruction of fp8: its sums have registers of their own.
 inline constexpr std::size_t kMostOfFp8 = 128;
 
-/// Of the maps of A, B and their last lines that Hopper's copies of boxes read
+/// Of the maps of A, B, their last lines and C that Hopper's copies of boxes read
 /// (cl/nvidia/gemm_producer_tensor.clh), for a group.
-inline constexpr std::size_t kMapsBytes = 512;
+inline constexpr std::size_t kMapsBytes = 640;
+/// Of a box of a warpgroup's results (cl/nvidia/gemm_box_results.clh).
+inline constexpr std::size_t kBoxBytes = 8192;
 /// Of k that a step of wgmma.cl takes of each row.
 inline constexpr std::size_t kStepBytes = 128;
 /// Parts of a tile that groups add together (cl/nvidia/gemm_shared_join.clh), of which a counter has a bit
@@ -115,7 +117,7 @@ constexpr Wgmma in_two(Wgmma tile, std::size_t mma_n) {
   return tile;
 }
 
-inline constexpr std::array<Wgmma, 29> kWgmma{{
+inline constexpr std::array<Wgmma, 31> kWgmma{{
     with_registers(aligned_tile(2, 256, 4, 1), 56, 224, true),
     aligned_tile(2, 128, 6, 3),
     aligned_tile(1, 256, 4, 2),
@@ -145,6 +147,8 @@ inline constexpr std::array<Wgmma, 29> kWgmma{{
     with_registers(aligned_tile(3, 144, 4, 1), 40, 152, false),
     with_registers(aligned_tile(3, 160, 4, 1), 40, 152, false),
     in_two(with_registers(aligned_tile(3, 256, 3, 1), 32, 160, false), 128),
+    aligned_tile(2, 16, 8, 6),
+    aligned_tile(2, 32, 8, 6),
 }};
 
 /// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with

@@ -30,7 +30,7 @@
 #define PRODUCERS 1  // warpgroups that fill stages: 1, 2
 #endif
 #ifndef TILE_N
-#define TILE_N 256  // a multiple of 16 from 64 to 320, as nvidia/wgmma.clh has instructions
+#define TILE_N 256  // 16, 32, or a multiple of 16 from 64 to 320, as nvidia/wgmma.clh has instructions
 #endif
 #ifndef MMA_N
 // Columns of an instruction: those of nvidia/wgmma.clh. 256 needs a GROUP of at most 384. If several instructions make a row of the tile, a
@@ -53,12 +53,17 @@
 #define LOOSE 0  // 1: rows of A and B are unaligned, that is, not all begin at a multiple of 16 bytes
 #endif
 #ifndef TENSOR
-#define TENSOR 0  // 1: of one product, with aligned rows: a work-item copies boxes (nvidia/gemm_producer_tensor.clh)
+#define TENSOR 0  // 1: aligned rows, no list: a work-item copies boxes (nvidia/gemm_producer_tensor.clh)
 #endif
 #ifndef C_VECTOR
 // Elements of a store: of 16 bits 8 if all rows of C begin at multiples of 16 bytes; 2 if they begin at a multiple of two elements' bytes;
 // else 1.
 #define C_VECTOR 1
+#endif
+#ifndef BOXES_OF_WARP
+// 1, 2: with TENSOR, results go to C by boxes, of which a warp has so many in local memory (nvidia/gemm_box_results.clh). Rows of C begin at
+// multiples of 16 bytes; without an epilogue, beta and SHARED_JOIN, and not EXCHANGED.
+#define BOXES_OF_WARP 0
 #endif
 #ifndef EXCHANGED
 // 1: C's columns are the rows of tiles, of which an instruction takes 64 at least, and its rows the columns of tiles. A and B, their layouts, m
@@ -79,7 +84,7 @@
 #define B_BYTES ((B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N) * 128)  // whole blocks of 64 n
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 // Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
-#define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE || EXCHANGED)
+#define THROUGH_LOCAL (!BOXES_OF_WARP && (C_VECTOR != 2 || EPILOGUE || EXCHANGED))
 // Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time, or of 16 bits HALF_ROWS rows of 64.
 #define OUT_COLUMNS (CONSUMERS < 4 ? 64 : 32)
 #define OUT_ROW (OUT_COLUMNS + 8)  // their pitch: the pairs of 4 rows access 32 banks
@@ -142,6 +147,9 @@
 #include "nvidia/gemm_producer_unaligned.clh"
 #elif TENSOR
 #include "nvidia/tensor_map.clh"
+#if BOXES_OF_WARP
+#include "nvidia/gemm_box_results.clh"
+#endif
 #include "nvidia/gemm_producer_tensor.clh"
 #else
 #include "nvidia/gemm_producer.clh"
@@ -173,7 +181,7 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 #include "nvidia/gemm_loose_halves.clh"
 #endif
 
-#if C_VECTOR == 8 && !EPILOGUE && !EXCHANGED
+#if C_VECTOR == 8 && !BOXES_OF_WARP && !EPILOGUE && !EXCHANGED
 // Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side. C is
 // not read.
 GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end,
@@ -228,10 +236,14 @@ static inline tile_parts parts_of(const gemm_arguments* g, const segment* s, uin
 #endif
 
 // Multiplies and stores all tiles of the group: 64 rows of each by a warpgroup.
-GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p, uint item, local value* rows,
-                            local uint* flags) {
-#if !THROUGH_LOCAL
+// `maps`: with BOXES_OF_WARP the group's.
+GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p, uint item, local value* rows, local uint* flags,
+                            global const uchar* maps) {
+#if !THROUGH_LOCAL && !BOXES_OF_WARP
   (void)rows;
+#endif
+#if !BOXES_OF_WARP
+  (void)maps;
 #endif
 #if !STREAM
   (void)flags;
@@ -239,6 +251,9 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
   const uint consumer = item / 128, lane = item % 32, warp = item / 32 % 4;
   work_list work = begin_work();
   segment s;
+#if BOXES_OF_WARP
+  uint acquired = 0;  // once a stage is full, whose producer has published the maps before
+#endif
   while (next_segment(g, grid.all, &work, &s)) {
     const tile_place place = place_in_bands(s.tile, grid.down, grid.across);
     const product q = product_of_segment(g, place.number, &s);
@@ -264,7 +279,12 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 
     const destination d = destination_of(g, place.number);
     const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
-#if EXCHANGED
+#if BOXES_OF_WARP
+    if (!acquired && lane == 0) acquire_tensor_map(maps + MAP_OF_RESULTS);
+    acquired = 1;
+    store_boxes(maps + MAP_OF_RESULTS, sum, d.alpha, (uint)row, (uint)q.m, (uint)col, (uint)q.n, (uint)place.number, lane,
+                (local uchar*)rows + (consumer * 4 + warp) * (BOXES_OF_WARP * BOX_OF_WARP));
+#elif EXCHANGED
     store_exchanged(d, sum, col, q.n, row - warp * 16, q.m, item % 128, consumer + 1, (local staged*)(rows + consumer * 4 * ROWS_OF_WARP));
 #elif THROUGH_LOCAL
     local value* const mine = rows + (consumer * 4 + warp) * ROWS_OF_WARP;
@@ -288,6 +308,9 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #endif
 #endif
   }
+#if BOXES_OF_WARP
+  if (lane == 0) wait_stored_boxes();
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -297,7 +320,9 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if LOOSE
   local uchar pieces[(TILE_M + TILE_N) * 144] __attribute__((aligned(128)));
 #endif
-#if THROUGH_LOCAL
+#if BOXES_OF_WARP
+  local value rows[CONSUMERS * 4 * BOXES_OF_WARP * BOX_OF_WARP / 4] __attribute__((aligned(1024)));
+#elif THROUGH_LOCAL
   local value rows[CONSUMERS * 4 * ROWS_OF_WARP] __attribute__((aligned(16)));
 #else
   local value* const rows = 0;
@@ -322,6 +347,9 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if TENSOR
   global uchar* const all_maps = (global uchar*)g.partials;
   g.partials += get_num_groups(0) * MAPS_VALUES;
+  global const uchar* const group_maps = all_maps + get_group_id(0) * MAPS_BYTES;
+#else
+  global const uchar* const group_maps = 0;
 #endif
   const tile_grid grid = tiles_of(g.m, g.n, (uint)g.batch);
   if (item < PRODUCER_ITEMS) {
@@ -342,6 +370,6 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if CONSUMER_REGISTERS
     MORE_REGISTERS(CONSUMER_REGISTERS);
 #endif
-    consume(&g, grid, p, item - PRODUCER_ITEMS, rows, flags);
+    consume(&g, grid, p, item - PRODUCER_ITEMS, rows, flags, group_maps);
   }
 }
