@@ -27,7 +27,7 @@ TEST_CASE("gemm on NVIDIA: boxes of factors and results of wgmma, of batches and
   std::size_t in_parts = 0;
   // Edges within a warp's box and beyond whole ones; a last box that overlaps the one before it; one box of a
   // warp in local memory and two; as many boxes a tile as a warp has there, and others; sums in parts.
-  for (const Boxes& x : {Boxes{64, 64, 64, 64, 64, 0, 3200}, Boxes{64, 64, 72, 64, 64, 3, 1600, true},
+  for (const Boxes& x : {Boxes{64, 64, 200, 64, 64, 0, 800}, Boxes{64, 64, 136, 64, 64, 3, 1100, true},
                          Boxes{72, 104, 520, 64, 96, 1, 180},
                          Boxes{304, 200, 1600, 256, 128, 0, 3, true, Scalar::bfloat16, Scalar::bfloat16},
                          Boxes{200, 200, 1600, 192, 144, 2, 2}, Boxes{136, 648, 1600, 128, 320, 1, 2},

@@ -203,6 +203,7 @@ bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, cons
   const std::size_t steps = divide_up(problem.k * size_of(problem.in), nvidia::kStepBytes);
   const std::size_t all = count(problem, tile.tile_m(), tile.of.tile_n) * steps;
   return !tile.loose && !problem.listed &&
+         (problem.batch == 1 || steps >= nvidia::policy_of(device).batched_box_steps) &&
          std::max({problem.m, problem.n, problem.k, problem.batch}) <= kMost &&
          all >= groups * nvidia::policy_of(device).box_steps;
 }

@@ -344,6 +344,7 @@ struct Policy {
   /// 1 to 2 us: 1424 x 12912 x 16 half 20.9 us without, 23.5 with; 4480 x 2992 x 2752 138 and 124, 6064 x
   /// 6816 x 7360 855 and 799, 10553 x 510 x 9664 209 and 177.
   std::size_t box_steps = 24;
+  std::size_t batched_box_steps = 3;  ///< the same of each tile of a batch
   /// The bytes of factors that several tiles read, up to which groups of "wgmma" may be at different k of a
   /// sum in parts: beyond that the cache of 50 MB, in two halves, no longer has what others have read. In us
   /// on an H100, half, equal parts and others: 624 x 2736 x 8064, 54 MB: 128 x 256 60 and 116, 128 x 192 75

@@ -117,7 +117,7 @@ constexpr Wgmma in_two(Wgmma tile, std::size_t mma_n) {
   return tile;
 }
 
-inline constexpr std::array<Wgmma, 31> kWgmma{{
+inline constexpr std::array<Wgmma, 33> kWgmma{{
     with_registers(aligned_tile(2, 256, 4, 1), 56, 224, true),
     aligned_tile(2, 128, 6, 3),
     aligned_tile(1, 256, 4, 2),
@@ -147,6 +147,8 @@ inline constexpr std::array<Wgmma, 31> kWgmma{{
     with_registers(aligned_tile(3, 144, 4, 1), 40, 152, false),
     with_registers(aligned_tile(3, 160, 4, 1), 40, 152, false),
     in_two(with_registers(aligned_tile(3, 256, 3, 1), 32, 160, false), 128),
+    aligned_tile(1, 16, 12, 8),
+    aligned_tile(1, 32, 12, 8),
     aligned_tile(2, 16, 8, 6),
     aligned_tile(2, 32, 8, 6),
 }};

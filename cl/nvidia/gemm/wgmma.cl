@@ -85,13 +85,11 @@
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 // Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
 #define THROUGH_LOCAL (!BOXES_OF_WARP && (C_VECTOR != 2 || EPILOGUE || EXCHANGED))
-// Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time, or of 16 bits HALF_ROWS rows of 64.
+// Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time.
 #define OUT_COLUMNS (CONSUMERS < 4 ? 64 : 32)
 #define OUT_ROW (OUT_COLUMNS + 8)  // their pitch: the pairs of 4 rows access 32 banks
 #define ROWS_OF_WARP (CONSUMERS < 4 ? 640 : 320)  // values that a warp has there
 #define COLUMNS_FROM(x) (TILE_N % OUT_COLUMNS == 0 ? OUT_COLUMNS : min(TILE_N - (x), (uint)OUT_COLUMNS))  // that a tile has from column x on
-#define HALF_ROWS (CONSUMERS < 4 ? 16 : 8)
-#define HALF_ROW 36  // pitch of 64 results of 16 bits, in words: the words of 8 rows access 32 banks
 
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
@@ -182,41 +180,7 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 #endif
 
 #if C_VECTOR == 8 && !BOXES_OF_WARP && !EPILOGUE && !EXCHANGED
-// Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side. C is
-// not read.
-GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end,
-                                 uint lane, local uint* mine) {
-#pragma unroll
-  for (uint x = 0; x < TILE_N; x += 64)
-#pragma unroll
-    for (uint first = 0; first < 2; first += HALF_ROWS / 8) {  // of the two sets of 8 rows
-#pragma unroll
-      for (uint j = x / 8; j < x / 8 + 8; ++j)
-#pragma unroll
-        for (uint h = 0; h < HALF_ROWS / 8; ++h)
-          if (j < TILE_N / 8)
-            mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] =
-                pair_word(d.alpha * sum[j * 4 + (first + h) * 2], d.alpha * sum[j * 4 + (first + h) * 2 + 1]);
-      sync_warp();
-#pragma unroll
-      for (uint i = 0; i < HALF_ROWS / 4; ++i) {
-        const uint r = lane / 8 + i * 4, piece = lane % 8;
-        const uint4 words = *(local const uint4*)(mine + r * HALF_ROW + piece * 4);
-        const ulong line = row + first * 8 + r, c = col + x + piece * 8;
-        global result* to = d.c + line * d.pitch + c;
-        if (line < row_end && piece < (TILE_N - x) / 8) {
-          if (c + 8 <= col_end) {
-            *(global uint4*)to = words;
-          } else {
-            local const ushort* const each = (local const ushort*)(mine + r * HALF_ROW + piece * 4);
-#pragma unroll 1
-            for (uint e = 0; c + e < col_end; ++e) to[e] = each[e];
-          }
-        }
-      }
-      sync_warp();  // before the words are overwritten
-    }
-}
+#include "nvidia/gemm_half_results.clh"
 #endif
 
 #if STREAM
