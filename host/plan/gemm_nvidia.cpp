@@ -277,8 +277,10 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   std::size_t boxes_of_warp = 0;
   std::size_t bytes = tile.local_bytes(width != 2 || problem.epilogue || is_exchanged, problem.b_along_k) +
                       (boxes ? nvidia::kMapsBytes : 0);
-  const bool is_wide = tile.of.tile_n * size_of(problem.out) >= nvidia::kStepBytes;
-  if (boxes && is_wide && problem.c_alignment >= 16 && !problem.reads_c && !problem.epilogue &&
+  // A box that ends within 16 bytes of a row is not stored as it should.
+  const bool takes_boxes = tile.of.tile_n * size_of(problem.out) >= nvidia::kStepBytes &&
+                           problem.n * size_of(problem.out) % 16 == 0;
+  if (boxes && takes_boxes && problem.c_alignment >= 16 && !problem.reads_c && !problem.epilogue &&
       !is_exchanged && !shares) {
     for (const std::size_t number : {2, 1}) {
       const std::size_t with = tile.local_bytes(false, problem.b_along_k) + nvidia::kMapsBytes +
@@ -324,6 +326,8 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (!problem.reads_c && (tile.of.consumers < 4 || width > 1)) define(plan, "READS_C", 0);
   if (boxes) add_scratch(plan, groups * nvidia::kMapsBytes + split.bytes);
   define(plan, "BAND", policy.band);
+  if (problem.batch > 1 && count(problem, tile.tile_m(), tile.of.tile_n) == problem.batch)
+    define(plan, "ONE_TILE", 1);
   count_for_matrix_units(problem, plan);
   plan.reason = "Hopper's matrix units; " +
                 (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")

@@ -289,6 +289,7 @@ struct Policy {
   std::span<const Dmma> dmma = kDmma;
   std::size_t dmma_k = 8;  ///< of an instruction, from sm_90 on
   Small small = kSmall, small_of_doubles = kSmallOfDoubles;
+  Thin thin = kThin;
   // What the model chooses where it is fastest; else by name alone.
   bool chooses_dmma = false;
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"

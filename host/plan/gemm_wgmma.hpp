@@ -48,6 +48,8 @@ struct Wgmma {
 
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
+  /// Of few columns, for a factor that streams from memory once.
+  constexpr bool is_thin() const { return of.tile_n < 64; }
   /// Of a warpgroup's results, on their way to C.
   constexpr std::size_t out_bytes() const { return of.consumers < 4 ? 10240 : 5120; }
   /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue. A second
@@ -147,11 +149,24 @@ inline constexpr std::array<Wgmma, 33> kWgmma{{
     with_registers(aligned_tile(3, 144, 4, 1), 40, 152, false),
     with_registers(aligned_tile(3, 160, 4, 1), 40, 152, false),
     in_two(with_registers(aligned_tile(3, 256, 3, 1), 32, 160, false), 128),
-    aligned_tile(1, 16, 12, 8),
-    aligned_tile(1, 32, 12, 8),
-    aligned_tile(2, 16, 8, 6),
-    aligned_tile(2, 32, 8, 6),
+    alone(aligned_tile(1, 16, 12, 8)),
+    alone(aligned_tile(1, 32, 12, 8)),
+    alone(aligned_tile(2, 16, 8, 6)),
+    alone(aligned_tile(2, 32, 8, 6)),
 }};
+
+/// Bytes a nanosecond that thin tiles copy from memory, whichever way the wide factor lies: all, and a group
+/// at most.
+///
+/// On an H200, us, by 64 x 16, 128 x 16, "mma", cuBLAS: 16 x 8192 x 8192 half, B transposed, 37.4, 38.4, 38.1
+/// to 40.2, 35.1; as it lies 36.5, 36.4, 38.4, 39.9; 1 x 28672 x 8192 116.6, 112.1, 112.5, 111.8; 1 x 11008 x
+/// 4096, B transposed, 30.5, 26.7, 29.3, 25.1; 16 x 8192 x 8192 int8 21.9, -, 23.7, 24.7; 16 x 4096 x 8192
+/// TF32 39.7, 49.5 by 32 groups, 41.0, 40.7. With sums in parts 3 to 8 us more. Of 32 MB "mma" is faster: 8 x
+/// 4096 x 4096 half 11.8, -, 10.4, 11.6.
+struct Thin {
+  double memory, group;
+};
+inline constexpr Thin kThin{4700, 70};
 
 /// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with
 /// exchanged factors, whose rows are columns of C.

@@ -121,6 +121,7 @@
 #include "nvidia/pipeline.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
+#include "nvidia/store_matrices.clh"
 #include "nvidia/gemm_segments.clh"
 #include "nvidia/sync_items.clh"
 #if STREAM
