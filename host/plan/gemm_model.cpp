@@ -258,7 +258,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  const double all = real(steps) * step_of(tiles), rounds = real(divide_up(tiles, units));
+  const double of_four = problem.batch > 1 && tile.of.consumers == 4 ? model.policy.of_four : 1;
+  const double all = real(steps) * step_of(tiles) * of_four, rounds = real(divide_up(tiles, units));
   // Of a batch the next tile's copies are under way while one is stored.
   add(split, problem.batch > 1 ? rounds * std::max(all, model.policy.stored_beside * own) + own
                                : rounds * (all + own));
@@ -312,10 +313,16 @@ void add_all_wgmma(const Model& model, bool by_name, std::vector<Choice>& choice
       return !other.loose && other.tile_m() == m && other.of.tile_n == n;
     });
   };
-  // Thin tiles are chosen for a thin factor of one product, whose other factor streams from memory.
-  const auto may_take = [&](const nvidia::Wgmma& tile, const GemmProblem& of) {
-    return by_name || !tile.is_thin() ||
-           (of.batch == 1 && of.n <= tile.of.tile_n && model.bytes() > model.policy.streamed_bytes);
+  // Thin tiles are chosen for a thin factor, where the other one streams from memory. Of what else was not
+  // measured they come last, by name alone.
+  const auto add = [&](const Model& of, const nvidia::Wgmma& tile, std::size_t number,
+                       const Packing& packing) {
+    const bool is_measured =
+        !tile.is_thin() || (of.problem.n <= tile.of.tile_n && model.bytes() > model.policy.streamed_bytes);
+    const std::size_t before = choices.size();
+    if (is_measured || by_name) add_wgmma(of, tile, number, packing, choices);
+    for (std::size_t i = before; !is_measured && i < choices.size(); ++i)
+      choices[i].nanoseconds *= 10;
   };
   for (const Packing& packing : packings) {
     const GemmProblem packed = as_packed(problem, packing), round = nvidia::exchanged(packed);
@@ -328,12 +335,9 @@ void add_all_wgmma(const Model& model, bool by_name, std::vector<Choice>& choice
       if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
           tile.group() > model.device.max_work_group)
         continue;
-      if (takes && tile.loose == is_loose && may_take(tile, packed))
-        add_wgmma(in_order, tile, i, packing, choices);
-      if (!takes_exchanged || tile.loose || (takes && is_other_tile(tile.of.tile_n, tile.tile_m())) ||
-          !may_take(tile, round))
-        continue;
-      add_wgmma(exchanged, tile, i + model.policy.wgmma.size(), packing, choices);
+      if (takes && tile.loose == is_loose) add(in_order, tile, i, packing);
+      if (!takes_exchanged || tile.loose || (takes && is_other_tile(tile.of.tile_n, tile.tile_m()))) continue;
+      add(exchanged, tile, i + model.policy.wgmma.size(), packing);
     }
   }
 }

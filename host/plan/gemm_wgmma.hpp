@@ -166,7 +166,7 @@ inline constexpr std::array<Wgmma, 33> kWgmma{{
 struct Thin {
   double memory, group;
 };
-inline constexpr Thin kThin{4700, 70};
+inline constexpr Thin kThin{4700, 72};
 
 /// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with
 /// exchanged factors, whose rows are columns of C.

@@ -61,8 +61,8 @@
 #define C_VECTOR 1
 #endif
 #ifndef BOXES_OF_WARP
-// 1, 2: with TENSOR, results go to C by boxes, of which a warp has so many in local memory (nvidia/gemm_box_results.clh). Rows of C begin at
-// multiples of 16 bytes; without an epilogue, beta and SHARED_JOIN, and not EXCHANGED.
+// 1, 2: with TENSOR and of one product, results of 4 bytes go to C by boxes, of which a warp has so many in local memory
+// (nvidia/gemm_box_results.clh). Rows of C begin and end at multiples of 16 bytes; without an epilogue, beta and SHARED_JOIN, and not EXCHANGED.
 #define BOXES_OF_WARP 0
 #endif
 #ifndef EXCHANGED
@@ -121,7 +121,6 @@
 #include "nvidia/pipeline.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
-#include "nvidia/store_matrices.clh"
 #include "nvidia/gemm_segments.clh"
 #include "nvidia/sync_items.clh"
 #if STREAM
@@ -180,7 +179,7 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 #include "nvidia/gemm_loose_halves.clh"
 #endif
 
-#if C_VECTOR == 8 && !BOXES_OF_WARP && !EPILOGUE && !EXCHANGED
+#if C_VECTOR == 8 && !EPILOGUE && !EXCHANGED
 #include "nvidia/gemm_half_results.clh"
 #endif
 
@@ -247,7 +246,7 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #if BOXES_OF_WARP
     if (!acquired && lane == 0) acquire_tensor_map(maps + MAP_OF_RESULTS);
     acquired = 1;
-    store_boxes(maps + MAP_OF_RESULTS, sum, d.alpha, (uint)row, (uint)q.m, (uint)col, (uint)q.n, (uint)place.number, lane,
+    store_boxes(maps + MAP_OF_RESULTS, sum, d.alpha, (uint)row, (uint)q.m, (uint)col, (uint)q.n, lane,
                 (local uchar*)rows + (consumer * 4 + warp) * (BOXES_OF_WARP * BOX_OF_WARP));
 #elif EXCHANGED
     store_exchanged(d, sum, col, q.n, row - warp * 16, q.m, item % 128, consumer + 1, (local staged*)(rows + consumer * 4 * ROWS_OF_WARP));
