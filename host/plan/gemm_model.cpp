@@ -313,15 +313,16 @@ void add_all_wgmma(const Model& model, bool by_name, std::vector<Choice>& choice
       return !other.loose && other.tile_m() == m && other.of.tile_n == n;
     });
   };
-  // Thin tiles are chosen for a thin factor, where the other one streams from memory. Of what else was not
-  // measured they come last, by name alone.
+  // Thin tiles are chosen for a thin factor, where the other one streams from memory, of one product in a
+  // round of tiles. Of what else was not measured, or took longer, they come last, by name alone.
   const auto add = [&](const Model& of, const nvidia::Wgmma& tile, std::size_t number,
                        const Packing& packing) {
-    const bool is_measured =
-        !tile.is_thin() || (of.problem.n <= tile.of.tile_n && model.bytes() > model.policy.streamed_bytes);
+    const bool is_fast =
+        !tile.is_thin() || (of.problem.n <= tile.of.tile_n && model.bytes() > model.policy.streamed_bytes &&
+                            (of.problem.batch > 1 || of.tiles(tile.tile_m(), tile.of.tile_n) <= model.units));
     const std::size_t before = choices.size();
-    if (is_measured || by_name) add_wgmma(of, tile, number, packing, choices);
-    for (std::size_t i = before; !is_measured && i < choices.size(); ++i)
+    if (is_fast || by_name) add_wgmma(of, tile, number, packing, choices);
+    for (std::size_t i = before; !is_fast && i < choices.size(); ++i)
       choices[i].nanoseconds *= 10;
   };
   for (const Packing& packing : packings) {

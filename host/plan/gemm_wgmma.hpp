@@ -158,11 +158,12 @@ inline constexpr std::array<Wgmma, 33> kWgmma{{
 /// Bytes a nanosecond that thin tiles copy from memory, whichever way the wide factor lies: all, and a group
 /// at most.
 ///
-/// On an H200, us, by 64 x 16, 128 x 16, "mma", cuBLAS: 16 x 8192 x 8192 half, B transposed, 37.4, 38.4, 38.1
-/// to 40.2, 35.1; as it lies 36.5, 36.4, 38.4, 39.9; 1 x 28672 x 8192 116.6, 112.1, 112.5, 111.8; 1 x 11008 x
-/// 4096, B transposed, 30.5, 26.7, 29.3, 25.1; 16 x 8192 x 8192 int8 21.9, -, 23.7, 24.7; 16 x 4096 x 8192
-/// TF32 39.7, 49.5 by 32 groups, 41.0, 40.7. With sums in parts 3 to 8 us more. Of 32 MB "mma" is faster: 8 x
-/// 4096 x 4096 half 11.8, -, 10.4, 11.6.
+/// On an H200, us, by 64 x 16, 128 x 16, "mma", cuBLAS: 16 x 8192 x 8192 half, B transposed, 37 to 38, 38, 39
+/// to 40, 35 to 36; as it lies 36.5, 36.4, 38.4, 40; 8192 x 16 x 8192 43, 39 to 40, 47, 40; 1 x 11008 x 4096,
+/// B transposed, 30.5, 26.7, 29.3, 25.1; 16 x 8192 x 8192 int8 21.9, -, 23.7, 24.7; 16 x 4096 x 8192 TF32 40
+/// to 41, 49.5 by 32 groups, 41, 41. Of several rounds: 1 x 28672 x 8192 117, 112, 112, 112; 24 x 30000 x
+/// 1024 by 32 x 128 22.4, by 64 x 256 21.3. Of sums in parts 3 to 8 us more. Of 32 MB "mma" is faster: 8 x
+/// 4096 x 4096 half 11.8, -, 10.4, 11.6. Of a batch, 64 x 32: 30,000 of 24^3 92, by registers 112, 102.
 struct Thin {
   double memory, group;
 };
