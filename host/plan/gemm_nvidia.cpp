@@ -292,9 +292,9 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                       (boxes ? nvidia::kMapsBytes : 0);
   std::size_t boxes_of_warp = 0;
   if (boxes && !is_exchanged && !shares && stores_boxes(device, problem, tile)) {
-    const auto with = [&](std::size_t number) {
-      return tile.local_bytes(false, problem.b_along_k) + nvidia::kMapsBytes +
-             number * tile.of.consumers * nvidia::kBoxBytes;
+    const auto with = [&, &of = tile](std::size_t number) {
+      return of.local_bytes(false, problem.b_along_k) + nvidia::kMapsBytes +
+             number * of.of.consumers * nvidia::kBoxBytes;
     };
     boxes_of_warp = with(2) <= device.local_bytes ? 2 : with(1) <= device.local_bytes ? 1 : 0;
     if (boxes_of_warp > 0) bytes = with(boxes_of_warp);
