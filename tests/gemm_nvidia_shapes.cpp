@@ -324,6 +324,23 @@ TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 64 rows") {
   CHECK(tiles.pieces >= 3);
 }
 
+TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 16 and 32 columns or rows") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;
+  for (const std::size_t wide : {64, 128}) {
+    for (const std::size_t thin : {16, 32}) {
+      tiles.run_all(wide, thin);
+      const std::size_t order = tiles.tiles % 2;
+      tiles.run(Scalar::half, Scalar::half, order, thin, wide, 560);
+      tiles.run(Scalar::bfloat16, Scalar::bfloat16, 3 - order, thin, wide, 5);
+    }
+  }
+  tiles.run(Scalar::float32, Scalar::float32, 0, 16, 64, 120);
+  CHECK(tiles.sweep.ran() == 4 * (4 + 2) + 1);
+  CHECK(tiles.boxes >= 8);
+  CHECK(tiles.pieces >= 8);
+}
+
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to wide tiles of 64 rows") {
   TileSweep tiles;
   if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::half, false)) return;

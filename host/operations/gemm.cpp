@@ -398,6 +398,8 @@ Operation gemm_operation() {
                    {"4096x4096x4096 half --out half", {""}},
                    {"304x1968x1776 half --out half --transpose-b", {"wgmma"}},
                    {"11248x5248x448 bfloat16 --out bfloat16 --transpose-b", {"wgmma"}},
+                   {"16x8192x8192 half --out half", {"wgmma"}},
+                   {"64x64x64 half --out half --batch 10000", {"wgmma"}},
                    {"4096x4096x4096 bfloat16 --out bfloat16", {""}},
                    {"4096x4096x4096 int8", {""}},
                    {"4096x4096x4096 double", {""}},

@@ -218,6 +218,16 @@ double time_of_step(const Model& model, const nvidia::Wgmma& tile) {
   return cost.step * model.factors(rates) * (is_halved ? rates.promoted : 1);
 }
 
+/// The rates of a thin tile, which `groups` copy from memory. Where some have a tile more, the others wait
+/// for half of that.
+nvidia::Rates thin_rates(nvidia::Rates rates, const nvidia::Thin& thin, std::size_t tiles,
+                         std::size_t groups) {
+  rates.memory = std::min(thin.memory, thin.group * real(groups));
+  rates.memory /= 1 + (real(groups, divide_up(tiles, groups)) / real(tiles) - 1) / 2;
+  rates.short_lines = rates.reread = 0;
+  return rates;
+}
+
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
 void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
                std::vector<Choice>& choices) {
@@ -251,15 +261,20 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     // The producers' addresses are spilled.
     if (!boxes && tile.of.consumers > 2 && (narrow || is_full)) return;
     if (!boxes && narrow) time *= model.policy.narrow_pieces;
+    const nvidia::Rates& of =
+        tile.is_thin() ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),
+                                    at_least_1(groups))
+                       : rates;
     choices.push_back({"wgmma", split,
                        before + (boxes ? model.policy.maps : 0) +
-                           model.with_memory(rates, time, tile.tile_m(), tile.of.tile_n)});
+                           model.with_memory(of, time, tile.tile_m(), tile.of.tile_n)});
   };
   Split split;
   split.tile = number;
   split.packing = packing;
   split.part_depth = problem.k;
-  const double all = real(steps) * step_of(tiles), rounds = real(divide_up(tiles, units));
+  const double of_four = problem.batch > 1 && tile.of.consumers == 4 ? model.policy.of_four : 1;
+  const double all = real(steps) * step_of(tiles) * of_four, rounds = real(divide_up(tiles, units));
   // Of a batch the next tile's copies are under way while one is stored.
   add(split, problem.batch > 1 ? rounds * std::max(all, model.policy.stored_beside * own) + own
                                : rounds * (all + own));
@@ -297,8 +312,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   if (chunk * depth >= model.policy.least_depth) add_units(whole, chunk, false);
 }
 
-void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices) {
+/// `by_name`: all tiles that can be.
+void add_all_wgmma(const Model& model, bool by_name, std::vector<Choice>& choices) {
   const GemmProblem& problem = model.problem;
+  const bool turns = by_name || model.policy.chooses_turned;
   std::vector<Packing> packings{{}};
   if (turns || size_of(problem.in) == 2) {
     for (const Packing& packing : packings_of(model.device, problem))
@@ -311,6 +328,18 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
       return !other.loose && other.tile_m() == m && other.of.tile_n == n;
     });
   };
+  // Thin tiles are chosen for a thin factor, where the other one streams from memory, of one product in a
+  // round of tiles. Of what else was not measured, or took longer, they come last, by name alone.
+  const auto add = [&](const Model& of, const nvidia::Wgmma& tile, std::size_t number,
+                       const Packing& packing) {
+    const bool is_fast =
+        !tile.is_thin() || (of.problem.n <= tile.of.tile_n && model.bytes() > model.policy.streamed_bytes &&
+                            (of.problem.batch > 1 || of.tiles(tile.tile_m(), tile.of.tile_n) <= model.units));
+    const std::size_t before = choices.size();
+    if (is_fast || by_name) add_wgmma(of, tile, number, packing, choices);
+    for (std::size_t i = before; !is_fast && i < choices.size(); ++i)
+      choices[i].nanoseconds *= 10;
+  };
   for (const Packing& packing : packings) {
     const GemmProblem packed = as_packed(problem, packing), round = nvidia::exchanged(packed);
     const Model in_order{model.device, model.policy, packed}, exchanged{model.device, model.policy, round};
@@ -322,9 +351,9 @@ void add_all_wgmma(const Model& model, bool turns, std::vector<Choice>& choices)
       if (tile.local_bytes(true, false) + nvidia::kMapsBytes > model.device.local_bytes ||
           tile.group() > model.device.max_work_group)
         continue;
-      if (takes && tile.loose == is_loose) add_wgmma(in_order, tile, i, packing, choices);
+      if (takes && tile.loose == is_loose) add(in_order, tile, i, packing);
       if (!takes_exchanged || tile.loose || (takes && is_other_tile(tile.of.tile_n, tile.tile_m()))) continue;
-      add_wgmma(exchanged, tile, i + model.policy.wgmma.size(), packing, choices);
+      add(exchanged, tile, i + model.policy.wgmma.size(), packing);
     }
   }
 }
@@ -393,7 +422,7 @@ std::vector<Choice> fp8_choices(const Device& device, const GemmProblem& problem
   const Model model{device, nvidia::policy_of(device), problem};
   std::vector<Choice> choices;
   if (variant == "wgmma" || (variant.empty() && model.policy.chooses_fp8))
-    add_all_wgmma(model, true, choices);
+    add_all_wgmma(model, !variant.empty(), choices);
   if (variant != "wgmma" && no_widening(device, problem).empty()) {
     const Packing packing = widening_of(device, problem);
     // Of the bytes of halves, half as many are read.
@@ -450,7 +479,7 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   if (of_floats && (variant == "packed" || (variant.empty() && !by_units)))
     add_packed(model, variant == "packed", choices);
   if (by_units && variant != "multistage" && variant != "mma")
-    add_all_wgmma(model, !variant.empty() || model.policy.chooses_turned, choices);
+    add_all_wgmma(model, !variant.empty(), choices);
   if (by_units && variant != "multistage" && variant != "wgmma") {
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
       nvidia::Mma tile = model.policy.mma[i];

@@ -202,8 +202,9 @@ bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, cons
   constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::size_t steps = divide_up(problem.k * size_of(problem.in), nvidia::kStepBytes);
   const std::size_t all = count(problem, tile.tile_m(), tile.of.tile_n) * steps;
-  return !tile.loose && problem.batch == 1 && !problem.listed &&
-         std::max({problem.m, problem.n, problem.k}) <= kMost &&
+  return !tile.loose && !problem.listed &&
+         (problem.batch == 1 || steps >= nvidia::policy_of(device).batched_box_steps) &&
+         std::max({problem.m, problem.n, problem.k, problem.batch}) <= kMost &&
          all >= groups * nvidia::policy_of(device).box_steps;
 }
 
@@ -259,6 +260,20 @@ Attempt multistage(const Device& device, const GemmProblem& given, const PlanOve
   return plan;
 }
 
+namespace {
+
+/// Whether results may leave "wgmma" by boxes: of 4 bytes, unchanged, in rows of multiples of 16 bytes (of
+/// others tests failed), of more than a round of tiles. On an H200, us, before and so: 15520 x 3168 x 240
+/// TF32 126, 113; 4096 x 4096 x 512 half to float 44, 40; 4096^3 int8 103, 98; of one round 3568 x 304 x 5744
+/// TF32 52, 54. Results of 16 bits, and of batches, take the same time or up to 8 % more.
+bool stores_boxes(const Device& device, const GemmProblem& problem, const nvidia::Wgmma& tile) {
+  return size_of(problem.out) == 4 && problem.batch == 1 && !problem.reads_c && !problem.epilogue &&
+         problem.c_alignment >= 16 && problem.n % 4 == 0 && tile.of.tile_n >= 32 &&
+         count(problem, tile.tile_m(), tile.of.tile_n) > device.compute_units;
+}
+
+}  // namespace
+
 Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
               const Split& split) {
   refuse_all_but_tile(fixed, "wgmma");
@@ -272,16 +287,24 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   const std::size_t groups = std::clamp<std::size_t>(tiles, 1, device.compute_units);
   const bool boxes = nvidia::copies_boxes(device, problem, tile, groups);
   const std::size_t width = size_of(problem.out) == 2 && problem.c_alignment >= 16 ? 8 : pair_width(problem);
-  const std::size_t bytes =
-      tile.local_bytes(width != 2 || problem.epilogue || is_exchanged, problem.b_along_k) +
-      (boxes ? nvidia::kMapsBytes : 0);
+  const bool shares = nvidia::shares_join(device, problem, split);
+  std::size_t bytes = tile.local_bytes(width != 2 || problem.epilogue || is_exchanged, problem.b_along_k) +
+                      (boxes ? nvidia::kMapsBytes : 0);
+  std::size_t boxes_of_warp = 0;
+  if (boxes && !is_exchanged && !shares && stores_boxes(device, problem, tile)) {
+    const auto with = [&, &of = tile](std::size_t number) {
+      return of.local_bytes(false, problem.b_along_k) + nvidia::kMapsBytes +
+             number * of.of.consumers * nvidia::kBoxBytes;
+    };
+    boxes_of_warp = with(2) <= device.local_bytes ? 2 : with(1) <= device.local_bytes ? 1 : 0;
+    if (boxes_of_warp > 0) bytes = with(boxes_of_warp);
+  }
   if (std::string reason = too_many(problem, tiles); !reason.empty()) return reason;
   if (bytes > device.local_bytes || tile.group() > device.max_work_group)
     return too_much(device, tile.group(), bytes);
   Plan plan = started(problem, split, "wgmma", "nvidia/gemm/wgmma.cl", "gemm_wgmma");
   plan.target = "sm_90a";
   set_sizes(plan, problem, tile.tile_m(), tile.of.tile_n, tile.group(), groups, bytes);
-  const bool shares = nvidia::shares_join(device, problem, split);
   if (shares) define(plan, "SHARED_JOIN", 1);
   if (is_exchanged) {
     define(plan, "EXCHANGED", 1);
@@ -305,12 +328,15 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                 {"LOOSE", tile.loose ? 1 : 0},
                 {"TENSOR", boxes ? 1 : 0},
                 {"C_VECTOR", width}});
+  if (boxes_of_warp > 0) define(plan, "BOXES_OF_WARP", boxes_of_warp);
   if (tile.of.tile_n % mma_n != 0) define(plan, "MMA_REST", tile.of.tile_n % mma_n);
   // What reads C is half of the instructions of a tile's end, on which compilers take most of their time.
   // Four warpgroups that store single results spill for sm_90 without it.
   if (!problem.reads_c && (tile.of.consumers < 4 || width > 1)) define(plan, "READS_C", 0);
   if (boxes) add_scratch(plan, groups * nvidia::kMapsBytes + split.bytes);
   define(plan, "BAND", policy.band);
+  if (problem.batch > 1 && count(problem, tile.tile_m(), tile.of.tile_n) == problem.batch)
+    define(plan, "ONE_TILE", 1);
   count_for_matrix_units(problem, plan);
   plan.reason = "Hopper's matrix units; " +
                 (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")

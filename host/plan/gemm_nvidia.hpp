@@ -121,11 +121,10 @@ struct Mma {
   }
 };
 
-// 16 x 128 and 128 x 16, of few rows or columns: half on an H200, us, and cuBLAS: 1 x 28672 x 8192 110, 118;
-// 16 x 8192 x 8192 38, 38, B transposed 40, 35; 1 x 4096 x 4096 10, 11. A kernel in which the wide factor
-// went to registers without local memory, in lines of 128 bytes: 160, 45, 48, 16; of two or four warps side
-// by side, whose loads were in flight beside products, 116 to 133, 39 to 50, 40 to 53, 13 to 14. 128 x 16 has
-// the costs of 16 x 128.
+// 16 x 128 and 128 x 16, of few rows or columns: half on an H200, us, and cuBLAS: 1 x 4096 x 4096 10, 11.
+// Beyond the cache's size thin tiles of "wgmma" take less time. A kernel in which the wide factor went to
+// registers without local memory, in lines of 128 bytes, took 16; of two or four warps side by side, whose
+// loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128.
 inline constexpr std::array<Mma, 12> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
@@ -292,6 +291,7 @@ struct Policy {
   std::span<const Dmma> dmma = kDmma;
   std::size_t dmma_k = 8;  ///< of an instruction, from sm_90 on
   Small small = kSmall, small_of_doubles = kSmallOfDoubles;
+  Thin thin = kThin;
   // What the model chooses where it is fastest; else by name alone.
   bool chooses_dmma = false;
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
@@ -345,10 +345,11 @@ struct Policy {
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
   /// Parts of a sum that are added first, where it has more than so many.
   std::size_t team = 8, team_parts = 12;
-  /// Steps of a group of "wgmma" from which a work-item copies boxes. On an H200 the maps that it reads take
-  /// 1 to 2 us: 1424 x 12912 x 16 half 20.9 us without, 23.5 with; 4480 x 2992 x 2752 138 and 124, 6064 x
-  /// 6816 x 7360 855 and 799, 10553 x 510 x 9664 209 and 177.
-  std::size_t box_steps = 24;
+  /// Steps of a group of "wgmma" from which a work-item copies boxes, and of a tile in a batch. On an H200
+  /// the maps that it reads take 1 to 2 us: 1424 x 12912 x 16 half 20.9 us without, 23.5 with; 4480 x 2992 x
+  /// 2752 138 and 124, 6064 x 6816 x 7360 855 and 799; 128 of 512^3 68, 65; 600 of 200^3 68, 62; 3000 of 96^3
+  /// 46, 48.
+  std::size_t box_steps = 24, batched_box_steps = 3;
   /// The bytes of factors that several tiles read, up to which groups of "wgmma" may be at different k of a
   /// sum in parts: beyond that the cache of 50 MB, in two halves, no longer has what others have read. In us
   /// on an H100, half, equal parts and others: 624 x 2736 x 8064, 54 MB: 128 x 256 60 and 116, 128 x 192 75
@@ -366,11 +367,10 @@ struct Policy {
   /// 7.6 to 7.9; 64 x 48 x 176 8.9 to 9.7, 7.0, 6.4 to 8.5; 32 x 224 x 1200, both transposed, 9.3 to 14.3,
   /// 10.1, 7.3 to 10.5; 288 x 16 x 1328 10.2 to 10.9, 10.1, 8.1 to 9.7.
   double words = 2000;
-  /// What storing a tile of "wgmma" takes of its own time where the next one's copies are under way, in a
-  /// batch: half on an H200, us, measured, and by the models now and before: 10,000 of 64^3 by 64 x 64 69 to
-  /// 72, 74, 115; 40,000 of 32^3 161, 157, 385; 1000 of 128^3 by 128 x 128 31, 31, 33; 128 of 512^3 by 256 x
-  /// 128 77, 65, 93. Of second factors that were mostly zeros, as those of 32^3, the last took 64.
-  double stored_beside = 0.47;
+  /// Of "wgmma" in a batch: what storing a tile takes of its own time where the next one's copies are under
+  /// way, and what four warpgroups make of a step. Half on an H200, us: 10,000 of 64^3 66 to 69, of 48^3, A
+  /// transposed, 40; by 128 x 256 and 256 x 128 128 of 512^3 64 to 65, 69; 500 of 256^3 57, 58.
+  double stored_beside = 0.39, of_four = 1.04;
   /// What pieces of less than 64 bytes side by side make of the time of units whose producers copy them: 160
   /// x 16176 x 1008 half, both factors across k, takes 14 us by 160 x 128, 20 and 22 by 176 x 128 and 240 x
   /// 128.
@@ -494,7 +494,7 @@ bool loads_vectors(const GemmProblem& problem);
 GemmProblem exchanged(GemmProblem problem);
 
 /// Whether a work-item of each of so many groups copies boxes to a tile of "wgmma", and not its producers
-/// pieces: of one product with aligned rows, in as many steps of k as are worth the maps of its factors.
+/// pieces: of aligned rows without a list, in as many steps of k as are worth the maps of its factors.
 bool copies_boxes(const Device& device, const GemmProblem& problem, const Wgmma& tile, std::size_t groups);
 
 }  // namespace smem::plan::gemm::nvidia

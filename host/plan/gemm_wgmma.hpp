@@ -10,9 +10,11 @@ namespace smem::plan::gemm::nvidia {
 /// Columns of an instruction of fp8: its sums have registers of their own.
 inline constexpr std::size_t kMostOfFp8 = 128;
 
-/// Of the maps of A, B and their last lines that Hopper's copies of boxes read
+/// Of the maps of A, B, their last lines and C that Hopper's copies of boxes read
 /// (cl/nvidia/gemm_producer_tensor.clh), for a group.
-inline constexpr std::size_t kMapsBytes = 512;
+inline constexpr std::size_t kMapsBytes = 640;
+/// Of a box of a warpgroup's results (cl/nvidia/gemm_box_results.clh).
+inline constexpr std::size_t kBoxBytes = 8192;
 /// Of k that a step of wgmma.cl takes of each row.
 inline constexpr std::size_t kStepBytes = 128;
 /// Parts of a tile that groups add together (cl/nvidia/gemm_shared_join.clh), of which a counter has a bit
@@ -57,6 +59,8 @@ struct Wgmma {
     if (of.consumers == 3) return {40, 152};
     return {joining_producer_registers, joining_consumer_registers};
   }
+  /// Of few columns, for a factor that streams from memory once.
+  constexpr bool is_thin() const { return of.tile_n < 64; }
   /// Of a warpgroup's results, on their way to C.
   constexpr std::size_t out_bytes() const { return of.consumers < 4 ? 10240 : 5120; }
   /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue. A second
@@ -126,7 +130,7 @@ constexpr Wgmma in_two(Wgmma tile, std::size_t mma_n) {
   return tile;
 }
 
-inline constexpr std::array<Wgmma, 29> kWgmma{{
+inline constexpr std::array<Wgmma, 33> kWgmma{{
     with_registers(aligned_tile(2, 256, 4, 1), 56, 224, true),
     aligned_tile(2, 128, 6, 3),
     aligned_tile(1, 256, 4, 2),
@@ -156,7 +160,25 @@ inline constexpr std::array<Wgmma, 29> kWgmma{{
     with_registers(aligned_tile(3, 144, 4, 1), 40, 152, false),
     with_registers(aligned_tile(3, 160, 4, 1), 40, 152, false),
     in_two(with_registers(aligned_tile(3, 256, 3, 1), 32, 160, false), 128),
+    alone(aligned_tile(1, 16, 12, 8)),
+    alone(aligned_tile(1, 32, 12, 8)),
+    alone(aligned_tile(2, 16, 8, 6)),
+    alone(aligned_tile(2, 32, 8, 6)),
 }};
+
+/// Bytes a nanosecond that thin tiles copy from memory, whichever way the wide factor lies: all, and a group
+/// at most.
+///
+/// On an H200, us, by 64 x 16, 128 x 16, "mma", cuBLAS: 16 x 8192 x 8192 half, B transposed, 37 to 38, 38, 39
+/// to 40, 35 to 36; as it lies 36.5, 36.4, 38.4, 40; 8192 x 16 x 8192 43, 39 to 40, 47, 40; 1 x 11008 x 4096,
+/// B transposed, 30.5, 26.7, 29.3, 25.1; 16 x 8192 x 8192 int8 21.9, -, 23.7, 24.7; 16 x 4096 x 8192 TF32 40
+/// to 41, 49.5 by 32 groups, 41, 41. Of several rounds: 1 x 28672 x 8192 117, 112, 112, 112; 24 x 30000 x
+/// 1024 by 32 x 128 22.4, by 64 x 256 21.3. Of sums in parts 3 to 8 us more. Of 32 MB "mma" is faster: 8 x
+/// 4096 x 4096 half 11.8, -, 10.4, 11.6. Of a batch, 64 x 32: 30,000 of 24^3 92, by registers 112, 102.
+struct Thin {
+  double memory, group;
+};
+inline constexpr Thin kThin{4700, 72};
 
 /// A tile of "wgmma" by its number in a choice: of a policy's tiles, or beyond them of the same with
 /// exchanged factors, whose rows are columns of C.

@@ -43,7 +43,7 @@ TEST_CASE("plan of gemm: problems of all kinds fit every target and its clamps")
             CHECK(plan.global[0] > 0);
             CHECK(plan.alternatives.size() + 1 == smem::gemm_variants().size());
             // Parts of sums have memory, and a launch that adds them; and so have maps of boxes.
-            const std::size_t maps = copies_boxes(plan) ? plan.groups() * 512 : 0;
+            const std::size_t maps = copies_boxes(plan) ? plan.groups() * 640 : 0;
             REQUIRE(plan.scratch_bytes >= maps);
             const bool no_sums = plan.scratch_bytes == maps;
             CHECK(plan.before.empty() ==
@@ -221,8 +221,8 @@ TEST_CASE("plan of gemm: NVIDIA's own kernels") {
   halves.b_alignment = 2;
   const smem::Plan packed = smem::plan_gemm(hopper, halves);
   CHECK(packed.variant == "wgmma");
-  // Each group has 512 bytes for the maps of the boxes that it copies.
-  const std::size_t maps = hopper.compute_units * 512;
+  // Each group has 640 bytes for the maps of the boxes that it copies.
+  const std::size_t maps = hopper.compute_units * 640;
   CHECK(packed.scratch_bytes == std::size_t{2} * 4096 * 4096 + maps);
   REQUIRE(packed.before.size() == 1);
   CHECK(packed.before[0].entry_point == "gemm_pack");
@@ -391,16 +391,21 @@ TEST_CASE("plan of gemm: a thin and a wide factor") {
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;  // an H200: memory bounds it there
   const smem::Plan rows = smem::plan_gemm(hopper, plan_problem_of(16, 8192, 8192, Scalar::half));
-  CHECK(rows.variant == "mma");
+  CHECK(rows.variant == "wgmma");
   CHECK(rows.tile_rows == 16);
-  CHECK(rows.tile_cols == 128);
-  CHECK(rows.number("parts") > 1);
+  CHECK(rows.tile_cols == 64);
+  CHECK(copies_boxes(rows));
   smem::GemmProblem thin = plan_problem_of(8192, 16, 8192, Scalar::half);
   thin.b_along_k = true;
   const smem::Plan columns = smem::plan_gemm(hopper, thin);
-  CHECK(columns.variant == "mma");
-  CHECK(columns.tile_rows == 128);
+  CHECK(columns.variant == "wgmma");
+  CHECK(columns.tile_rows == 64);
   CHECK(columns.tile_cols == 16);
+  // What the cache holds.
+  const smem::Plan small = smem::plan_gemm(hopper, plan_problem_of(8, 4096, 4096, Scalar::half));
+  CHECK(small.variant == "mma");
+  CHECK(small.tile_rows == 16);
+  CHECK(small.number("parts") > 1);
 }
 
 TEST_CASE("plan of gemm: many small products") {

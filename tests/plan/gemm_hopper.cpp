@@ -30,6 +30,9 @@ TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
     large.a_along_k = large.b_along_k = large.tf32 = true;
     CHECK(copies(large));
     large.batch = 2;
+    CHECK(copies(large));
+    large.k = large.n = 64;  // whose maps are not worth while in a batch
+    large.batch = 1000;
     CHECK(!copies(large));
   }
   CHECK(!copies(plan_problem_of(1424, 12912, 16, Scalar::half)));

@@ -13,7 +13,7 @@
 // the matrices are zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or as tiles (with STREAM also units) if they are fewer. Local memory:
-// STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 256, and
+// STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 640, BOXES_OF_WARP CONSUMERS * 8192 for each, and
 // THROUGH_LOCAL adds CONSUMERS * 16 * ROWS_OF_WARP. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
 //
 // EXCHANGED: nvidia/gemm_exchanged.clh. SHARED_JOIN: nvidia/gemm_shared_join.clh.
@@ -30,7 +30,7 @@
 #define PRODUCERS 1  // warpgroups that fill stages: 1, 2
 #endif
 #ifndef TILE_N
-#define TILE_N 256  // a multiple of 16 from 64 to 320, as nvidia/wgmma.clh has instructions
+#define TILE_N 256  // 16, 32, or a multiple of 16 from 64 to 320, as nvidia/wgmma.clh has instructions
 #endif
 #ifndef MMA_N
 // Columns of an instruction: those of nvidia/wgmma.clh. 256 needs a GROUP of at most 384. If several instructions make a row of the tile, a
@@ -53,12 +53,17 @@
 #define LOOSE 0  // 1: rows of A and B are unaligned, that is, not all begin at a multiple of 16 bytes
 #endif
 #ifndef TENSOR
-#define TENSOR 0  // 1: of one product, with aligned rows: a work-item copies boxes (nvidia/gemm_producer_tensor.clh)
+#define TENSOR 0  // 1: aligned rows, no list: a work-item copies boxes (nvidia/gemm_producer_tensor.clh)
 #endif
 #ifndef C_VECTOR
 // Elements of a store: of 16 bits 8 if all rows of C begin at multiples of 16 bytes; 2 if they begin at a multiple of two elements' bytes;
 // else 1.
 #define C_VECTOR 1
+#endif
+#ifndef BOXES_OF_WARP
+// 1, 2: with TENSOR and of one product, results of 4 bytes go to C by boxes, of which a warp has so many in local memory
+// (nvidia/gemm_box_results.clh). Rows of C begin and end at multiples of 16 bytes; without an epilogue, beta and SHARED_JOIN, and not EXCHANGED.
+#define BOXES_OF_WARP 0
 #endif
 #ifndef EXCHANGED
 // 1: C's columns are the rows of tiles, of which an instruction takes 64 at least, and its rows the columns of tiles. A and B, their layouts, m
@@ -79,14 +84,12 @@
 #define B_BYTES ((B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N) * 128)  // whole blocks of 64 n
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 // Results go through local memory if rows of C are unaligned, there is an epilogue (nvidia/gemm_rows.clh), or they have 16 bits.
-#define THROUGH_LOCAL (C_VECTOR != 2 || EPILOGUE || EXCHANGED)
-// Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time, or of 16 bits HALF_ROWS rows of 64.
+#define THROUGH_LOCAL (!BOXES_OF_WARP && (C_VECTOR != 2 || EPILOGUE || EXCHANGED))
+// Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time.
 #define OUT_COLUMNS (CONSUMERS < 4 ? 64 : 32)
 #define OUT_ROW (OUT_COLUMNS + 8)  // their pitch: the pairs of 4 rows access 32 banks
 #define ROWS_OF_WARP (CONSUMERS < 4 ? 640 : 320)  // values that a warp has there
 #define COLUMNS_FROM(x) (TILE_N % OUT_COLUMNS == 0 ? OUT_COLUMNS : min(TILE_N - (x), (uint)OUT_COLUMNS))  // that a tile has from column x on
-#define HALF_ROWS (CONSUMERS < 4 ? 16 : 8)
-#define HALF_ROW 36  // pitch of 64 results of 16 bits, in words: the words of 8 rows access 32 banks
 
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
@@ -142,6 +145,9 @@
 #include "nvidia/gemm_producer_unaligned.clh"
 #elif TENSOR
 #include "nvidia/tensor_map.clh"
+#if BOXES_OF_WARP
+#include "nvidia/gemm_box_results.clh"
+#endif
 #include "nvidia/gemm_producer_tensor.clh"
 #else
 #include "nvidia/gemm_producer.clh"
@@ -174,41 +180,7 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 #endif
 
 #if C_VECTOR == 8 && !EPILOGUE && !EXCHANGED
-// Stores a warp's accumulators as results of 16 bits, 64 columns at a time: a row's go to memory in pieces of 16 bytes side by side. C is
-// not read.
-GROUP_FUNCTION void store_halves(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end,
-                                 uint lane, local uint* mine) {
-#pragma unroll
-  for (uint x = 0; x < TILE_N; x += 64)
-#pragma unroll
-    for (uint first = 0; first < 2; first += HALF_ROWS / 8) {  // of the two sets of 8 rows
-#pragma unroll
-      for (uint j = x / 8; j < x / 8 + 8; ++j)
-#pragma unroll
-        for (uint h = 0; h < HALF_ROWS / 8; ++h)
-          if (j < TILE_N / 8)
-            mine[(lane / 4 + h * 8) * HALF_ROW + (j * 8 - x) / 2 + lane % 4] =
-                pair_word(d.alpha * sum[j * 4 + (first + h) * 2], d.alpha * sum[j * 4 + (first + h) * 2 + 1]);
-      sync_warp();
-#pragma unroll
-      for (uint i = 0; i < HALF_ROWS / 4; ++i) {
-        const uint r = lane / 8 + i * 4, piece = lane % 8;
-        const uint4 words = *(local const uint4*)(mine + r * HALF_ROW + piece * 4);
-        const ulong line = row + first * 8 + r, c = col + x + piece * 8;
-        global result* to = d.c + line * d.pitch + c;
-        if (line < row_end && piece < (TILE_N - x) / 8) {
-          if (c + 8 <= col_end) {
-            *(global uint4*)to = words;
-          } else {
-            local const ushort* const each = (local const ushort*)(mine + r * HALF_ROW + piece * 4);
-#pragma unroll 1
-            for (uint e = 0; c + e < col_end; ++e) to[e] = each[e];
-          }
-        }
-      }
-      sync_warp();  // before the words are overwritten
-    }
-}
+#include "nvidia/gemm_half_results.clh"
 #endif
 
 #if STREAM
@@ -228,10 +200,14 @@ static inline tile_parts parts_of(const gemm_arguments* g, const segment* s, uin
 #endif
 
 // Multiplies and stores all tiles of the group: 64 rows of each by a warpgroup.
-GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p, uint item, local value* rows,
-                            local uint* flags) {
-#if !THROUGH_LOCAL
+// `maps`: with BOXES_OF_WARP the group's.
+GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p, uint item, local value* rows, local uint* flags,
+                            global const uchar* maps) {
+#if !THROUGH_LOCAL && !BOXES_OF_WARP
   (void)rows;
+#endif
+#if !BOXES_OF_WARP
+  (void)maps;
 #endif
 #if !STREAM
   (void)flags;
@@ -239,6 +215,9 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
   const uint consumer = item / 128, lane = item % 32, warp = item / 32 % 4;
   work_list work = begin_work();
   segment s;
+#if BOXES_OF_WARP
+  uint acquired = 0;  // once a stage is full, whose producer has published the maps before
+#endif
   while (next_segment(g, grid.all, &work, &s)) {
     const tile_place place = place_in_bands(s.tile, grid.down, grid.across);
     const product q = product_of_segment(g, place.number, &s);
@@ -264,7 +243,12 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 
     const destination d = destination_of(g, place.number);
     const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
-#if EXCHANGED
+#if BOXES_OF_WARP
+    if (!acquired && lane == 0) acquire_tensor_map(maps + MAP_OF_RESULTS);
+    acquired = 1;
+    store_boxes(maps + MAP_OF_RESULTS, sum, d.alpha, (uint)row, (uint)q.m, (uint)col, (uint)q.n, lane,
+                (local uchar*)rows + (consumer * 4 + warp) * (BOXES_OF_WARP * BOX_OF_WARP));
+#elif EXCHANGED
     store_exchanged(d, sum, col, q.n, row - warp * 16, q.m, item % 128, consumer + 1, (local staged*)(rows + consumer * 4 * ROWS_OF_WARP));
 #elif THROUGH_LOCAL
     local value* const mine = rows + (consumer * 4 + warp) * ROWS_OF_WARP;
@@ -288,6 +272,9 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #endif
 #endif
   }
+#if BOXES_OF_WARP
+  if (lane == 0) wait_stored_boxes();
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -297,7 +284,9 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if LOOSE
   local uchar pieces[(TILE_M + TILE_N) * 144] __attribute__((aligned(128)));
 #endif
-#if THROUGH_LOCAL
+#if BOXES_OF_WARP
+  local value rows[CONSUMERS * 4 * BOXES_OF_WARP * BOX_OF_WARP / 4] __attribute__((aligned(1024)));
+#elif THROUGH_LOCAL
   local value rows[CONSUMERS * 4 * ROWS_OF_WARP] __attribute__((aligned(16)));
 #else
   local value* const rows = 0;
@@ -322,6 +311,9 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if TENSOR
   global uchar* const all_maps = (global uchar*)g.partials;
   g.partials += get_num_groups(0) * MAPS_VALUES;
+  global const uchar* const group_maps = all_maps + get_group_id(0) * MAPS_BYTES;
+#else
+  global const uchar* const group_maps = 0;
 #endif
   const tile_grid grid = tiles_of(g.m, g.n, (uint)g.batch);
   if (item < PRODUCER_ITEMS) {
@@ -342,6 +334,6 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if CONSUMER_REGISTERS
     MORE_REGISTERS(CONSUMER_REGISTERS);
 #endif
-    consume(&g, grid, p, item - PRODUCER_ITEMS, rows, flags);
+    consume(&g, grid, p, item - PRODUCER_ITEMS, rows, flags, group_maps);
   }
 }
