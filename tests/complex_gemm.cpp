@@ -300,7 +300,13 @@ TEST_CASE("complex_gemm: every pair of factors in both orders, exact and with ro
   const smem::Context context;
   ComplexSweep sweep(context);
   for (const std::string_view variant : smem::complex_gemm_variants()) {
+    // Emulated on a CPU, which takes compilers long: a quarter each turn.
+    const bool emulated =
+        context.device().type == smem::DeviceType::cpu && (variant == "multistage" || variant == "mma");
+    std::size_t wanted = 0;
     for (unsigned bits = 0; bits < 32; ++bits) {
+      if (emulated && !test::has_turn(bits, 4)) continue;
+      ++wanted;
       ComplexCase c;
       c.variant = variant;
       c.part = part_of(variant);
@@ -315,7 +321,7 @@ TEST_CASE("complex_gemm: every pair of factors in both orders, exact and with ro
       c.beta = bits % 2 == 0 ? Complex(c.whole ? 3 : 0.7) : Complex(-1, c.whole ? 1 : 0.2);
       sweep.run(c);
     }
-    CHECK(sweep.ran() == (has_variant(context.device(), variant) ? 32 : 0));
+    CHECK(sweep.ran() == (has_variant(context.device(), variant) ? wanted : 0));
   }
 }
 
