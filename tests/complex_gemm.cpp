@@ -6,11 +6,16 @@
 #include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/matrices.hpp"
+#include "support/turn.hpp"
+
+#include "plan/complex_gemm_policy.hpp"
+#include "plan/sizes.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstddef>
@@ -63,6 +68,7 @@ struct ComplexCase {
   bool beside = false;  ///< the matrices C of a batch lie side by side
   Complex alpha = 1, beta = 0;
   std::string variant = {};
+  std::size_t tile_rows = 0, tile_cols = 0;  ///< of the variant; 0: the plan's
 
   test::Tested tested() const { return {"complex_gemm", variant, std::string(smem::name_of(part))}; }
   std::string text() const {
@@ -71,11 +77,12 @@ struct ComplexCase {
     };
     return fmt::format(
         "complex_gemm of {}, m {} n {} k {}, batch {}{}{}, op(A) {} op(B) {}{}, {}{}, alpha {} + {}i beta {} "
-        "+ {}i, {} numbers, variant \"{}\"; SMEM_SEED={}",
+        "+ {}i, {} numbers, variant \"{}\", tile {} x {}; SMEM_SEED={}",
         smem::name_of(part), m, n, k, batch, one_a ? " of one A" : "", one_b ? " of one B" : "",
         letter(transpose_a, conjugate_a), letter(transpose_b, conjugate_b),
         column_major ? ", column-major" : "", packed ? "packed" : "with gaps", beside ? ", side by side" : "",
-        alpha.real(), alpha.imag(), beta.real(), beta.imag(), whole ? "whole" : "any", variant, test::seed());
+        alpha.real(), alpha.imag(), beta.real(), beta.imag(), whole ? "whole" : "any", variant, tile_rows,
+        tile_cols, test::seed());
   }
 };
 
@@ -143,12 +150,13 @@ test::Outcome run_case(const smem::Context& context, const ComplexCase& c, test:
                               .conjugate_a = c.conjugate_a,
                               .conjugate_b = c.conjugate_b,
                               .order = c.column_major ? smem::Order::column_major : smem::Order::row_major};
+  const smem::PlanOverrides fixed{.tile_rows = c.tile_rows, .tile_cols = c.tile_cols};
   try {
     const cl::Event event = smem::complex_gemm(
         context, smem::MatrixView<const Number>(a_array.buffer(), a.rows, a.cols, a.extent),
         smem::MatrixView<const Number>(b_array.buffer(), b.rows, b.cols, b.extent),
         smem::MatrixView<Number>(c_array.buffer(), out.rows, out.cols, out.extent), how,
-        {.variant = c.variant});
+        {.variant = c.variant, .overrides = c.tile_rows != 0 ? &fixed : nullptr});
     if (event() == nullptr) return {false, "the call returned no event"};
   } catch (const smem::Error& error) {
     if (c.variant.empty() || error.details().argument != "variant")
@@ -208,6 +216,16 @@ test::Outcome run(const smem::Context& context, const ComplexCase& c, test::Rand
 
 using ComplexSweep = test::CaseSweep<ComplexCase>;
 
+/// The type of parts that a variant has.
+Scalar part_of(std::string_view variant) { return variant == "mma" ? Scalar::float64 : Scalar::float32; }
+/// Whether the device runs a variant, with such parts.
+bool has_variant(const smem::Device& device, std::string_view variant) {
+  if (variant == "mma" && !device.fp64) return false;
+  if (variant != "multistage" && variant != "mma") return true;
+  return device.type == smem::DeviceType::cpu ||
+         (smem::plan::is_nvidia_gpu(device) && smem::plan::compute_capability(device) >= 80);
+}
+
 /// Shapes around the tiles, skinny and wide ones, and empty ones, with alpha and beta of all kinds.
 void run_shapes(ComplexSweep& sweep, ComplexCase c) {
   struct Shape {
@@ -246,6 +264,7 @@ TEST_CASE("small: complex_gemm") {
   for (const std::string_view variant : smem::complex_gemm_variants()) {
     ComplexCase c;
     c.variant = variant;
+    c.part = part_of(variant);
     c.m = 33;
     c.n = 18;
     c.k = 21;
@@ -254,7 +273,7 @@ TEST_CASE("small: complex_gemm") {
     c.conjugate_a = true;
     c.packed = true;  // reads beyond the end are found
     sweep.run(c);
-    CHECK(sweep.ran() == 1);
+    CHECK(sweep.ran() == (has_variant(context.device(), variant) ? 1 : 0));
   }
 }
 
@@ -272,7 +291,7 @@ TEST_CASE("complex_gemm: every variant") {
     c.part = Scalar::float64;
     c.packed = true;
     run_shapes(sweep, c);
-    CHECK(sweep.ran() > (context.device().fp64 ? 10 : 5));
+    if (has_variant(context.device(), variant)) CHECK(sweep.ran() > (context.device().fp64 ? 10 : 5));
   }
   run_shapes(sweep, {});  // the plan's choice
 }
@@ -281,9 +300,16 @@ TEST_CASE("complex_gemm: every pair of factors in both orders, exact and with ro
   const smem::Context context;
   ComplexSweep sweep(context);
   for (const std::string_view variant : smem::complex_gemm_variants()) {
+    // Emulated on a CPU, which takes compilers long: a quarter each turn.
+    const bool emulated =
+        context.device().type == smem::DeviceType::cpu && (variant == "multistage" || variant == "mma");
+    std::size_t wanted = 0;
     for (unsigned bits = 0; bits < 32; ++bits) {
+      if (emulated && !test::has_turn(bits, 4)) continue;
+      ++wanted;
       ComplexCase c;
       c.variant = variant;
+      c.part = part_of(variant);
       c.transpose_a = (bits & 1) != 0;
       c.conjugate_a = (bits & 2) != 0;
       c.transpose_b = (bits & 4) != 0;
@@ -295,7 +321,7 @@ TEST_CASE("complex_gemm: every pair of factors in both orders, exact and with ro
       c.beta = bits % 2 == 0 ? Complex(c.whole ? 3 : 0.7) : Complex(-1, c.whole ? 1 : 0.2);
       sweep.run(c);
     }
-    CHECK(sweep.ran() == 32);
+    CHECK(sweep.ran() == (has_variant(context.device(), variant) ? wanted : 0));
   }
 }
 
@@ -306,6 +332,7 @@ TEST_CASE("complex_gemm: batches with strides, with one factor for all, and side
     for (unsigned bits = 0; bits < 16; ++bits) {
       ComplexCase c;
       c.variant = variant;
+      c.part = part_of(variant);
       c.m = 17, c.n = 9, c.k = 20, c.batch = 5;
       c.one_a = (bits & 1) != 0;
       c.one_b = (bits & 2) != 0;
@@ -315,7 +342,7 @@ TEST_CASE("complex_gemm: batches with strides, with one factor for all, and side
       c.beta = {1, 1};
       sweep.run(c);
     }
-    CHECK(sweep.ran() == 16);
+    CHECK(sweep.ran() == (has_variant(context.device(), variant) ? 16 : 0));
   }
   ComplexCase many;  // more products than a launch has groups in its third dimension
   many.batch = 33000;
@@ -325,6 +352,81 @@ TEST_CASE("complex_gemm: batches with strides, with one factor for all, and side
     sweep.run(many);
   }
   CHECK(sweep.ran() == 2);
+}
+
+TEST_CASE("complex_gemm: every tile of NVIDIA's variants") {
+  const smem::Context context;
+  ComplexSweep sweep(context);
+  std::size_t turn = 0, wanted = 0;
+  const auto run_tile = [&](std::string_view variant, std::size_t rows, std::size_t cols) {
+    if (!has_variant(context.device(), variant)) return;
+    // A program has the layouts of the factors, and whether one is conjugated.
+    for (std::size_t bits = 0; bits < 8; ++bits) {
+      if (!test::has_turn(bits + turn, 8)) continue;
+      ComplexCase c;
+      c.variant = variant;
+      c.part = part_of(variant);
+      c.tile_rows = rows, c.tile_cols = cols;
+      c.transpose_a = (bits & 1) != 0;
+      c.transpose_b = (bits & 2) != 0;
+      c.conjugate_a = (bits & 4) != 0;
+      // Whole tiles and steps, then parts of them, and fewer steps than stages.
+      const std::array<std::size_t, 3> sizes[] = {
+          {2 * rows, cols, 96}, {rows + 3, 2 * cols + 1, 83}, {rows - 1, cols + 9, 13}};
+      for (const auto& [m, n, k] : sizes) {
+        c.m = m, c.n = n, c.k = k;
+        c.whole = bits % 2 == 0;
+        c.beta = k == 83 ? Complex(2) : Complex(0);
+        sweep.run(c);
+        ++wanted;
+      }
+    }
+    ++turn;
+  };
+  const auto& policy = smem::plan::complex_gemm::policy_of(context.device());
+  for (const auto& tile : policy.stages)
+    run_tile("multistage", tile.tile_m(), tile.tile_n());
+  for (const auto& tile : policy.units)
+    run_tile("mma", tile.tile_m(), tile.tile_n());
+  CHECK(sweep.ran() == wanted);
+}
+
+TEST_CASE("complex_gemm: sums in parts of NVIDIA's variants") {
+  const smem::Context context;
+  if (!smem::plan::is_nvidia_gpu(context.device())) return;
+  ComplexSweep sweep(context);
+  std::size_t wanted = 0;
+  for (const std::string_view variant : {"multistage", "mma"}) {
+    if (!has_variant(context.device(), variant)) continue;
+    for (std::size_t bits = 0; bits < 8; ++bits) {
+      ComplexCase c;
+      c.variant = variant;
+      c.part = part_of(variant);
+      c.transpose_a = (bits & 1) != 0;
+      c.transpose_b = (bits & 2) != 0;
+      c.conjugate_b = (bits & 4) != 0;
+      c.m = 60 + bits, c.n = 45, c.k = 2000 + 77 * bits;
+      c.batch = bits == 3 ? 2 : 1;
+      c.whole = bits % 2 == 0;
+      c.alpha = {2, 1};
+      c.beta = bits % 3 == 0 ? Complex(1, 1) : Complex(0);
+      const smem::Plan plan = smem::plan_complex_gemm(context.device(),
+                                                      {.m = c.m,
+                                                       .n = c.n,
+                                                       .k = c.k,
+                                                       .batch = c.batch,
+                                                       .part = c.part,
+                                                       .a_along_k = !c.transpose_a,
+                                                       .b_along_k = c.transpose_b},
+                                                      {.variant = c.variant});
+      CHECK(plan.number("parts") > 1);
+      // Twice: counters are zeros again.
+      for (int i = 0; i < 2; ++i)
+        sweep.run(c);
+      wanted += 2;
+    }
+  }
+  CHECK(sweep.ran() == wanted);
 }
 
 TEST_CASE("complex_gemm: slices along k and of the batch") {
@@ -376,6 +478,7 @@ TEST_CASE("complex_gemm: NaN of alpha and beta, and what is not read") {
   for (const std::string_view variant : smem::complex_gemm_variants()) {
     ComplexCase c;
     c.variant = variant;
+    c.part = part_of(variant);
     c.m = 5, c.n = 6, c.k = 7;
     for (const Complex& alpha : {Complex(kNaN), Complex(kNaN, kNaN)}) {
       c.alpha = alpha;
@@ -389,7 +492,7 @@ TEST_CASE("complex_gemm: NaN of alpha and beta, and what is not read") {
       c.beta = beta;
       sweep.run(c);
     }
-    CHECK(sweep.ran() >= 4);
+    if (has_variant(context.device(), variant)) CHECK(sweep.ran() >= 4);
   }
   // An alpha of 0: the factors' buffers need not be there.
   const smem::Array<std::complex<float>> c(context, {{1, 2}, {3, 4}, {5, 6}, {7, 8}});

@@ -133,6 +133,43 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("gemm on CPUs: few rows or columns, by dot products") {
+  for (const std::size_t bytes : {16, 32, 64}) {
+    const test::Variable clamp("SMEM_CLAMP", "vector=" + std::to_string(bytes));
+    const smem::Context context;
+    if (!test::has_cpu_variant(context.device())) return;
+    const bool fp64 = context.device().fp64;
+    test::GemmSweep sweep(context);
+    for (std::size_t few = 1; few <= 4; ++few) {
+      CAPTURE(few);
+      GemmCase c;
+      c.variant = "cpu";
+      c.in = few % 4 == 1 ? Scalar::half : few % 4 == 2 ? Scalar::bfloat16 : Scalar::float32;
+      c.out = few == 1 && bytes == 32 ? Scalar::half : Scalar::float32;
+      if (few % 4 == 3 && fp64) c.in = c.out = Scalar::float64;
+      // Fewer lines than are read at once, more than a work-group has; whole vectors and steps of k, and not.
+      const std::size_t lines[] = {1, 6, 515, 1027}, depths[] = {128, 131, 2048, 4101};
+      for (std::size_t i = 0; i < 4; ++i) {
+        const bool of_a = (few + i) % 2 == 0;
+        c.m = of_a ? few : lines[i], c.n = of_a ? lines[i] : few;
+        c.k = depths[(few + i + bytes / 32) % 4];
+        c.transpose_a = of_a && i % 3 == 0;
+        c.transpose_b = of_a || i % 3 == 0;
+        c.batch = i == 1 ? 3 : 1;
+        c.beta = i % 2 == 0 ? 0 : 2;
+        c.bias = i == 2 ? 2 : 0;
+        smem::GemmProblem problem;
+        problem.in = c.in, problem.out = c.out;
+        problem.m = c.m, problem.n = c.n, problem.k = c.k;
+        problem.a_along_k = !c.transpose_a, problem.b_along_k = c.transpose_b;
+        CHECK(smem::plan_gemm(context.device(), problem, {.variant = "cpu"}).entry_point == "gemm_dots");
+        sweep.run(c);
+      }
+    }
+    CHECK(sweep.ran() == 16);
+  }
+}
+
 TEST_CASE("gemm on CPUs: narrow and short products, in any type and transposition") {
   const smem::Context context;
   if (!test::has_cpu_variant(context.device())) return;

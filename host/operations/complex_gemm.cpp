@@ -85,6 +85,7 @@ void set_complex_problem(ComplexProduct& of) {
   p.one_b = p.batch != 1 && (turned ? of.one_a : of.one_b);
   p.reads_c = how.beta != 0.0;
   p.complex_beta = how.beta.imag() != 0;
+  p.conjugates = how.conjugate_a != how.conjugate_b;
   const auto alignment = [&](std::size_t rows, std::size_t cols, bool one) {
     return packed_alignment(detail::size_product(rows, one ? 1 : p.batch), cols * 2 * size_of(p.part));
   };
@@ -166,6 +167,8 @@ Operation complex_gemm_operation() {
       .steps = {{"naive", "one result a work-item, all from global memory"},
                 {"tiled", "a work-group shares tiles of complex numbers in local memory"},
                 {"registers", "a block of results in registers"},
+                {"multistage", "asynchronous copies fill tiles ahead"},
+                {"mma", "matrix units multiply the parts of doubles"},
                 {"gemm", "one real product, of an expanded factor"}},
       .words = {sizes_rule("shape", "Size of the product: MxNxK", "MxNxK", {3, 3}),
                 type_rule(WordKind::choice, "Type of a number's parts", "float",
@@ -200,6 +203,13 @@ Operation complex_gemm_operation() {
                    {"4096x4096x4096 --transpose-a --beta 1 --beta-imaginary 1"},
                    {"4096x4096x4096 --transpose-b", {"tiled", "registers", "gemm"}},
                    {"4096x4096x4096 --transpose-a --transpose-b", {"registers"}},
+                   {"300x500x700 --transpose-a --transpose-b --conjugate-a", {"multistage"}},
+                   {"128x128x16384 --transpose-b", {"multistage"}},
+                   {"1000x16x4096", {"multistage"}},
+                   {"16x16x16 --batch 10000", {"multistage"}},
+                   {"300x500x700 double --transpose-b --conjugate-a", {"mma"}},
+                   {"128x128x16384 double --transpose-a", {"mma"}},
+                   {"16x4096x4096 double", {"mma"}},
                    {"4096x4096x4096 double"},
                    {"4096x4096x4096 double --transpose-a --transpose-b --beta 1 --beta-imaginary 1"}},
   };

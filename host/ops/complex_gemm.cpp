@@ -67,6 +67,7 @@ ComplexCall row_major_call(const Context& context, const ComplexGemm& product, c
   p.n = n;
   p.k = k;
   p.batch = c.batch;
+  p.conjugates = product.conjugate_a != product.conjugate_b;
   p.a_along_k = !product.transpose_a;
   p.b_along_k = product.transpose_b;
   if (turned) {
@@ -227,11 +228,17 @@ void bind_numbers(const ops::Launching& launch, const ComplexCall& call) {
   // Factors that are not read may be without a buffer; their kernel argument is C's.
   const bool reads = p.k > 0;
   const ConstMatrix &a = call.a, &b = call.b, &c = call.c;
-  launch(reads ? a.buffer : c.buffer, wide(a.offset), wide(a.pitch), stride_of(a), sign(call.conjugate_a),
-         reads ? b.buffer : c.buffer, wide(b.offset), wide(b.pitch), stride_of(b), sign(call.conjugate_b),
-         c.buffer, wide(c.offset), wide(c.pitch), stride_of(c), wide(p.m), wide(p.n), wide(p.k),
-         wide(p.batch), static_cast<T>(call.alpha.real()), static_cast<T>(call.alpha.imag()),
-         static_cast<T>(call.beta.real()), static_cast<T>(call.beta.imag()));
+  const auto bind = [&](const auto&... more) {
+    launch(reads ? a.buffer : c.buffer, wide(a.offset), wide(a.pitch), stride_of(a), sign(call.conjugate_a),
+           reads ? b.buffer : c.buffer, wide(b.offset), wide(b.pitch), stride_of(b), sign(call.conjugate_b),
+           c.buffer, wide(c.offset), wide(c.pitch), stride_of(c), wide(p.m), wide(p.n), wide(p.k),
+           wide(p.batch), static_cast<T>(call.alpha.real()), static_cast<T>(call.alpha.imag()),
+           static_cast<T>(call.beta.real()), static_cast<T>(call.beta.imag()), more...);
+  };
+  const std::string_view variant = launch.plan().variant;
+  if (variant != "multistage" && variant != "mma") return bind();
+  bind(launch.scratch(0), launch.counters(), static_cast<cl_uint>(launch.plan().number("parts")),
+       wide(launch.plan().number("part_depth")));
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 #include "plan/complex_gemm_policy.hpp"
 #include "plan/complex_gemm_variants.hpp"
+#include "plan/gemm_variants.hpp"
 #include "plan/matrix_unit.hpp"
 
 #include <smem/gemm_plan.hpp>
@@ -12,11 +13,26 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace smem::plan::complex_gemm {
+
+void define_numbers(const ComplexGemmProblem& p, Launch& launch) {
+  define(launch, {{"PART_DOUBLE", p.part == Scalar::float64 ? 1 : 0},
+                  {"A_ALONG_K", p.a_along_k ? 1 : 0},
+                  {"B_ALONG_K", p.b_along_k ? 1 : 0}});
+}
+
+void predict_product(const ComplexGemmProblem& p, Plan& plan) {
+  const double of_a = real(p.m, p.k, p.one_a ? 1 : p.batch), of_b = real(p.k, p.n, p.one_b ? 1 : p.batch);
+  const double of_c = real(p.m, p.n, p.batch), bytes = real(2 * size_of(p.part));
+  operations_of_product(plan.prediction) = 8 * of_c * real(p.k);
+  plan.prediction.bytes_read = bytes * (of_a + of_b + (p.reads_c ? of_c : 0));
+  plan.prediction.bytes_written = bytes * of_c;
+}
 
 namespace {
 
@@ -27,22 +43,7 @@ constexpr std::size_t kMostNumbers = kMostElements / 4;
 
 using Problem = ComplexGemmProblem;
 
-std::size_t number_bytes(const Problem& p) { return 2 * size_of(p.part); }
-
-void define_numbers(const Problem& p, Launch& launch) {
-  define(launch, {{"PART_DOUBLE", p.part == Scalar::float64 ? 1 : 0},
-                  {"A_ALONG_K", p.a_along_k ? 1 : 0},
-                  {"B_ALONG_K", p.b_along_k ? 1 : 0}});
-}
-
-/// What every variant reads, writes and computes at least.
-void predict_product(const Problem& p, Plan& plan) {
-  const double of_a = real(p.m, p.k, p.one_a ? 1 : p.batch), of_b = real(p.k, p.n, p.one_b ? 1 : p.batch);
-  const double of_c = real(p.m, p.n, p.batch), bytes = real(number_bytes(p));
-  operations_of_product(plan.prediction) = 8 * of_c * real(p.k);
-  plan.prediction.bytes_read = bytes * (of_a + of_b + (p.reads_c ? of_c : 0));
-  plan.prediction.bytes_written = bytes * of_c;
-}
+std::size_t number_bytes(const ComplexGemmProblem& p) { return 2 * size_of(p.part); }
 
 Attempt one_by_one(const Device& device, const Problem& p) {
   if (!device.long_loops && p.k > kShortLoops)
@@ -288,6 +289,17 @@ Attempt by_real_product(const Device& device, const Problem& p) {
   return plan;
 }
 
+/// Nanoseconds that it takes on NVIDIA's GPUs, by gemm's model.
+double time_of_real_product(const Device& device, const Problem& p) {
+  const ComplexSlices s = cut_product(device, p);
+  const std::vector<gemm::Choice> choices = gemm::nvidia_choices(device, real_product(p, s));
+  if (choices.empty()) return std::numeric_limits<double>::infinity();
+  const RealProduct& policy = policy_of(device).real_product;
+  const double launches = p.a_along_k ? 1 : 2;
+  const double moved = 1.5 * real(s.expanded) + 2 * real(s.bytes - s.expanded);
+  return real(s.count(p)) * (choices.front().nanoseconds + launches * policy.launch + moved / policy.memory);
+}
+
 /// Whether a real product is worth its launches.
 bool prefers_real_product(const Device& device, const Problem& p) {
   const RealProduct& policy = policy_of(device).real_product;
@@ -310,6 +322,11 @@ bool prefers_small_tiles(const Device& device, const Problem& p) {
 std::vector<std::string_view> choices_in_order(const Device& device, const Problem& p,
                                                const PlanOverrides& /*fixed*/) {
   if (p.k == 0) return {"naive"};
+  if (const auto choices = nvidia_choices(device, p); !choices.empty()) {
+    const std::string_view variant = nvidia_variant(p.part);
+    if (choices.front().nanoseconds > time_of_real_product(device, p)) return {"gemm", variant, "naive"};
+    return {variant, "gemm", "naive"};
+  }
   if (prefers_real_product(device, p)) return {"gemm", "registers", "tiled", "naive"};
   if (device.type == DeviceType::cpu) return {"naive", "registers"};
   if (prefers_small_tiles(device, p)) return {"tiled", "registers", "naive"};
@@ -324,6 +341,7 @@ Attempt attempt_variant(const Device& device, const Problem& p, const PlanOverri
   }
   if (variant == "naive") return one_by_one(device, p);
   if (variant == "gemm") return by_real_product(device, p);
+  if (variant == "multistage" || variant == "mma") return by_nvidia(device, p, fixed, variant);
   return through_tiles(device, p, variant);
 }
 
@@ -343,7 +361,8 @@ std::string why_not_chosen(const Device& device, const Problem& p, std::string_v
   return "one result a work-item: it reads local memory more often";
 }
 
-const Evidence& evidence_of(const Device& device, const Problem& /*p*/, const Plan& /*plan*/) {
+const Evidence& evidence_of(const Device& device, const Problem& /*p*/, const Plan& plan) {
+  if (plan.variant == "multistage" || plan.variant == "mma") return policy_of(device).nvidia_evidence;
   return policy_of(device).evidence;
 }
 
@@ -355,7 +374,8 @@ constexpr Operation<Problem> kComplexGemm{.what = "product",
                                           .attempt = attempt_variant,
                                           .why_not = why_not_chosen,
                                           .evidence = evidence_of,
-                                          .one_work_item = ""};
+                                          .one_work_item = "",
+                                          .with_tile = {"multistage", "mma"}};
 
 }  // namespace
 
@@ -380,7 +400,9 @@ void check(const Device& device, const ComplexGemmProblem& p) {
 
 namespace smem {
 
-std::vector<std::string_view> complex_gemm_variants() { return {"naive", "tiled", "registers", "gemm"}; }
+std::vector<std::string_view> complex_gemm_variants() {
+  return {"naive", "tiled", "registers", "multistage", "mma", "gemm"};
+}
 
 Plan plan_complex_gemm(const Device& device, const ComplexGemmProblem& problem,
                        const PlanOverrides& overrides) {

@@ -114,6 +114,64 @@ std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem
   return tile;
 }
 
+/// Lanes of the vectors that pay here.
+std::size_t lanes_of(const Device& device, const GemmProblem& problem) {
+  const std::size_t most = device.wide_vectors ? policy_of(device).cpu.wide_vector_bytes : 32;
+  return std::clamp<std::size_t>(device.vector_bytes, 16, most) / size_of(value_type(problem.in));
+}
+
+/// What cl/gemm/dots.cl multiplies at once.
+struct Dots {
+  bool few_of_a;  ///< whether the few lines are rows of A
+  std::size_t few, depth, lines;
+
+  std::size_t bytes(std::size_t value) const { return few * (depth + lines) * value; }
+};
+
+/// Nothing: C has too many rows and columns, or the other factor does not lie along k.
+std::optional<Dots> dots_of(const Device& device, const GemmProblem& problem) {
+  const CpuTiles& policy = policy_of(device).cpu;
+  const bool of_a = problem.b_along_k && problem.m <= policy.most_few;
+  const bool of_b = problem.a_along_k && problem.n <= policy.most_few;
+  if (!(of_a || of_b) || problem.k < policy.least_dot || problem.in == Scalar::int8) return std::nullopt;
+  const bool few_of_a = of_a && (!of_b || problem.m <= problem.n);
+  const std::size_t value = size_of(value_type(problem.in));
+  const Dots dots{few_of_a, at_least_1(few_of_a ? problem.m : problem.n), policy.dot_bytes / value,
+                  policy.most_long};
+  if (dots.bytes(value) > device.local_bytes) return std::nullopt;
+  return dots;
+}
+
+Attempt by_dots(const Device& device, const GemmProblem& problem, const Dots& dots) {
+  const CpuTiles& policy = policy_of(device).cpu;
+  const std::size_t all = dots.few_of_a ? problem.n : problem.m, value = size_of(value_type(problem.in));
+  const double each = real(problem.m) * real(problem.n) * real(problem.k);
+  const std::size_t least = at_least_1(divide_up(all, dots.lines)), units = at_least_1(device.compute_units);
+  // Shares for all threads, of which each is worth a work-group.
+  const bool is_short = each * real(problem.batch) < policy.least_work;
+  const std::size_t groups = is_short || problem.batch >= units ? least : round_up(least, units);
+  const std::size_t products = is_short ? 1 : problem.batch;
+  if (products > kMaxTiles || groups > kMaxTiles) return "more tiles than a launch has work-groups";
+  Plan plan = base_plan(problem, "cpu", "gemm/dots.cl", "gemm_dots");
+  plan.global = {groups, 1, products};
+  const std::size_t share = divide_up(all, groups);
+  plan.tile_rows = dots.few_of_a ? dots.few : at_least_1(share);
+  plan.tile_cols = dots.few_of_a ? at_least_1(share) : dots.few;
+  plan.items_per_work_item = plan.tile_rows * plan.tile_cols;
+  plan.vector_width = lanes_of(device, problem);
+  plan.local_bytes = dots.bytes(value);
+  define(plan, {{"LANES", plan.vector_width},
+                {"FEW_OF_A", dots.few_of_a},
+                {"FEW", dots.few},
+                {"DEPTH", dots.depth},
+                {"LONG", dots.lines}});
+  plan.evidence = policy_of(device).cpu_evidence.text(device);
+  plan.reason =
+      formatted("dot products: C has {} {}, and a line of the other factor is read once, where it lies",
+                dots.few_of_a ? problem.m : problem.n, dots.few_of_a ? "row(s)" : "column(s)");
+  return plan;
+}
+
 }  // namespace
 
 bool runs_on_cpu(const Device& device, const GemmProblem& problem) {
@@ -123,6 +181,7 @@ bool runs_on_cpu(const Device& device, const GemmProblem& problem) {
 Attempt cpu(const Device& device, const GemmProblem& problem, const PlanOverrides& fixed) {
   refuse_tile(fixed, "cpu");
   if (!runs_cpu_variant(device)) return no_cpu_variant(device);
+  if (const std::optional<Dots> dots = dots_of(device, problem)) return by_dots(device, problem, *dots);
   const std::optional<CpuTile> found = cpu_tile(device, problem);
   if (!found) return no_tile_fits(device);
   const CpuTile& tile = *found;

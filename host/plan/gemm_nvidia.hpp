@@ -53,7 +53,10 @@ struct Multistage {
 // along_b: on an H200, in us, B transposed, by 64 x 128 or 48 x 128 and by tiles of few rows, for which the
 // rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, with B packed 330, cuBLAS 287; 48 x 1904 x
 // 11056 85, by 16 x 128 137, by 64 x 64 88, cuBLAS 98.
-inline constexpr std::array<Multistage, 18> kMultistage{{
+// 128 x 24, on an H200, us, it, others, and cuBLAS's: 8000 x 20 x 4096, B transposed, 84, 97 to 122, 77; 4096
+// x 17 x 4096, A transposed, 34, 41, 40; 50000 x 24 x 64 10.3, 13.7, 10.0; 16384 x 24 x 1024 45.8, 43.7, 64;
+// 16150 x 17 x 1685, B transposed, 97, by 128 x 48 88, 61.
+inline constexpr std::array<Multistage, 19> kMultistage{{
     {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false, false, true},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
     {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 940}, false},
@@ -67,6 +70,7 @@ inline constexpr std::array<Multistage, 18> kMultistage{{
     {{1, 4, 4, 8, 8, 16, 4}, 3, {759, 701, 1217}, true, false, false, 1.5},
     {{4, 1, 8, 4, 12, 16, 4}, 4, {551, 536, 1067}},
     {{1, 4, 4, 12, 4, 16, 4}, 4, {600, 585, 1067}},
+    {{2, 1, 16, 4, 12, 16, 4}, 5, {600, 300, 1067}},
     {{1, 4, 1, 4, 4, 16, 4}, 1, {753, 753, 210}},
     // Two or three stages, which fit 48 KiB of local memory.
     {{1, 4, 4, 8, 8, 16, 2}, 3, {759, 701, 1217}, true, false, false, 1.5},
@@ -181,12 +185,15 @@ struct Dmma {
 // Of two stages, a group that is alone waits for the memory at each step: 400 x 1120 x 8320, B transposed, by
 // 64 x 64 483, of four stages 238, in 2 parts, in the kernel's order, 171, cuBLAS 172.
 //
+// across of 64 x 64: A transposed, 416 x 576 x 2400 37, by 64 x 96 42; 1000 x 1500 x 800 59, by 64 x 96 53,
+// which is chosen.
+//
 // Costs and layouts: each tile alone and as many as share a multiprocessor, k 1024, by calls in a queue, and
 // four of them with k 8192, whose steps take a tenth or two longer. across, along: 64 x 64 alone NN 24.1, TN
 // 32.3, NT 34.5, in order TN 31.1, NT 27.8; 96 x 64 36.3, 47.5, 51.8, in order
 // 38.2, 37.7; 32 x 64 19.9, 22.3, 16.0, in order 22.8, 18.0.
 inline constexpr std::array<Dmma, 15> kDmma{{
-    {{2, 2, 32, 32, 16, 4}, 3, {299, 295, 1950}, 1.39, 1.06, Ordered::along},
+    {{2, 2, 32, 32, 16, 4}, 3, {299, 295, 1950}, 1.22, 1.06, Ordered::along},
     {{2, 2, 64, 32, 16, 4}, 2, {628, 545, 2350}, 1.13, 1.07, Ordered::along, true},
     {{2, 2, 32, 64, 16, 4}, 2, {634, 599, 2450}, 1.17, 1.10, Ordered::along, true},
     {{2, 2, 32, 48, 16, 4}, 2, {539, 475, 2320}, 1.06, 1.03, Ordered::alike},

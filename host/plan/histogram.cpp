@@ -24,7 +24,7 @@ constexpr std::size_t kMostCount = 0xffffffff;
 constexpr std::size_t kLargestPart = std::size_t{1} << 31;  // elements that a counter of 32 bits can count
 
 /// Elements that a work-item reads at once.
-std::size_t pack_of(const HistogramPolicy& policy, const HistogramProblem& problem) {
+std::size_t histogram_pack(const HistogramPolicy& policy, const HistogramProblem& problem) {
   const std::size_t bytes = problem.channels == 1 ? policy.pack_bytes : policy.pack_bytes_of_channels;
   const std::size_t widest = std::max(bytes, size_of(problem.in));
   return at_least_1(std::min(widest, problem.alignment) / size_of(problem.in));
@@ -120,7 +120,7 @@ Attempt atomics(const Device& device, const HistogramProblem& problem, std::stri
     wanted = alone ? policy.group_alone : policy.group;
   }
   const std::size_t group = group_for(device, wanted, 0);
-  const std::size_t pack = pack_of(policy, problem);
+  const std::size_t pack = histogram_pack(policy, problem);
   const std::size_t unroll = policy.unroll;
   // Short rows share the group.
   const std::size_t team =

@@ -28,6 +28,7 @@ struct ComplexGemmProblem {
   bool one_b = false;             ///< one B is
   bool reads_c = false;           ///< beta is not 0
   bool complex_beta = false;      ///< beta has an imaginary part
+  bool conjugates = false;        ///< one factor is conjugated, and not both
   /// The largest power of two, at most 64, that divides the byte address of each row's first element.
   std::size_t a_alignment = 64;
   std::size_t b_alignment = 64;  ///< the same of B
@@ -41,8 +42,8 @@ struct ComplexGemmProblem {
     return list(extent("m", m), extent("n", n), extent("k", k), extent("batch", batch), choice("part", part),
                 choice("a_along_k", a_along_k), choice("b_along_k", b_along_k), choice("one_a", one_a),
                 choice("one_b", one_b), choice("reads_c", reads_c), choice("complex_beta", complex_beta),
-                aligned("a_alignment", a_alignment), aligned("b_alignment", b_alignment),
-                aligned("c_alignment", c_alignment));
+                choice("conjugates", conjugates), aligned("a_alignment", a_alignment),
+                aligned("b_alignment", b_alignment), aligned("c_alignment", c_alignment));
   }
 };
 

@@ -6,6 +6,8 @@
 #include "support/failure.hpp"
 #include "support/targets.hpp"
 
+#include "plan/sizes.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,6 +20,18 @@
 
 using smem::ComplexGemmProblem;
 using smem::Scalar;
+
+namespace {
+
+/// NVIDIA's own variants have a type of parts each.
+bool has_variant(const smem::Device& device, Scalar part, std::string_view variant) {
+  if (variant != "multistage" && variant != "mma") return true;
+  if ((variant == "mma") != (part == Scalar::float64)) return false;
+  return device.type == smem::DeviceType::cpu ||
+         (smem::plan::is_nvidia_gpu(device) && smem::plan::compute_capability(device) >= 80);
+}
+
+}  // namespace
 
 TEST_CASE("plan of complex_gemm: every variant fits every device") {
   for (const smem::Device& device : test::all_targets())
@@ -34,6 +48,11 @@ TEST_CASE("plan of complex_gemm: every variant fits every device") {
                                      .b_along_k = along_k};
           for (const std::string_view variant : smem::complex_gemm_variants()) {
             CAPTURE(variant);
+            if (!has_variant(device, part, variant)) {
+              CHECK_THROWS_AS(smem::plan_complex_gemm(device, p, {.variant = std::string(variant)}),
+                              smem::Error);
+              continue;
+            }
             const smem::Plan plan = smem::plan_complex_gemm(device, p, {.variant = std::string(variant)});
             CHECK(plan.operation == "complex_gemm");
             CHECK(plan.variant == variant);
@@ -77,23 +96,35 @@ TEST_CASE("plan of complex_gemm: a large product is one real product, whose laun
   const std::vector<smem::Launch> before = smem::plan_complex_gemm(device, p).before;
   REQUIRE(before.size() == 1 + real.before.size());  // the real product may have factors packed
   CHECK(before.front().entry_point.starts_with("complex_gemm_expand"));
-  // Few large tiles leave the device idle; a real product is worth its launches above 320^3.
-  p = {.m = 8, .n = 8, .k = 8};
-  CHECK(smem::plan_complex_gemm(device, p).variant == "tiled");
-  CHECK(smem::plan_complex_gemm(test::target("sm_75"), p).variant == "registers");
-  CHECK(smem::plan_complex_gemm(device, {.m = 256, .n = 256, .k = 256}).variant == "tiled");
-  CHECK(smem::plan_complex_gemm(device, {.m = 384, .n = 384, .k = 384}).variant == "gemm");
-  smem::Device h200 = device;
-  h200.compute_units = 132;
-  CHECK(smem::plan_complex_gemm(h200, {.m = 320, .n = 320, .k = 320}).variant == "tiled");
-  CHECK(smem::plan_complex_gemm(device, {.m = 8, .n = 4096, .k = 4096}).variant == "gemm");
-  CHECK(smem::plan_complex_gemm(device, {.m = 4, .n = 4096, .k = 4096}).variant == "tiled");
-  // Of batches, a product alone fills a tile or not.
-  CHECK(smem::plan_complex_gemm(device, {.m = 16, .n = 16, .k = 16, .batch = 100000}).variant == "tiled");
-  CHECK(smem::plan_complex_gemm(device, {.m = 64, .n = 64, .k = 64, .batch = 10000}).variant == "registers");
-  CHECK(smem::plan_complex_gemm(device, {.m = 128, .n = 128, .k = 128, .batch = 1000}).variant == "gemm");
+  // Before sm_80 a real product is worth its launches where there is much to multiply.
+  const smem::Device older = test::target("sm_75");
+  CHECK(smem::plan_complex_gemm(older, {.m = 8, .n = 8, .k = 8}).variant == "registers");
+  CHECK(smem::plan_complex_gemm(older, {.m = 384, .n = 384, .k = 384}).variant == "gemm");
   p.k = 0;
   CHECK(smem::plan_complex_gemm(device, p).variant == "naive");
+}
+
+TEST_CASE("plan of complex_gemm: NVIDIA's own variants, by the model of their time") {
+  smem::Device h200 = test::target("sm_90");
+  h200.compute_units = 132;
+  const auto plan = [&](std::size_t m, std::size_t n, std::size_t k, Scalar part, std::size_t batch = 1) {
+    return smem::plan_complex_gemm(h200, {.m = m, .n = n, .k = k, .batch = batch, .part = part});
+  };
+  for (const std::size_t edge : {16, 64, 256})
+    for (const std::size_t batch : {1, 2000}) {
+      CHECK(plan(edge, edge, edge, Scalar::float32, batch).variant == "multistage");
+      CHECK(plan(edge, edge, edge, Scalar::float64, batch).variant == "mma");
+    }
+  CHECK(plan(1024, 1024, 1024, Scalar::float32).variant == "multistage");
+  // Of doubles a real product has the larger tiles.
+  CHECK(plan(2048, 2048, 2048, Scalar::float64).variant == "gemm");
+  const smem::Plan parts = plan(128, 128, 16384, Scalar::float32);
+  CHECK(parts.variant == "multistage");
+  CHECK(parts.number("parts") > 4);
+  CHECK(parts.number("parts") * parts.number("part_depth") >= 16384);
+  CHECK(parts.counters);
+  CHECK(test::contains(parts.reason, "parts of"));
+  CHECK(plan(64, 64, 0, Scalar::float32).variant == "naive");
 }
 
 TEST_CASE("plan of complex_gemm: slices bound temporary memory") {

@@ -139,7 +139,8 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
               &NvidiaPolicy::wgmma_evidence, &NvidiaPolicy::mma_evidence, &NvidiaPolicy::dmma_evidence,
               &NvidiaPolicy::packed, &NvidiaPolicy::across, &NvidiaPolicy::turned,
               &NvidiaPolicy::fp8_evidence, &NvidiaPolicy::small_evidence);
-  check_table("complex_gemm", complex_gemm::kComplexGemmPolicies, &complex_gemm::ComplexGemmPolicy::evidence);
+  check_table("complex_gemm", complex_gemm::kComplexGemmPolicies, &complex_gemm::ComplexGemmPolicy::evidence,
+              &complex_gemm::ComplexGemmPolicy::nvidia_evidence);
   check_table("bands of rows", kBandPolicies, &BandPolicy::evidence);
   check_table("check_segments", kCheckSegmentsPolicies, &CheckSegmentsPolicy::evidence);
   check_table("rates", kRatesPolicies, &RatesPolicy::evidence);
