@@ -119,3 +119,34 @@ TEST_CASE("conv2d: depthwise cells: tiles by hand") {
   if (!runs_here(context.device())) return;
   CHECK(sweep.ran() == asked);
 }
+
+TEST_CASE("conv2d: depthwise windows: packs, strides, paddings and tails") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Conv2dCase c, std::size_t cols) {
+    c.tile_rows = 1, c.tile_cols = cols;
+    c.bias = asked % 2 == 0;
+    c.gaps = asked % 3 == 1;
+    c.gaps_in_rows = asked % 6 == 1;
+    c.gap = 16;
+    c.how.activation = asked % 4 == 3 ? Activation::relu : Activation::none;
+    c.to_sums = c.type == Scalar::bfloat16;
+    sweep.run(c);
+    ++asked;
+  };
+  using enum Scalar;
+  // Packs of 8, 4, 2 and 1 channels; groups with packs beyond the last one, and with results of no image.
+  run(layer(half, 2, 16, 15, 14, 3, 3, Conv2d::square(2, 1)), 1);
+  run(layer(half, 2, 272, 9, 7, 3, 3, Conv2d::square(1, 1)), 2);
+  run(layer(bfloat16, 3, 20, 13, 9, 5, 5, Conv2d::square(1, 2)), 1);
+  run(layer(half, 1, 6, 21, 8, 3, 5, padded(1, 2, {1, 2, 1, 2})), 4);
+  run(layer(int8, 2, 24, 14, 11, 3, 3, Conv2d::square(2, 1)), 3);
+  run(layer(float32, 2, 7, 23, 22, 2, 3, padded(3, 4, {1, 0, 0, 1})), 1);
+  run(layer(float32, 2, 260, 8, 6, 3, 3, Conv2d::square(2, 1)), 2);
+  if (context.device().fp64) run(layer(float64, 2, 6, 11, 9, 3, 3, Conv2d::square(1, 1)), 2);
+  // Windows that see nothing of the plane; planes of one cell.
+  run(layer(half, 2, 8, 2, 3, 3, 3, padded(1, 2, {9, 7, 8, 12})), 1);
+  run(layer(half, 3, 8, 1, 1, 3, 3, Conv2d::square(1, 1)), 2);
+  CHECK(sweep.ran() == asked);
+}

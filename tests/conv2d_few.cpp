@@ -40,6 +40,8 @@ std::vector<Conv2dCase> few_cases() {
       {Scalar::half, 2, 2, 45, 5, 8, 1, 1, Conv2d::square(2, 0)},
       {Scalar::half, 1, 3, 240, 3, 32, 3, 3, Conv2d::square(1, 1)},
       {Scalar::half, 1, 8, 5, 6, 16, 3, 3, strided(1, 1, {9, 7, 8, 12})},
+      {Scalar::half, 2, 32, 29, 10, 40, 3, 3, Conv2d::square(1, 1)},
+      {Scalar::half, 1, 26, 31, 12, 24, 3, 3, Conv2d::square(2, 1)},
   };
 }
 
@@ -177,6 +179,26 @@ TEST_CASE("conv2d of few channels: tiles of every kind are right") {
     c.gaps = number % 2 == 0;
     ++asked;
     sweep.run(c);
+  }
+  if (context.device().retargeting) CHECK(sweep.ran() == asked);
+}
+
+TEST_CASE("conv2d of few channels: rows of several launches") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  // Rows of results that are not all as long; paddings beyond the first and from before the last of them.
+  Conv2dCase wide{Scalar::half, 2, 3, 485, 5, 40, 3, 3, Conv2d::square(1, 1)};
+  Conv2dCase far{Scalar::half, 1, 4, 260, 4, 24, 5, 3, Conv2d::square(1)};
+  far.how.padding = {250, 1, 300, 1};
+  for (Conv2dCase c : {wide, far, Conv2dCase{Scalar::half, 1, 16, 251, 6, 70, 3, 3, Conv2d::square(1, 1)},
+                       Conv2dCase{Scalar::half, 2, 3, 999, 9, 17, 7, 7, Conv2d::square(2, 3)}}) {
+    c.variant = "wgmma_few";
+    c.vary(asked);
+    c.out_interleaved = true;
+    c.gaps = asked % 2 == 1;
+    sweep.run(c);
+    ++asked;
   }
   if (context.device().retargeting) CHECK(sweep.ran() == asked);
 }

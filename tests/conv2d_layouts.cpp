@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -196,6 +197,29 @@ TEST_CASE("conv2d: interleaved channels by every variant") {
     sweep.run(c);
   }
   CHECK(sweep.ran() == 4);
+}
+
+TEST_CASE("conv2d: the input and the filters are copied by one launch, in tiles of their own") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  // Several tiles of the filters: vectors of cells and of channels, all cells of odd windows, channels that
+  // are filled up.
+  for (const auto& [channels, filters, window, width] :
+       {std::array{72, 70, 3, 13}, {64, 33, 2, 12}, {130, 9, 5, 8}, {20, 300, 1, 6}}) {
+    const auto n = [](int number) { return static_cast<std::size_t>(number); };
+    Conv2dCase c{Scalar::half, 2,         n(channels),
+                 n(width),     7,         n(filters),
+                 n(window),    n(window), Conv2d::square(1, n(window) / 2)};
+    c.bias = true;
+    c.gaps = asked % 4 == 1;
+    c.variant = "matrix_units";
+    if (has_units(context, c.variant)) sweep.run(c), ++asked;
+    c.variant = "direct";
+    c.interleave();
+    sweep.run(c), ++asked;
+  }
+  CHECK(sweep.ran() == asked);
 }
 
 TEST_CASE("bad input of conv2d: interleaved channels") {

@@ -57,15 +57,12 @@ double ring_wanted(const Conv2dProblem& p, const auto& in, const auto& weights, 
   return p.activation == Activation::relu ? std::max(sum, 0.0) : sum;
 }
 
-/// Runs the launch of a plan that was made for another device. `rows`, `cols`: of the tile; 0: all rows, and
-/// as many columns as the plan takes.
+/// When the emulation makes copies: a device may make them at any time from their start to the wait for them.
+enum class Copied : long { at_once = 1, late = 2 };
+
+/// Runs the launch of a plan that was made for another device.
 template <class T>
-void check_ring(const smem::Context& context, const Conv2dProblem& p, std::size_t rows = 0,
-                std::size_t cols = 0) {
-  const smem::Plan plan = smem::plan_conv2d(
-      test::target("sm_90"), p,
-      {.variant = "depthwise", .tile_rows = rows > 0 ? rows : p.out_height, .tile_cols = cols});
-  REQUIRE(plan.entry_point == "conv2d_depthwise_ring");
+void check_ring(const smem::Context& context, const Conv2dProblem& p, const smem::Plan& plan, Copied copied) {
   const std::size_t results = p.images * p.out_channels * p.plane_results();
   const std::vector<T> in = ring_numbers<T>(p.images * p.width * p.height * p.in_channels, 1),
                        weights = ring_numbers<T>(p.out_channels * p.taps(), 2),
@@ -76,7 +73,7 @@ void check_ring(const smem::Context& context, const Conv2dProblem& p, std::size_
   for (const auto& [name, text] : plan.text_defines)
     options += "#define " + name + " " + text + "\n";
   auto defines = plan.defines;
-  defines.emplace_back("EMULATED", 1);
+  defines.emplace_back("EMULATED", static_cast<long>(copied));
   const smem::Kernel kernel = context.build({.source = options + "#include \"" + plan.kernel_file + "\"\n",
                                              .entry_point = plan.entry_point,
                                              .defines = defines});
@@ -90,7 +87,8 @@ void check_ring(const smem::Context& context, const Conv2dProblem& p, std::size_
          u(p.padding.top), u(0), u(0), u(plan.number("tile_h")), u(0));
   const std::vector<T> got = out_array.to_host();
   INFO(smem::name_of(p.type), ", ", p.in_channels, " channels of ", p.width, " x ", p.height, ", windows ",
-       p.window.width, " x ", p.window.height, ", tile ", plan.tile_rows, " x ", plan.tile_cols);
+       p.window.width, " x ", p.window.height, ", tile ", plan.tile_rows, " x ", plan.tile_cols,
+       std::string(copied == Copied::late ? ", late copies" : ""));
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < results; ++i) {
     const std::size_t of = i / p.out_channels, at = of % p.plane_results();
@@ -103,6 +101,18 @@ void check_ring(const smem::Context& context, const Conv2dProblem& p, std::size_
   CHECK(wrong == 0);
   for (std::size_t i = results; i < got.size(); ++i)
     CHECK(static_cast<double>(got[i]) == 77);
+}
+
+/// `rows`, `cols`: of the tile; 0: all rows, and as many columns as the plan takes.
+template <class T>
+void check_ring(const smem::Context& context, const Conv2dProblem& p, std::size_t rows = 0,
+                std::size_t cols = 0) {
+  const smem::Plan plan = smem::plan_conv2d(
+      test::target("sm_90"), p,
+      {.variant = "depthwise", .tile_rows = rows > 0 ? rows : p.out_height, .tile_cols = cols});
+  REQUIRE(plan.entry_point == "conv2d_depthwise_ring");
+  for (const Copied copied : {Copied::at_once, Copied::late})
+    check_ring<T>(context, p, plan, copied);
 }
 
 }  // namespace

@@ -92,6 +92,33 @@ TEST_CASE("convolve2d: rows of registers, for windows that lie beside their resu
   CHECK(sweep.ran() > 18);
 }
 
+TEST_CASE("convolve2d: rows of bytes by weights that int8 holds, which lie beside their results") {
+  const smem::Context context;
+  test::ConvolutionSweep sweep(context);
+  ConvolutionCase c;
+  c.type = smem::Scalar::uint8;
+  c.variant = "rows";
+  c.width = 3, c.height = 2;
+  c.int8_weights = true;
+  const auto on_aligned = [&](std::size_t channels) {
+    for (const smem::GridSize& size : {smem::GridSize{37, 19}, {128, 4}, {5, 33}}) {
+      c.size = size;
+      c.in = c.out = {.channels = channels};
+      c.in.row_gap = c.out.row_gap = 64 - size.width * channels % 64;
+      sweep.run(c);
+    }
+  };
+  c.how.padding = smem::Padding{0, 0, 2, 1};
+  on_aligned(1);
+  c.how.padding = smem::Padding{2, 1, 0, 0};
+  c.how.turned = true;
+  on_aligned(3);
+  c.width = 2;
+  c.how.padding.reset();
+  on_aligned(4);
+  CHECK(sweep.ran() == 9);
+}
+
 TEST_CASE("convolve2d: kernels of rank 1") {
   const smem::Context context;
   test::ConvolutionSweep sweep(context);

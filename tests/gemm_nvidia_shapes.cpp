@@ -430,6 +430,17 @@ TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 128") { cop
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 256 x 128") { copies_tile(256, 128, 4); }
 TEST_CASE("gemm on NVIDIA: boxes and pieces copied to tiles of 192 x 192") { copies_tile(192, 192, 5); }
 
+// Of fp8 a step's sums have registers of their own: of all columns, or of half of them.
+TEST_CASE("gemm on NVIDIA: boxes copied to tiles of fp8") {
+  TileSweep tiles;
+  if (!runs_gemm(tiles.context.device(), "wgmma", Scalar::e4m3, false)) return;
+  for (const std::size_t rows : {128, 192})
+    tiles.run(rows == 128 ? Scalar::e5m2 : Scalar::e4m3, Scalar::half, 0, rows, 128, 52);
+  tiles.run(Scalar::e4m3, Scalar::bfloat16, 0, 128, 256, 52);
+  CHECK(tiles.boxes == 3);
+  CHECK(tiles.sweep.ran() == 3);
+}
+
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 96 x 64") { exchanges(96, 64); }
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 144 x 128") { exchanges(144, 128); }
 TEST_CASE("gemm on NVIDIA: columns of C are rows of tiles of 160 x 192") { exchanges(160, 192); }

@@ -161,6 +161,27 @@ TEST_CASE("separable: the middle of a large plane, which needs no questions abou
   CHECK(sweep.ran() == 6);
 }
 
+TEST_CASE(
+    "separable: two passes of rows of several groups, and of more weights than local memory has values for") {
+  const smem::Context context;
+  test::SeparableSweep sweep(context);
+  for (const std::size_t channels : {1, 3, 4}) {
+    SeparableCase c;
+    c.variant = "two_pass";
+    c.grids.in = c.grids.out = channels == 3 ? Scalar::uint8 : Scalar::float32;
+    c.grids.channels = channels;
+    c.grids.size = {2100 / channels, 70};
+    c.grids.boundary = channels == 1   ? Boundary::mirror
+                       : channels == 3 ? Boundary::leave
+                                       : Boundary::constant;
+    c.grids.value = 3;
+    c.row_taps = 67, c.column_taps = 33;
+    c.row_origin = 20;
+    sweep.run(c);
+  }
+  CHECK(sweep.ran() == 3);
+}
+
 TEST_CASE("separable: the plan's own choice, also for windows that no tile holds") {
   const smem::Context context;
   test::SeparableSweep sweep(context);

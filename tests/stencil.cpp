@@ -1,7 +1,6 @@
 // Stencils: every variant, boundary, shape and type against plain loops.
 #include <smem/smem.hpp>
 
-#include "support/broken.hpp"
 #include "support/failure.hpp"
 #include "support/reduce_sweep.hpp"
 #include "support/stencils.hpp"
@@ -33,12 +32,6 @@ bool runs_stencil(const smem::Device& device, std::string_view variant) {
 
 /// Whether it keeps something from plane to plane, and runs for windows of several planes alone.
 bool goes_along_z(std::string_view variant) { return variant == "march" || variant == "planes"; }
-
-/// Whether it runs for windows of several planes.
-bool runs_deep(const smem::Device& device, std::string_view variant) {
-  return (goes_along_z(variant) && !test::is_broken(device, "stencil", variant)) ||
-         runs_stencil(device, variant);
-}
 
 /// Whether one reflection or repetition is enough: more are another program (tests/boundaries.cpp).
 bool reaches(const StencilCase& c) {
@@ -168,9 +161,41 @@ TEST_CASE("stencil: rows, every boundary") {
   CHECK(sweep.ran() > 60);
 }
 
+TEST_CASE("stencil: rows of bytes by weights that int8 holds, every boundary and channels") {
+  const smem::Context context;
+  test::StencilSweep sweep(context);
+  struct Window {
+    Boundary boundary;
+    std::size_t channels;
+    smem::Radius radius;
+    StencilShape shape = StencilShape::box;
+  };
+  for (const Window& w : {Window{Boundary::constant, 1, {1, 1}},
+                          {Boundary::wrap, 2, {1, 1}},
+                          {Boundary::leave, 3, {1, 1}},
+                          {Boundary::mirror, 4, {1, 1}},
+                          {Boundary::reflect, 4, {1, 2}},
+                          {Boundary::zero, 3, {0, 1}},
+                          {Boundary::clamp, 2, {1, 0}},
+                          {Boundary::clamp, 1, {1, 2}, StencilShape::star}}) {
+    StencilCase c;
+    c.type = smem::Scalar::uint8;
+    c.variant = "rows";
+    c.int8_weights = true;
+    c.boundary = w.boundary, c.radius = w.radius, c.shape = w.shape;
+    for (const smem::GridSize& size : kFlat) {
+      c.size = size;
+      if (!reaches(c)) continue;
+      c.in = c.out = {.channels = w.channels};
+      c.in.row_gap = 64 - size.width * w.channels % 64, c.out.row_gap = c.in.row_gap % 16 + 16;  // aligned
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() > 50);
+}
+
 TEST_CASE("stencil: march, every boundary") {
   const smem::Context context;
-  if (test::is_broken(context.device(), "stencil", "march")) return;
   test::StencilSweep sweep(context);
   for (const Boundary boundary : test::kBoundaries) {
     StencilCase c;
@@ -257,7 +282,8 @@ void every_type(
       on_grids(sweep, c, {{50, 21, 2}, {131, 9, 3}, {3, 3, 1}, {35, 6, 5}},
                type == Scalar::uint8 || c.variant == "cpu");
     }
-    CHECK((sweep.ran() > 0) == runs_deep(context.device(), variant));
+    const bool runs = goes_along_z(variant) || runs_stencil(context.device(), variant);
+    CHECK((sweep.ran() > 0) == runs);
   }
 }
 
@@ -311,7 +337,7 @@ TEST_CASE("stencil: a caller's own expression") {
       c.in.channels = c.out.channels = 3;
       if (radius.z == 0 && (variant == "rows" || variant == "cpu")) on_grids(sweep, c, kFlat, false);
     }
-    CHECK((sweep.ran() > 0) == runs_deep(context.device(), variant));
+    CHECK((sweep.ran() > 0) == (goes_along_z(variant) || runs_stencil(context.device(), variant)));
   }
 }
 

@@ -124,7 +124,7 @@ INLINED void read_stage(uint2 elements[2][LOADS], local const stored* from) {
 
 // What a warp writes.
 typedef struct {
-  global one_result* to;  // the first result in the step's first row
+  global one_result* to;  // the first result in the step's first row; without STAGED_RESULTS the work-item's first one
   ulong pitch;
   int first_col, end_col;  // the columns that are written, counted from that result
   int rows;                // the rows, counted from it
@@ -163,7 +163,7 @@ INLINED void store_results(const write_results* w, four_results made[BLOCKS][2],
 #pragma unroll
   for (uint h = 0; h < 2; ++h) {
     const uint row = lane / 4 + 8 * h;
-    global one_result* to = w->to + (row * w->pitch + lane % 4 * 4);
+    global one_result* to = w->to + 8 * h * w->pitch;
     if (all) {
 #pragma unroll
       for (uint b = 0; b < BLOCKS; ++b) *(global four_results*)(to + 16 * b) = made[b][h];
@@ -186,9 +186,9 @@ INLINED void store_again(const write_results* w, const read_rows* r, constant VA
 #pragma unroll 1
   for (uint i = 0; i < BLOCKS * 8; ++i) {
     const uint y = lane / 4 + i / 4 % 2 * 8, x = i / 8 * 16 + lane % 4 * 4 + i % 4;
-    global RESULT* to = (global RESULT*)(w->to + y * w->pitch + x);
-    if ((int)y < w->rows && (int)x >= w->first_col && (int)x < w->end_col && !is_finite(w->to + y * w->pitch + x))
-      store_result(to, 0, sum_of_window(r, weights, row + (int)y, col + (int)x - ROW_ORIGIN * CHANNELS));
+    global one_result* to = w->to + i / 4 % 2 * 8 * w->pitch + i / 8 * 16 + i % 4;
+    if ((int)y < w->rows && (int)x >= w->first_col && (int)x < w->end_col && !is_finite(to))
+      store_result((global RESULT*)to, 0, sum_of_window(r, weights, row + (int)y, col + (int)x - ROW_ORIGIN * CHANNELS));
   }
 }
 #endif
@@ -227,7 +227,8 @@ void separable_units(SEPARABLE_ARGUMENTS) {
     const read_rows read = {(global const stored*)in + plane_offset(p, depth, in_offset, in_stride, in_plane), in_pitch, (int)width, (int)rows,
                             (int)first - SIDE, ELEMENT_BYTES == 1 ? (uint)value_beyond(weights) : 0};
     const long result = first + warp * OWN_COLUMNS;  // the warp's first column
-    write_results write = {(global one_result*)out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top * out_pitch + (ulong)result),
+    const ulong own_place = STAGED_RESULTS ? 0 : lane / 4 * out_pitch + lane % 4 * 4;
+    write_results write = {(global one_result*)out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top * out_pitch + (ulong)result) + own_place,
                            out_pitch, (int)clamp((long)first_col - result, 0L, (long)OWN_COLUMNS),
                            (int)clamp((long)end_col - result, 0L, (long)OWN_COLUMNS), height,
                            VECTOR_OUT && (long)first_col <= result && result + OWN_COLUMNS <= (long)end_col};
@@ -274,21 +275,21 @@ UNROLL_UNITS
           for (uint b = 0; b < BLOCKS; ++b) sum_along(kept[u][b], &factor, b, &factors SHARED_ARGUMENT);
           if (s >= DOWN - 1) {
             four_results made[BLOCKS][2];
-            float check = 0;  // NaN if a sum is infinite or a NaN
+            uint check = 0;  // another number if a result is infinite or a NaN
 UNROLL_UNITS
             for (uint b = 0; b < BLOCKS; ++b) {
               unit_sum sums[2][4];
               sum_down(sums, kept, b, u + 1, &factors SHARED_ARGUMENT);
+              made[b][0] = results_of(sums[0], &factors);
+              made[b][1] = results_of(sums[1], &factors);
 #if ELEMENT_HALF
-#pragma unroll
-              for (uint i = 0; i < 8; ++i) check += 0 * sums[i / 4][i % 4];
+              check = checked_halves(checked_halves(check, made[b][0].s0), made[b][0].s1);
+              check = checked_halves(checked_halves(check, made[b][1].s0), made[b][1].s1);
 #endif
-              made[b][0] = results_of(sums[0]);
-              made[b][1] = results_of(sums[1]);
             }
             store_results(&write, made, own, lane);
 #if ELEMENT_HALF
-            if (!(check == 0)) store_again(&write, &read, weights, first_read + (s - DOWN + 1) * ROWS, (int)result, lane);
+            if (check != 0) store_again(&write, &read, weights, first_read + (s - DOWN + 1) * ROWS, (int)result, lane);
 #else
             (void)check;
 #endif

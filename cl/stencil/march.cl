@@ -38,6 +38,13 @@
 #else
 #define UNROLLED _Pragma("unroll")
 #endif
+// Two values a work-item are always unrolled: LLVM 21 makes two variables of an array that a loop of two turns fills, and a pointer to
+// one of them; PoCL 7.1 does not see stores by this pointer, takes the first variable to be the same in all work-items, and keeps one.
+#if ROLLED && EACH > 2
+#define EACH_UNROLLED
+#else
+#define EACH_UNROLLED _Pragma("unroll")
+#endif
 
 // The place in the queue of the plane that is `k` after the oldest one. A macro: a function takes 7 registers more on NVIDIA's devices.
 #define SLOT(oldest, k) ((oldest) + (k) < WINDOW_Z ? (oldest) + (k) : (oldest) + (k) - WINDOW_Z)
@@ -46,13 +53,13 @@
 INLINED void load_plane(VALUE next[EACH], global const ELEMENT* from, ulong plane, const long places[EACH], long z, long depth,
                         WEIGHT_SPACE const VALUE* weights) {
   const long at_z = place_by(BOUNDARY, z, depth);
-UNROLLED
+EACH_UNROLLED
   for (uint n = 0; n < EACH; ++n)
     next[n] = (at_z | places[n]) < 0 ? weights[0] : load_value(from, (ulong)(at_z * (long)plane + places[n]));
 }
 
 INLINED void put_plane(local VALUE* to, const VALUE next[EACH], uint item) {
-UNROLLED
+EACH_UNROLLED
   for (uint n = 0; n < EACH; ++n)
     if (n * GROUP + item < PLANE) to[n * GROUP + item] = next[n];
 }
@@ -70,7 +77,7 @@ void stencil_march(STENCIL_ARGUMENTS) {
     for (ulong band = get_group_id(1) * GROUP_Y; band < height; band += get_num_groups(1) * GROUP_Y) {
       // The offsets of this work-item's values in each plane; -1: beyond an edge.
       long places[EACH];
-UNROLLED
+EACH_UNROLLED
       for (uint n = 0; n < EACH; ++n) {
         const uint number = min(n * GROUP + item, (uint)PLANE - 1), row = number / LINE;
         const long at_x =

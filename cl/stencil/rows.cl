@@ -52,6 +52,10 @@
 #define RIGHT_PARTS ((RIGHT + HALO - 1) / HALO)
 #define SPAN (LEFT_PARTS * HALO + PACK + RIGHT_PARTS * HALO)  // elements of a row that are loaded
 #define BESIDE_WORDS(n) (HALO % (n) == 0)
+#define WEIGHTS (SHAPE == STAR ? WINDOW_X + WINDOW_Y - 1 : WINDOW_X * WINDOW_Y)
+#ifndef BYTE_SUMS
+#define BYTE_SUMS 0  // 1: of bytes in words, by weights as stencil/byte_sums.clh has them
+#endif
 #include "stencil/row.clh"
 
 #if HALO == EACH_STORED
@@ -106,6 +110,29 @@ UNROLLED
   for (int i = 0; i < RIGHT_PARTS * HALO; ++i) right[i / HALO].each[i % HALO / EACH_STORED] = stored;
 }
 
+// Whether sum o begins in the turn before.
+INLINED int begins_before(int o) { return o < WINDOW_Y - 1; }
+
+// Whether cell i of row j of the window has a weight, and its index. Constants of unrolled loops.
+#if SHAPE == STAR
+INLINED int has_weight(int i, int j) { return i == BEFORE_X || j == BEFORE_Y; }
+INLINED int weight_place(int i, int j) { return j < BEFORE_Y ? j : j == BEFORE_Y ? j + i : j + WINDOW_X - 1; }
+#else
+INLINED int has_weight(int i UNUSED, int j UNUSED) { return 1; }
+INLINED int weight_place(int i, int j) { return j * WINDOW_X + i; }
+#endif
+
+#if BYTE_SUMS
+#include "stencil/byte_sums.clh"
+#else
+typedef VALUE row_sum;
+typedef VALUE row_cell;
+#define ROW_CELLS SPAN
+#define SUM_START 0
+typedef WEIGHT_SPACE const VALUE* row_weights;
+static inline row_weights find_weights(WEIGHT_SPACE const VALUE* weights) { return weights; }
+static inline VALUE result_of_sum(row_sum sum, row_weights weights UNUSED) { return scaled_sum(sum); }
+
 // Converts a row from the format of memory.
 static inline void convert_row(VALUE cells[SPAN], const halo_pack left[LEFT_ARRAY], const middle_pack* middle,
                                const halo_pack right[RIGHT_ARRAY]) {
@@ -118,16 +145,24 @@ UNROLLED
     cells[LEFT_PARTS * HALO + PACK + i] = number_at(right[i / HALO].each, i % HALO);
 }
 
-// Whether sum o begins in the turn before.
-INLINED int begins_before(int o) { return o < WINDOW_Y - 1; }
-
-// Whether cell i of row j of the window has a weight, and its index. Constants of unrolled loops.
-#if SHAPE == STAR
-INLINED int has_weight(int i, int j) { return i == BEFORE_X || j == BEFORE_Y; }
-INLINED int weight_place(int i, int j) { return j < BEFORE_Y ? j : j == BEFORE_Y ? j + i : j + WINDOW_X - 1; }
-#else
-INLINED int has_weight(int i UNUSED, int j UNUSED) { return 1; }
-INLINED int weight_place(int i, int j) { return j * WINDOW_X + i; }
+#if SHAPE != CUSTOM
+// Adds row s of the loaded rows to all sums whose windows contain it.
+INLINED void add_row(row_sum sums[SUMS][PACK], const row_cell cells[SPAN], int s, row_weights weights) {
+UNROLLED
+  for (int j = 0; j < WINDOW_Y; ++j) {
+    const int o = s + WINDOW_Y - 1 - j;  // the sum in whose window this is row j
+    if (o >= SUMS || (TURNS == 1 && begins_before(o))) continue;
+UNROLLED
+    for (int c = 0; c < WINDOW_X; ++c) {
+      if (!has_weight(c, j)) continue;
+      const VALUE weight = scaled_weight(weights[1 + weight_place(c, j)]);
+UNROLLED
+      for (int i = 0; i < PACK; ++i)
+        sums[o][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[o][i]);
+    }
+  }
+}
+#endif
 #endif
 
 #if SHAPE == CUSTOM
@@ -203,29 +238,13 @@ UNROLLED
   for (int i = 0; i < PACK; ++i) results[i] = EXPRESSION;
 #undef NEIGHBOUR
 }
-#else
-// Adds row s of the loaded rows to all sums whose windows contain it.
-INLINED void add_row(VALUE sums[SUMS][PACK], const VALUE cells[SPAN], int s, WEIGHT_SPACE const VALUE* weights) {
-UNROLLED
-  for (int j = 0; j < WINDOW_Y; ++j) {
-    const int o = s + WINDOW_Y - 1 - j;  // the sum in whose window this is row j
-    if (o >= SUMS || (TURNS == 1 && begins_before(o))) continue;
-UNROLLED
-    for (int c = 0; c < WINDOW_X; ++c) {
-      if (!has_weight(c, j)) continue;
-      const VALUE weight = scaled_weight(weights[1 + weight_place(c, j)]);
-UNROLLED
-      for (int i = 0; i < PACK; ++i)
-        sums[o][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[o][i]);
-    }
-  }
-}
 #endif
 
-INLINED void store_results(global RESULT* to, VALUE sums[PACK]) {
+INLINED void store_results(global RESULT* to, const row_sum sums[PACK], row_weights weights) {
+  VALUE results[PACK];
 UNROLLED
-  for (int i = 0; i < PACK; ++i) sums[i] = scaled_sum(sums[i]);
-  store_pack(to, sums);
+  for (int i = 0; i < PACK; ++i) results[i] = result_of_sum(sums[i], weights);
+  store_pack(to, results);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
@@ -239,6 +258,7 @@ void stencil_rows(STENCIL_ARGUMENTS) {
   // The groups after those of the vectors write the ends of the rows.
   const ulong vector_groups = (elements + GROUP_X * PACK - 1) / (GROUP_X * PACK);
   const bool is_at_ends = get_group_id(0) >= vector_groups;
+  const row_weights taps = find_weights(weights);
   for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
     const ulong grid = grid_of(p, out_depth, batch), z = p - grid * out_depth;
     if (!is_written(BOUNDARY, z, first_z, size_z, depth)) continue;
@@ -257,11 +277,11 @@ void stencil_rows(STENCIL_ARGUMENTS) {
       if (e < begin || e >= end || y >= out_height) continue;
 
       global const ELEMENT* plane = from + z * in_plane + e;
-      VALUE sums[SUMS][PACK];
+      row_sum sums[SUMS][PACK];
 UNROLLED
       for (int o = 0; o < SUMS; ++o)
 UNROLLED
-        for (int i = 0; i < PACK; ++i) sums[o][i] = 0;
+        for (int i = 0; i < PACK; ++i) sums[o][i] = SUM_START;
       long top = (long)y - BEFORE_Y;  // the first row of the input that is loaded next
       global RESULT* to = plane_to + e + ((long)y - (WINDOW_Y - 1)) * (long)out_pitch;  // the destination of sum 0, if it is a result
       long missing = (long)(out_height - y) + WINDOW_Y - 1;                             // rows of results from there on
@@ -295,13 +315,13 @@ UNROLLED
 #if SHAPE == CUSTOM
           if (!begins_before(s)) evaluate(sums[s], cells, s);
 #else
-          VALUE cells[SPAN];
+          row_cell cells[ROW_CELLS];
           convert_row(cells, left[s], &middle[s], right[s]);
-          add_row(sums, cells, s, weights);
+          add_row(sums, cells, s, taps);
 #endif
           if (begins_before(s) && turn == 0) continue;
           if ((all_exist || s < missing) && is_written(BOUNDARY, out_height - missing + s, -BEFORE_Y, WINDOW_Y, height))
-            store_results(to + s * out_pitch, sums[s]);
+            store_results(to + s * out_pitch, sums[s], taps);
         }
 #if TURNS > 1
         top += STEPS;
@@ -310,7 +330,7 @@ UNROLLED
 UNROLLED
         for (int o = 0; o < SUMS; ++o)
 UNROLLED
-          for (int i = 0; i < PACK; ++i) sums[o][i] = begins_before(o) ? sums[min(o + STEPS, SUMS - 1)][i] : 0;
+          for (int i = 0; i < PACK; ++i) sums[o][i] = begins_before(o) ? sums[min(o + STEPS, SUMS - 1)][i] : SUM_START;
 #endif
       }
     }

@@ -111,7 +111,9 @@ std::vector<Programs> stencil_programs() {
     for (const char* radius : {"1x1", "2x2"})
       all.push_back({formatted("{} {} --radius {} --boundary zero", image, type, radius), {"rows"}});
   }
-  // "rows" of bytes are what weights that int8 does not hold have.
+  // Weights that int8 holds are those of dot products and matrix units; "rows" of bytes have others too.
+  all.push_back({image + " uint8 --channels 4 --radius 1x1 --boundary zero", {"rows"}, "int8_weights=0"});
+  all.push_back({image + " uint8 --channels 3 --boundary mirror", {"rows"}});
   all.push_back({image + " uint8 --channels 4 --radius 2x2 --boundary zero", {"units"}});
   all.push_back({image + " uint8 --channels 3",
                  {"units"},

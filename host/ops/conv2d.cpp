@@ -228,11 +228,31 @@ void bind_copy(const ops::Launching& launch, const Conv2dCall& c, const Grids& g
   }
 }
 
+/// Columns of the input and of the results that a launch has, and zeros before the first.
+struct Columns {
+  std::size_t in, out, padding;
+};
+/// Those of `count` results of all rows from `first` on, where `grids` then begin.
+Columns part_of(const Conv2dProblem& p, std::size_t first, std::size_t count, Grids& grids) {
+  const std::size_t seen = first * p.stride.x,
+                    begin = std::min(seen - std::min(seen, p.padding.left), p.width);
+  grids.in.offset += begin * (p.in_interleaved ? p.in_channels : 1);
+  grids.out.offset += first * (p.out_interleaved ? p.out_channels : 1);
+  return {p.width - begin, std::min(count, p.out_width - first),
+          p.padding.left - std::min(seen, p.padding.left)};
+}
+
 /// The arguments of all variants but "gemm".
 void bind(const ops::Launching& launch, const Conv2dCall& c) {
   const Conv2dProblem& p = c.problem;
-  const Grids g = grids_of(launch, c);
+  Grids g = grids_of(launch, c);
   if (launch.launch().entry_point == "conv2d_pack") return bind_copy(launch, c, g);
+  if (launch.launch().entry_point == "conv2d_pack_both") {
+    return launch(for_kernel(c.in), g.in, small(p.width), small(p.height), small(g.groups),
+                  small(p.in_channels / g.groups), small(g.channels), for_kernel(c.weights), g.weights,
+                  small(p.window.width), small(p.window.height), small(p.group_channels()),
+                  small(launch.launch().number("filter_tiles")));
+  }
   if (launch.launch().entry_point == "conv2d_spread") {
     const auto of = [&](const char* name) { return small(launch.launch().number(name)); };
     return launch(for_kernel(c.weights), g.weights, small(p.taps()), of("filters"), of("channels"),
@@ -241,12 +261,15 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
   ConstVector bias = c.convolution.bias;
   if (!p.bias) bias.buffer = nullptr;
+  Columns of{p.width, p.out_width, p.padding.left};
+  if (const std::size_t cols = launch.plan().number("part_cols"); cols > 0)
+    of = part_of(p, launch.repeat() * cols, cols, g);
   const auto start = [&](const auto&... more) {
     launch(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias,
            small(p.bias ? 1 : 0), p.images, small(g.groups), small(g.channels), small(g.filters),
-           small(p.width), small(p.height), small(p.out_width), small(p.out_height), small(p.window.width),
+           small(of.in), small(p.height), small(of.out), small(p.out_height), small(p.window.width),
            small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
-           small(p.dilation.y), small(p.padding.left), small(p.padding.top), planned("block_k"),
+           small(p.dilation.y), small(of.padding), small(p.padding.top), planned("block_k"),
            planned("tile_w"), planned("tile_h"), planned("depth"), more...);
   };
   const std::size_t maps = launch.plan().number("maps_area");

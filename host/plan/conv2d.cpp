@@ -39,8 +39,12 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
 
 /// Whether a product whose columns are gathered tile by tile is faster than tiles with a halo.
 bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
-  return device.type == DeviceType::gpu &&
-         conv2d::policy_of(device).implicit.holds(p.group_filters(), p.depth());
+  if (device.type != DeviceType::gpu) return false;
+  const conv2d::Policy& policy = conv2d::policy_of(device);
+  if (policy.implicit.holds(p.group_filters(), p.depth())) return true;
+  // Groups of "direct" on few compute units, where "implicit" has smaller tiles.
+  return p.depth() >= policy.few_groups_depth &&
+         conv2d::direct_groups(device, p) * policy.direct_rounds < device.compute_units;
 }
 
 /// Whether a CPU's vectors are channels, of interleaved layers with a filter for each.
@@ -58,11 +62,13 @@ std::vector<std::string_view> plain_preference(const Device& device, const Conv2
   if (conv2d::prefers_mma(device, p)) {
     std::vector<std::string_view> all{"wgmma", "mma", "gemm", "implicit", "direct", "naive"};
     if (!conv2d::prefers_wgmma(device, p)) std::swap(all[0], all[1]);
-    all.insert(all.begin() + (conv2d::prefers_wgmma_halo(device, p) ? 0 : 2), "wgmma_halo");
+    const bool is_narrow = conv2d::prefers_halo_to_gemm(device, p);
+    all.insert(all.begin() + (is_narrow || conv2d::prefers_wgmma_halo(device, p) ? 0 : 2), "wgmma_halo");
     // Planes of int8 lie across k, and gemm turns them first. H100, 64 images of 64 x 56^2, 256 of 1 x 1:
     // 0.134 ms, by "wgmma" 0.103; of interleaved channels both 0.094.
     const bool turns = p.type == Scalar::int8 && !p.in_interleaved && all[0] == "wgmma";
-    if (conv2d::is_straight(p) && !turns) std::rotate(all.begin(), all.begin() + 3, all.begin() + 4);
+    if (conv2d::is_straight(p) && !turns && !is_narrow)
+      std::rotate(all.begin(), all.begin() + 3, all.begin() + 4);
     all.insert(all.begin() + (conv2d::prefers_wgmma_few(device, p) ? 0 : 4), "wgmma_few");
     return all;
   }
@@ -132,6 +138,8 @@ const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const
   if (plan.variant == "matrix_units") return gemm::units::policy_of(device).evidence;
   if (conv2d::is_winograd(plan.variant)) return conv2d::winograd_policy_of(device).evidence;
   if (plan.entry_point == "conv2d_depthwise_ring") return conv2d::policy_of(device).depthwise.ring_evidence;
+  if (plan.entry_point == "conv2d_depthwise_windows")
+    return conv2d::policy_of(device).depthwise.windows_evidence;
   if (plan.entry_point == "conv2d_depthwise_cells") return conv2d::policy_of(device).depthwise.cells_evidence;
   return conv2d::policy_of(device).evidence;
 }

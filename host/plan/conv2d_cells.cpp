@@ -1,9 +1,10 @@
-// The plan of depthwise convolutions of interleaved channels, to interleaved channels: "depthwise" without
-// copies to planes.
+// Plans of depthwise convolutions of interleaved channels, to interleaved channels: "depthwise" without
+// copies to planes, by strips of rows and by whole windows.
 #include "plan/conv2d_policy.hpp"
 #include "plan/conv2d_variants.hpp"
 
 #include "formatted.hpp"
+#include "plan/matrix_unit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -168,6 +169,44 @@ std::string no_cells(const Device& device, const Conv2dProblem& p) {
   return {};
 }
 
+/// As cl/conv2d/depthwise_windows.cl counts it.
+struct WindowTile {
+  std::size_t pack = 1, each_x = 1, lanes = 1, blocks = 1;
+
+  std::size_t line(const Conv2dProblem& p) const { return (each_x - 1) * p.stride.x + p.window.width; }
+  std::size_t blocks_of(const Conv2dProblem& p) const {
+    return size_product(divide_up(p.out_width, each_x), p.out_height);
+  }
+  std::size_t jobs(const Conv2dProblem& p) const {
+    return size_product(p.images, divide_up(blocks_of(p), blocks), divide_up(p.groups, lanes * pack));
+  }
+  std::size_t local_bytes(const Conv2dProblem& p) const {
+    return size_product(p.taps() + 1, lanes + 1, pack * size_of(sums_of(p.type)));
+  }
+};
+
+/// The most channels that are aligned.
+std::size_t pack_of(const Device& device, const Conv2dProblem& p) {
+  std::size_t pack = policy_of(device).depthwise.windows_pack_bytes / size_of(p.type);
+  while (pack > 1 && (p.groups % pack != 0 || p.in_alignment < pack * size_of(p.type) ||
+                      p.out_alignment < std::min(pack * size_of(p.out), kVectorBytes)))
+    pack /= 2;
+  return pack;
+}
+
+WindowTile window_tile_of(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed) {
+  const DepthwisePolicy& policy = policy_of(device).depthwise;
+  WindowTile t{.pack = pack_of(device, p)};
+  t.each_x = fixed.tile_cols != 0 ? fixed.tile_cols : policy.windows_x;
+  const std::size_t packs = p.groups / t.pack, most = std::min(policy.windows_group, device.max_work_group);
+  const std::size_t sets = divide_up(packs, std::min(policy.windows_packs, most));
+  t.lanes = divide_up(packs, sets);
+  while (t.lanes > 1 && t.local_bytes(p) > local_room(device))
+    --t.lanes;
+  t.blocks = most / t.lanes;
+  return t;
+}
+
 }  // namespace
 
 plan::Attempt plan::conv2d::depthwise_cells(const Device& device, const Conv2dProblem& p,
@@ -204,6 +243,50 @@ plan::Attempt plan::conv2d::depthwise_cells(const Device& device, const Conv2dPr
       "a channel and a filter a group, side by side: a work-item slides down {} row(s) of {} column(s) of {} "
       "channel(s)",
       tile.rows, tile.each_x, tile.pack);
+  return plan;
+}
+
+bool plan::conv2d::prefers_windows(const Device& device, const Conv2dProblem& p) {
+  const DepthwisePolicy& policy = policy_of(device).depthwise;
+  if (!is_nvidia_gpu(device) || p.activation == Activation::gelu) return false;
+  if (p.type != Scalar::half && p.type != Scalar::float32) return false;
+  const double products =
+      real(p.images, p.groups, p.plane_results(), p.taps()) / real(at_least_1(device.compute_units));
+  return std::min(p.stride.x, p.stride.y) > 1 && p.taps() <= policy.windows_taps &&
+         products >= policy.ring_products;
+}
+
+plan::Attempt plan::conv2d::depthwise_windows(const Device& device, const Conv2dProblem& p,
+                                              const PlanOverrides& fixed) {
+  if (!is_depthwise(p) || !p.in_interleaved || !p.out_interleaved)
+    return "needs interleaved channels, with a filter for each";
+  if (p.dilation.x > 1 || p.dilation.y > 1) return "has windows without dilation";
+  if (device.vendor == Vendor::intel && device.type == DeviceType::gpu)
+    return "Intel's compiler keeps its cells in memory";
+  const DepthwisePolicy& policy = policy_of(device).depthwise;
+  const WindowTile t = window_tile_of(device, p, fixed);
+  const std::size_t bytes = t.pack * size_of(p.type) * p.window.height * t.line(p);
+  if (bytes > policy.windows_bytes) return formatted("windows of {} bytes fit no registers", bytes);
+  if (t.local_bytes(p) > local_room(device)) return "its weights fit no local memory";
+  if (t.blocks_of(p) > kMost32 || t.jobs(p) > kMaxTiles) return "results that 32 bits do not count";
+  Plan plan = base_plan(p, "depthwise", "conv2d/depthwise_windows.cl", "conv2d_depthwise_windows", t.pack);
+  predict(p, plan);
+  set_groups(plan, t.lanes * t.blocks, t.jobs(p));
+  define(plan, {{"LANES", t.lanes},
+                {"BLOCKS", t.blocks},
+                {"WINDOW_W", p.window.width},
+                {"WINDOW_H", p.window.height},
+                {"STRIDE_X", p.stride.x},
+                {"EACH_X", t.each_x}});
+  set_group_tile(plan, {.rows = 1,
+                        .cols = t.each_x,
+                        .vector_width = t.pack,
+                        .items = t.each_x * t.pack,
+                        .local_bytes = t.local_bytes(p)});
+  plan.reason = formatted(
+      "a channel and a filter a group, side by side: a work-item loads the windows of {} column(s) of {} "
+      "channel(s) at once",
+      t.each_x, t.pack);
   return plan;
 }
 

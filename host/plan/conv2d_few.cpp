@@ -20,7 +20,7 @@ using namespace plan::conv2d;
 /// Pieces of 16 bytes, and strips of them: as cl/nvidia/conv2d/wgmma_few.cl has them.
 struct FewTile {
   static constexpr std::size_t kFilters = 64, kPiece = 16;
-  static constexpr std::size_t kMostChannels = 16,
+  static constexpr std::size_t kMostChannels = 32,
                                kMostPieces = 64;  // of the input; of k, as loops over them are unrolled
   static constexpr std::size_t kMostCells = 240, kMostOfGelu = 224;  // columns, which leave registers
   static constexpr std::size_t kMostTiles = 8;                       // of a strip
@@ -95,7 +95,9 @@ double time_of(const Device& device, const Conv2dProblem& p, const FewTile& t) {
   const double passes = real(divide_up(runs, FewTile::kProducers), divide_up(each, FewTile::kAtOnce));
   const double fills =
       passes * times.pass + real(divide_up(runs, FewTile::kProducers), each, loads) * times.load;
-  return real(divide_up(strips_of(p, t), groups_of(device, p, t))) * std::max(multiplies, fills) + times.tile;
+  const double wide = t.blocks > 2 ? times.wide : 1;
+  return real(divide_up(strips_of(p, t), groups_of(device, p, t))) * std::max(multiplies, fills) * wide +
+         times.tile;
 }
 
 /// The fastest tile; with no cells: none fits.
@@ -108,6 +110,29 @@ FewTile best_few_tile(const Device& device, const Conv2dProblem& p, std::size_t 
       if (t.cells == 0 || (cells > 0 && t.cells != cells)) continue;
       if (best.cells == 0 || time_of(device, p, t) < time_of(device, p, best)) best = t;
     }
+  }
+  return best;
+}
+
+/// What a launch computes: all, or some columns of results, where strips of all would be too large.
+struct FewPart {
+  Conv2dProblem problem;
+  FewTile tile;           ///< without cells: none fits
+  std::size_t parts = 1;  ///< launches
+  double time = kNever;
+};
+FewPart best_part(const Device& device, const Conv2dProblem& p, std::size_t cells) {
+  constexpr std::size_t kMostParts = 16, kAligned = 8;  // columns, which vectors of results need
+  FewPart best{.problem = p};
+  for (std::size_t parts = 1; parts <= kMostParts; ++parts) {
+    FewPart part{.problem = p};
+    if (parts > 1 && p.out_interleaved)
+      part.problem.out_width = round_up(divide_up(p.out_width, parts), kAligned);
+    part.parts = at_least_1(divide_up(p.out_width, at_least_1(part.problem.out_width)));
+    part.tile = best_few_tile(device, part.problem, cells);
+    if (part.tile.cells > 0) part.time = real(part.parts) * time_of(device, part.problem, part.tile);
+    if (part.time < best.time) best = part;
+    if (best.tile.cells > 0 || part.parts < parts) break;  // more launches do more beside
   }
   return best;
 }
@@ -133,16 +158,17 @@ std::string plan::conv2d::no_wgmma_few(const Device& device, const Conv2dProblem
 double plan::conv2d::time_of_few(const Device& device, const Conv2dProblem& p) {
   const bool is_empty = std::min({p.images, p.in_channels, p.out_channels, p.out_width, p.out_height}) == 0;
   if (is_empty || !no_wgmma_few(device, p).empty()) return kNever;
-  const FewTile tile = best_few_tile(device, p, 0);
-  return tile.cells == 0 ? kNever : time_of(device, p, tile);
+  return best_part(device, p, 0).time;
 }
 
-plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem& p,
+plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem& whole,
                                       const PlanOverrides& fixed) {
-  if (std::string reason = no_wgmma_few(device, p); !reason.empty()) return reason;
+  if (std::string reason = no_wgmma_few(device, whole); !reason.empty()) return reason;
   if (fixed.tile_cols != 0 && fixed.tile_cols != FewTile::kFilters)
     refuse(kOperation, "tile_cols", "64 filters", formatted("{}", fixed.tile_cols));
-  const FewTile tile = best_few_tile(device, p, fixed.tile_rows);
+  const FewPart part = best_part(device, whole, fixed.tile_rows);
+  const Conv2dProblem& p = part.problem;
+  const FewTile& tile = part.tile;
   if (tile.cells == 0) {
     if (fixed.tile_rows != 0) {
       refuse(kOperation, "tile_rows", "cells of an instruction that rows of the layer take",
@@ -155,8 +181,10 @@ plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem&
     return formatted("its work-groups have {} work-items", FewTile::kGroup);
   Plan plan = named_plan(conv2d::kOperation, "wgmma_few", "nvidia/conv2d/wgmma_few.cl", "conv2d_wgmma_few");
   plan.target = "sm_90a";
-  predict(p, plan);
+  predict(whole, plan);
   count_for_matrix_units(plan.prediction);
+  plan.repeats = part.parts;
+  if (plan.repeats > 1) plan.numbers.emplace_back("part_cols", p.out_width);
   const std::size_t groups = groups_of(device, p, tile) * blocks_of(p);
   add_scratch(plan, groups * FewTile::kMaps);
   plan.numbers.emplace_back("maps_area", plan.scratch.size());
@@ -182,7 +210,7 @@ plan::Attempt plan::conv2d::wgmma_few(const Device& device, const Conv2dProblem&
                         .vector_width = 8,
                         .items = tile.cells * FewTile::kFilters / 128,
                         .local_bytes = tile.local});
-  plan.prediction.local_bytes = 2 * real(strips_of(p, tile), blocks_of(p)) *
+  plan.prediction.local_bytes = 2 * real(plan.repeats, strips_of(p, tile), blocks_of(p)) *
                                 real(tile.in_rows * tile.pitch, tile.blocks * p.stride.x, FewTile::kPiece);
   plan.reason = formatted(
       "a product of matrix units, whose right factor is read from strips of {} rows in local memory, windows "

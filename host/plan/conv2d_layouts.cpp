@@ -79,7 +79,7 @@ std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
                   {"GROUP", kGroup}});
   const bool whole = !copy.from_interleaved && copy.to_interleaved && copy.channels == copy.to_channels &&
                      copy.cells % 2 == 1 && copy.cells <= cells;
-  if (whole) define(launch, "WHOLE", 1);
+  define(launch, "WHOLE", whole ? 1 : 0);
   set_groups(launch, kGroup, blocks);
   launch.numbers = {{"grid", static_cast<std::size_t>(copy.which)}};
   launch.tile_rows = channels;
@@ -99,6 +99,24 @@ std::optional<Launch> launch_of(const Device& device, const Copy& copy) {
                                 : formatted("{} of each group as {}", copy.channels, copy.to_channels),
                             copy.write);
   return launch;
+}
+
+/// Makes one launch of the copies of the input and of the filters, unless it has too many groups.
+void join_last_two(std::vector<Launch>& all) {
+  Launch& in = *(all.end() - 2);
+  const Launch& weights = all.back();
+  if (in.groups() + weights.groups() > kMaxTiles) return;
+  in.kernel_file = "conv2d/pack_both.cl";
+  in.entry_point = "conv2d_pack_both";
+  for (const auto& [name, value] : weights.defines)
+    if (name != "ELEMENT_BYTES" && name != "GROUP") define(in, ("FILTERS_" + name).c_str(), value);
+  in.numbers = {{"filter_tiles", weights.groups()}};
+  set_groups(in, kGroup, in.groups() + weights.groups());
+  in.local_bytes = std::max(in.local_bytes, weights.local_bytes);
+  in.prediction.bytes_read += weights.prediction.bytes_read;
+  in.prediction.bytes_written += weights.prediction.bytes_written;
+  in.reason += "; " + weights.reason;
+  all.pop_back();
 }
 
 /// The launch that copies filters for several groups of channels as one. `p`: of these; empty: it does not
@@ -194,6 +212,8 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
       plan.numbers.emplace_back("weights_area", plan.scratch.size());
     } else if (!add(copy, size_product(p.out_channels, row), "weights_area", plan.before)) {
       return too_large(device);
+    } else if (needs.in) {
+      join_last_two(plan.before);
     }
   }
   if (needs.out) {

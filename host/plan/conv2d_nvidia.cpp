@@ -271,6 +271,7 @@ bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
   if (!no_wgmma(device, p).empty()) return false;
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const Chosen wide = chosen(device, p);
+  if (wide.needs.merged == 1 && p.group_filters() < policy.least_filters) return false;
   if (wide.needs.merged == 1 && p.group_channels() * size_of(p.type) < policy.wgmma_bytes) return false;
   const std::size_t depth = p.taps() * needs_of_units(p).channels;
   const nvidia::Mma* const narrow = tile_for(device, p, policy.mma, depth);
@@ -280,29 +281,41 @@ bool plan::conv2d::prefers_wgmma(const Device& device, const Conv2dProblem& p) {
 
 bool plan::conv2d::prefers_wgmma_halo(const Device& device, const Conv2dProblem& p) {
   const double time = time_of_halo(device, p);
-  if (time == kNever) return false;
+  if (time == kNever || p.group_filters() < nvidia::policy_of(device).least_filters) return false;
   const std::size_t depth = p.taps() * needs_of_units(p).channels;
   const nvidia::Mma* const narrow = tile_for(device, p, nvidia::policy_of(device).mma, depth);
   return time <= chosen(device, p).time && (narrow == nullptr || time <= time_of(device, p, *narrow, depth));
 }
 
+bool plan::conv2d::prefers_halo_to_gemm(const Device& device, const Conv2dProblem& p) {
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  return is_straight(p) && p.in_interleaved && p.group_filters() >= policy.least_filters &&
+         p.group_filters() <= policy.narrow_filters && p.depth() >= policy.narrow_least &&
+         p.depth() <= policy.narrow_depth &&
+         size_product(p.images, p.plane_results()) >= policy.narrow_results &&
+         time_of_halo(device, p) < kNever;
+}
+
 bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& p) {
   // Planes leave local memory slowly: kFew. "mma" copies fewer channels than 5 to cells of 4 first.
   if (p.in_channels > 4 && !stores_boxes(p)) return false;
+  if (p.group_filters() < nvidia::policy_of(device).least_filters) return false;
   const double time = time_of_few(device, p);
   if (time == kNever) return false;
   const Needs needs = needs_of_units(p);
   const std::size_t depth = p.taps() * needs.channels;
-  const double copies = real((needs.in ? 1 : 0) + (needs.weights ? 1 : 0)) * nvidia::kLaunch;
+  const double copies = needs.in || needs.weights ? nvidia::kLaunch : 0;
   const nvidia::Mma* const narrow = tile_for(device, p, nvidia::policy_of(device).mma, depth);
-  return time <= copies + std::min(chosen(device, p).time, time_of_halo(device, p)) &&
+  // Of a window of one cell "gemm" comes before halos.
+  const double halo = is_straight(p) && !prefers_halo_to_gemm(device, p) ? kNever : time_of_halo(device, p);
+  return time <= copies + std::min(chosen(device, p).time, halo) &&
          (narrow == nullptr || time <= copies + time_of(device, p, *narrow, depth));
 }
 
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
   if (!no_mma(device, p).empty() || p.depth() < policy.least_depth) return false;
-  return p.group_filters() >= policy.least_filters ||
+  return p.group_filters() >= policy.least_filters || p.depth() >= policy.few_filters_depth ||
          (chosen(device, p).needs.merged > 1 && prefers_wgmma(device, p));
 }
 

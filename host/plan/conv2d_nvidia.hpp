@@ -124,10 +124,16 @@ inline constexpr double kLaunch = 5000;
 /// 91, 226, 345 of 3 x 224^2, 7 x 7 / 2 (101 where planes in local memory had no odd pitch), 3 x 3 of 32
 /// images 122, and 408 by cuDNN (142 then); 123, 79, 135 of 16 x 112^2. The times of passes and loads are
 /// guesses, and not fitted to these.
+///
+/// Of more than 16 channels they are `wide` times as long. us, "wgmma_few", "wgmma_halo" and cuDNN: 3 x 3 of
+/// 32 x 112^2 to 32 64, 77, 77, to 64 76, 78, 81; of 24 x 112^2 to 24 51, cuDNN 94; 8 images of 32 x 160^2 to
+/// 32 20, 45, 27; of 32 x 56^2 to 64 24, 20. 1 x 1 of 24 x 56^2 to 144 35, by "gemm" 41, cuDNN 30. Rows of
+/// several launches, 8 images, "wgmma_few", "mma" and cuDNN: 3 x 3 / 2 of 3 x 640^2 to 32 66, 115, 62; 7 x 7
+/// / 2 of 3 x 512^2 to 64 58, 146; 3 x 3 of 16 x 320^2 to 32 48, 100, 79; one image of 3 x 640^2 16.6, 22.5.
 struct Few {
-  double column, pass, load, turn, tile;
+  double column, pass, load, turn, tile, wide;
 };
-inline constexpr Few kFew{0.325, 700, 8, 100, 4000};
+inline constexpr Few kFew{0.325, 700, 8, 100, 4000, 1.1};
 
 struct Policy {
   When when;
@@ -138,6 +144,18 @@ struct Policy {
   Few few = kFew;
   /// Filters of a group and weights of one, from which matrix units are worth their packing.
   std::size_t least_filters = 8, least_depth = 16;
+  /// Weights of a filter, from which they are worth it for fewer filters. H200, half, us, "direct", "mma",
+  /// which leaves 12 to 15 of 16 columns empty, and cuDNN: 3 x 3 of 2 images of 320 x 64^2 to 4 720, 20.5,
+  /// 19; of 128 x 512^2 to 3 557, 90, 107; of 64 x 256^2 to 1 190, 19, 28; of 8 images of 16 x 128^2 to 2 57,
+  /// 18, 12.
+  std::size_t few_filters_depth = 64;
+  /// Of a window of one cell on interleaved channels: filters, weights of one and results, from and up to
+  /// which "wgmma_halo" comes before "gemm", whose tiles are narrow. H200, half, 64 images, us, both and
+  /// cuDNN: 32 x 112^2 to 16 31.6, 45.4, 27.4; 144 x 56^2 to 24 28.3, 30.2, 27.7; 64 x 56^2 to
+  /// 24 13.9, 20.1, 11.4; 128 x 56^2 to 32 23.0, 25.2, 20.8; 192 x 28^2 to 32 10.3 to 11.9, 12.1, 7.6.
+  /// Slower: 256 x 56^2 to 32 40, 35; 192 x 14^2 to 16 8.9, 7.8; one image of 192 x 28^2 12.1, 8.1. Below,
+  /// "wgmma_few" is.
+  std::size_t narrow_filters = 32, narrow_least = 17, narrow_depth = 192, narrow_results = 50000;
   /// Bytes of the channels of a group, from which "wgmma" is compared with "mma": of fewer, pieces of its
   /// tiles are too short.
   std::size_t wgmma_bytes = 64;

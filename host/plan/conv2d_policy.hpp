@@ -108,8 +108,19 @@ struct DepthwisePolicy {
   /// float 10.7, 11.0; of 384 x 14^2, 328000, 11.9, 12.3; of 512 x 14^2, 438000, 16.1, 12.3; 5 x 5 of 512 x
   /// 7^2, 304000, 11.3, 12.3, float 16.0, 10.7.
   double ring_products = 300000;
+  /// Of whole windows: weights of a window, with strides, from ring_products on; work-items of a group, packs
+  /// of channels of it, bytes of a pack, columns of a work-item, and bytes of its cells, at most. H200, 64
+  /// images, us, by 4 columns, by 2, of 16 bytes and 2 columns, by the ring, and cuDNN: 3 x 3 / 2 of 64 x
+  /// 112^2 half 39.3, 39.0, 41.2, 42.7, 37.3, float 68.6, 69.5, 69.4, 75.1, 63.5; of 144 x 56^2
+  /// half 27.7, 27.7, 28.3, 29.3, 26.4, float 40.3, 41.9, 43.6, 47.7, 37.9; of 96 x 112^2
+  /// half 57.7, 61.7, 60.0, 65.4, 54.9; of 192 x 28^2, without the ring, 12.2, 12.1, 12.9, 10.6. Slower than
+  /// the ring: 5 x 5 / 2 of 72 x 56^2 29, 17.6; 3 x 3 of 128 x 56^2 46, 38; bfloat16 3 x 3 / 2 of 64 x 112^2
+  /// 115.
+  std::size_t windows_taps = 9, windows_group = 256, windows_packs = 32, windows_pack_bytes = 8,
+              windows_x = 4, windows_bytes = 256;
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
-           ring_evidence = {.what = "no measurement: a Hopper's sizes and times"};
+           ring_evidence = {.what = "no measurement: a Hopper's sizes and times"},
+           windows_evidence = {.what = "no measurement: a Hopper's sizes"};
 };
 
 /// "depthwise" of interleaved channels. By ROWSxCOLUMNS, ms: 3 x 3 of 64 x 32 x 112^2 half 8x4 0.050, 16x4
@@ -126,8 +137,16 @@ inline constexpr Evidence kRingMeasured{
     .driver = "580.159",
     .what =
         "64 images, half, channels last, us, with the ring, without, and cuDNN: 3 x 3 of 128 x 56^2, "
-        "of 256 x 28^2, / 2 of 64 x 112^2, 5 x 5 of 240 x 28^2",
-    .share = "38.2, 19.4, 42.6, 31.7; 46.0, 26.4, 42.8, 46.1; 33.8, 23.8, 39.2, 40.4"};
+        "of 256 x 28^2, 5 x 5 of 240 x 28^2",
+    .share = "38.2, 19.4, 31.7; 46.0, 26.4, 46.1; 33.8, 23.8, 40.4"};
+
+inline constexpr Evidence kWindowsMeasured{
+    .device = "H200",
+    .driver = "580.159",
+    .what =
+        "64 images, channels last, us, by windows, by the ring, and cuDNN: 3 x 3 / 2 of 64 x 112^2 half and "
+        "float, of 144 x 56^2 half and float",
+    .share = "39.3, 68.6, 27.7, 40.3; 42.7, 75.1, 29.3, 47.7; 37.3, 63.5, 26.4, 37.9"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
 /// measurement yet: as of NVIDIA's.
@@ -147,6 +166,11 @@ struct Policy {
   Worth columns_of_bytes = columns, deep_columns = columns;  ///< on CPUs: of int8; and of planes of any size
   /// "implicit" instead of "direct".
   Worth implicit{32, 32};
+  /// The same of few filters with so many weights, where groups of "direct", so many times, are fewer than
+  /// compute units. H200, float, us: 3 x 3 of 2 images of 320 x 64^2 to 4, 8 groups, 690, 165; of 64 x 256^2
+  /// to 1, 64 groups, 154, 140; of 128 x 512^2 to 3, 256 groups, 425, 1030; of 8 images of 16 x 128^2 to 2,
+  /// 128 groups, 43, 75.
+  std::size_t few_groups_depth = 576, direct_rounds = 2;
   std::size_t units_depth = 256;  ///< "gemm" of half on matrix units, whose columns "implicit" does not need
   /// Of the columns of a slice: a share of the last cache, so that the product finds them there.
   std::size_t cache_share = 2, least_columns = 16 << 20, most_columns = 64 << 20;
@@ -195,7 +219,9 @@ inline constexpr Policy kPolicies[] = {
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"},
-     .depthwise = {.cells_evidence = kCellsMeasured, .ring_evidence = kRingMeasured}},
+     .depthwise = {.cells_evidence = kCellsMeasured,
+                   .ring_evidence = kRingMeasured,
+                   .windows_evidence = kWindowsMeasured}},
     {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,

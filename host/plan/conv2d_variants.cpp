@@ -57,6 +57,10 @@ struct Tiles {
     const std::size_t value = size_of(sums_of(p.type));
     return size_product(tile_items(p) + weight_items(p), value);
   }
+  std::size_t jobs(const Conv2dProblem& p) const {
+    return p.images * p.groups * divide_up(p.group_filters(), block_k()) * divide_up(p.out_height, lanes_y) *
+           divide_up(p.out_width, block_w());
+  }
 };
 
 std::optional<Tiles> tiles_for(const Device& device, const Conv2dProblem& p) {
@@ -101,8 +105,7 @@ Attempt direct(const Device& device, const Conv2dProblem& p) {
   const Tiles& t = *found;
   Plan plan = conv2d::base_plan(p, "direct", "conv2d/direct.cl", "conv2d_direct");
   predict(p, plan);
-  const std::size_t jobs = p.images * p.groups * divide_up(p.group_filters(), t.block_k()) *
-                           divide_up(p.out_height, t.lanes_y) * divide_up(p.out_width, t.block_w());
+  const std::size_t jobs = t.jobs(p);
   set_groups(plan, t.group(), jobs);
   define(plan, {{"LANES_X", t.lanes_x},
                 {"LANES_Y", t.lanes_y},
@@ -365,6 +368,11 @@ Attempt by_gemm(const Device& device, const Conv2dProblem& p) {
 
 }  // namespace
 
+std::size_t plan::conv2d::direct_groups(const Device& device, const Conv2dProblem& p) {
+  const std::optional<Tiles> tiles = tiles_for(device, p);
+  return tiles ? tiles->jobs(p) : 0;
+}
+
 bool plan::conv2d::is_straight(const Conv2dProblem& p) {
   if (p.in_interleaved != p.out_interleaved || (p.in_interleaved && !p.out_packed)) return false;
   return p.in_packed && p.taps() == 1 && p.stride.x == 1 && p.stride.y == 1 && p.padding.left == 0 &&
@@ -384,6 +392,12 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
   if (variant == "gemm") return by_gemm(device, p);
   if (is_winograd(variant)) return winograd(device, p, variant);
   if (variant == "depthwise" && p.in_interleaved && p.out_interleaved) {
+    const bool wants_windows = fixed.tile_rows + fixed.tile_cols == 0
+                                   ? prefers_windows(device, p)
+                                   : fixed.tile_rows == 1 && fixed.tile_cols > 0;
+    if (wants_windows) {
+      if (Attempt windows = depthwise_windows(device, p, fixed); windows.plan) return windows;
+    }
     if (Attempt ring = depthwise_ring(device, p, fixed); ring.plan) return ring;
     if (Attempt cells = depthwise_cells(device, p, fixed); cells.plan) return cells;
   }

@@ -47,6 +47,12 @@ Attempt depthwise(const Device& device, const Conv2dProblem& p);
 Attempt depthwise_cells(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
 /// By asynchronous copies to local memory.
 Attempt depthwise_ring(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
+/// By whole windows, of fixed `tile_cols` columns in one fixed row; and whether that is faster than both.
+Attempt depthwise_windows(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);
+bool prefers_windows(const Device& device, const Conv2dProblem& p);
+
+/// Work-groups of "direct"; 0: it does not run.
+std::size_t direct_groups(const Device& device, const Conv2dProblem& p);
 
 /// A product whose right factor is gathered from the input tile by tile.
 Attempt implicit(const Device& device, const Conv2dProblem& p);
@@ -67,6 +73,8 @@ Attempt wgmma_halo(const Device& device, const Conv2dProblem& p, const PlanOverr
 std::string no_wgmma_halo(const Device& device, const Conv2dProblem& p);
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 double time_of_halo(const Device& device, const Conv2dProblem& p);
+/// Whether its tiles, of which filters are the rows, are faster than products by "gemm" of few columns.
+bool prefers_halo_to_gemm(const Device& device, const Conv2dProblem& p);
 
 /// The same of few channels, of which strips of the input are laid in local memory without copies before.
 Attempt wgmma_few(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);

@@ -42,7 +42,6 @@ constexpr const char* kAcrossBarriers =
     "Intel's CPU runtime ends the process, now and then, when it compiles values that are kept across "
     "barriers";
 constexpr const char* kEmulation = "PoCL 5 compiles the emulation of matrix units into wrong results";
-constexpr const char* kQueue = "PoCL 7.1 compiles its queue of planes into wrong results";
 constexpr const char* kRegions = "PoCL 5 ends the process when it compiles its regions between barriers";
 
 const std::vector<Fault>& faults() {
@@ -232,9 +231,6 @@ const std::vector<Fault>& faults() {
       // 5.0 with LLVM 17, as Ubuntu 24.04 has it: bytes, by emulated units, which a CPU's plans choose only
       // by name; 3.1 and 7.1 compile them.
       {is_pocl, {5, 0}, {6, 0}, {.operation = "stencil", .variant = "units", .type = "", .reason = kRegions}},
-      // 7.1 with LLVM 21: every type, by its loops over work-items; its other handler of them ("cbs") is
-      // right. A CPU's plans choose it only by name; 3.1 and 5.0 are right.
-      {is_pocl, {7, 0}, {8, 0}, {.operation = "stencil", .variant = "march", .type = "", .reason = kQueue}},
       // 5.0 with LLVM 17, as Ubuntu 24.04 has it: every type. Only a clamp or a fixed size gives such groups.
       {is_pocl,
        {5, 0},

@@ -50,7 +50,8 @@ std::size_t best_band(std::size_t height, std::size_t again, const Bands& bands)
 /// The kernel of separable()'s matrix units, whose weights are elements: it takes no few_weights.
 inline constexpr const char* kUnitsFile = "separable/units.cl";
 
-/// The plan by matrix units.
+/// The plans in two passes, and by matrix units.
+Attempt separable_passes(const Device& device, const SeparableProblem& problem);
 Attempt separable_units(const Device& device, const SeparableProblem& problem, const PlanOverrides& fixed);
 
 /// \throws Error naming the argument unless the device can compute it.

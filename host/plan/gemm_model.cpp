@@ -4,7 +4,6 @@
 #include "plan/gemm_variants.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -33,7 +32,7 @@ struct Model {
     };
     return of(rates.a, problem.a_along_k, loose(problem.a_alignment)) *
            of(rates.b, problem.b_along_k, loose(problem.b_alignment)) *
-           (size_of(problem.in) == 4 ? rates.rounding : 1) * (is_fp8(problem.in) ? rates.promoted : 1);
+           (size_of(problem.in) == 4 ? rates.rounding : 1);
   }
   /// `results`: of the tile.
   double of_tile(const nvidia::Rates& rates, const nvidia::Cost& cost, std::size_t results) const {
@@ -81,6 +80,19 @@ struct Model {
     const double m = real(problem.m), n = real(problem.n), k = real(problem.k);
     const double factors = (m * k + k * n) * real(size_of(problem.in), problem.batch);
     return factors + m * n * real(size_of(problem.out), problem.batch);
+  }
+  /// Of both factors of a step, from the cache to a multiprocessor, where so many groups copy theirs.
+  double of_copies(const nvidia::Rates& rates, const nvidia::Wgmma& tile, std::size_t groups) const {
+    const auto time_of = [&](std::size_t width, std::size_t line, bool along_k, std::size_t alignment) {
+      const bool is_fast = groups <= units && alignment >= 64 && line * size_of(problem.in) % 128 == 0;
+      return real(nvidia::kStepBytes, along_k ? width : round_up(width, 64)) /
+             (is_fast ? rates.shared_aligned : rates.shared);
+    };
+    const std::size_t a_line = problem.a_along_k ? problem.k : problem.m;
+    const std::size_t b_line = problem.b_along_k ? problem.k : problem.n;
+    return (time_of(tile.tile_m(), a_line, problem.a_along_k, problem.a_alignment) +
+            time_of(tile.of.tile_n, b_line, problem.b_along_k, problem.b_alignment)) *
+           real(std::min(groups, units)) / real(units);
   }
   double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
     return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
@@ -175,15 +187,14 @@ bool has_many_sums(const nvidia::Wgmma& tile) { return tile.of.consumers > 2 && 
 /// Whether words of A go through registers (cl/nvidia/wgmma_words.clh).
 bool loads_words(const GemmProblem& problem) { return size_of(problem.in) == 4 && !problem.a_along_k; }
 
-/// Of fp8, sums of a step have registers of their own, which the widest of these tiles, and three warpgroups
-/// or four, do not have: on an H200 8192^3, B transposed, by 192 x 128, whose 128 registers spill, takes
-/// 1011 us, by 128 x 256 846; 4096^3 172 and 124 to 130. Of words across k four warpgroups do not have them,
-/// nor three where they do more than store sums, and C's rows are unaligned (of the largest tile: or): ptxas
-/// spills.
+/// Of fp8, sums of a step have registers of their own, which the largest tiles do not have. Of words across k
+/// four warpgroups do not have them, nor three where they do more than store sums, and C's rows are unaligned
+/// (of the largest tile: or): ptxas spills.
 bool lacks_registers(const Model& model, const nvidia::Wgmma& tile) {
   const GemmProblem& problem = model.problem;
-  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8 && !std::has_single_bit(tile.of.tile_n);
-  if (is_fp8(problem.in)) return is_wide || tile.of.consumers > 2;
+  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8;
+  if (is_fp8(problem.in))
+    return tile.of.consumers > 3 || (is_wide && (tile.of.tile_n != 256 || tile.of.consumers > 2));
   if (!loads_words(problem) || tile.of.consumers < 3) return false;
   const bool changes = problem.reads_c || problem.epilogue, is_loose = model.loose(problem.c_alignment);
   return tile.of.consumers > 3 || (has_many_sums(tile) ? changes || is_loose : changes && is_loose);
@@ -194,6 +205,17 @@ bool lacks_registers_to_join(const Model& model, const nvidia::Wgmma& tile, cons
   if (!loads_words(model.problem) || nvidia::shares_join(model.device, model.problem, split)) return false;
   const std::size_t sums = tile.of.consumers * tile.of.tile_n;
   return sums >= 512 || (sums >= 320 && tile.joining_consumer_registers == 0);
+}
+
+/// Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x 1104
+/// x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
+double time_of_step(const Model& model, const nvidia::Wgmma& tile) {
+  const GemmProblem& problem = model.problem;
+  const nvidia::Rates& rates = model.policy.wgmma_rates;
+  const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
+  const nvidia::Cost cost = waits ? nvidia::aligned_cost(1, round_up(tile.of.tile_n, 64)) : tile.cost;
+  const bool is_halved = is_fp8(problem.in) && tile.halves_fp8();
+  return cost.step * model.factors(rates) * (is_halved ? rates.promoted : 1);
 }
 
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
@@ -207,20 +229,13 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   if (tiles > kMaxTiles) return;
   const bool is_full = has_many_sums(tile);
   if (lacks_registers(model, tile)) return;
-  // Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x
-  // 1104 x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
-  const bool waits = tile.of.consumers == 1 && !problem.b_along_k && !tile.loose;
-  const nvidia::Cost padded = waits ? nvidia::aligned_cost(1, round_up(tile.of.tile_n, 64)) : tile.cost;
-  const double step = padded.step * model.factors(rates), own = model.of_tile(rates, tile.cost, results);
+  const double step = time_of_step(model, tile), own = model.of_tile(rates, tile.cost, results);
   // The cache has so many bytes for all groups. Of one round, where it holds all arrays, it has more: 400 x
   // 2592 x 2656 half, both transposed, by 64 x 144 15 us, a step 133 bytes a nanosecond.
   const bool is_cached = model.bytes() <= model.policy.cached_bytes;
-  const auto lines = [](std::size_t width, bool along_k) { return along_k ? width : round_up(width, 64); };
-  const double bytes = real(
-      nvidia::kStepBytes, lines(tile.tile_m(), problem.a_along_k) + lines(tile.of.tile_n, problem.b_along_k));
   const auto step_of = [&](std::size_t groups) {
     if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return step;
-    return std::max(step, bytes * real(std::min(groups, units)) / (rates.shared * real(units)));
+    return std::max(step, model.of_copies(rates, tile, groups));
   };
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing) +
                         (loads_words(problem) ? model.policy.words : 0);

@@ -287,23 +287,24 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
     define(plan, "EXCHANGED", 1);
     std::swap(plan.tile_rows, plan.tile_cols);
   }
-  // Of fp8, the sums of a step are beside those of all.
   const bool words = !problem.a_along_k && !is_16_bit(problem.in);  // of which a step's are in registers too
-  const bool needs_registers = joins || is_fp8(problem.in) || (words && tile.joining_consumer_registers > 0);
-  const bool halved = is_fp8(problem.in) && tile.of.mma_n > nvidia::kMostOfFp8;
-  const std::size_t mma_n = tile.of.mma_n / (halved ? 2 : 1);
-  define(plan,
-         {{"CONSUMERS", tile.of.consumers},
-          {"PRODUCERS", tile.of.producers},
-          {"TILE_N", tile.of.tile_n},
-          {"MMA_N", mma_n},
-          {"STAGES", tile.of.stages},
-          {"LAG", tile.of.lag},
-          {"PRODUCER_REGISTERS", needs_registers ? tile.joining_producer_registers : tile.producer_registers},
-          {"CONSUMER_REGISTERS", needs_registers ? tile.joining_consumer_registers : tile.consumer_registers},
-          {"LOOSE", tile.loose ? 1 : 0},
-          {"TENSOR", boxes ? 1 : 0},
-          {"C_VECTOR", width}});
+  const bool needs_registers = joins || (words && tile.joining_consumer_registers > 0);
+  const nvidia::Registers registers =
+      is_fp8(problem.in) ? tile.registers_of_fp8()
+      : needs_registers  ? nvidia::Registers{tile.joining_producer_registers, tile.joining_consumer_registers}
+                         : nvidia::Registers{tile.producer_registers, tile.consumer_registers};
+  const std::size_t mma_n = tile.of.mma_n / (is_fp8(problem.in) && tile.halves_fp8() ? 2 : 1);
+  define(plan, {{"CONSUMERS", tile.of.consumers},
+                {"PRODUCERS", tile.of.producers},
+                {"TILE_N", tile.of.tile_n},
+                {"MMA_N", mma_n},
+                {"STAGES", tile.of.stages},
+                {"LAG", tile.of.lag},
+                {"PRODUCER_REGISTERS", registers.producer},
+                {"CONSUMER_REGISTERS", registers.consumer},
+                {"LOOSE", tile.loose ? 1 : 0},
+                {"TENSOR", boxes ? 1 : 0},
+                {"C_VECTOR", width}});
   if (tile.of.tile_n % mma_n != 0) define(plan, "MMA_REST", tile.of.tile_n % mma_n);
   // What reads C is half of the instructions of a tile's end, on which compilers take most of their time.
   // Four warpgroups that store single results spill for sm_90 without it.

@@ -29,6 +29,11 @@ struct Cost {
   double short_tile = 0;    ///< `tile`, of aligned results of 16 bits; 0: Rates::short_c says it
 };
 
+/// Of a work-item.
+struct Registers {
+  std::size_t producer, consumer;
+};
+
 /// wgmma.cl: half and bfloat16 any way; int8 and fp8 where both factors lie along k, TF32 where one does.
 /// Rows of A and B begin at multiples of 16 bytes, or anywhere (`loose`). The number of groups is the smaller
 /// of multiprocessors and tiles.
@@ -46,6 +51,12 @@ struct Wgmma {
 
   constexpr std::size_t tile_m() const { return 64 * of.consumers; }
   constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
+  /// Of fp8, the sums of a step are beside those of all: by half of the columns of the widest tiles.
+  constexpr bool halves_fp8() const { return of.mma_n > kMostOfFp8; }
+  constexpr Registers registers_of_fp8() const {
+    if (of.consumers == 3) return {40, 152};
+    return {joining_producer_registers, joining_consumer_registers};
+  }
   /// Of a warpgroup's results, on their way to C.
   constexpr std::size_t out_bytes() const { return of.consumers < 4 ? 10240 : 5120; }
   /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue. A second

@@ -50,31 +50,6 @@ Plan naive(const Device& device, const SeparableProblem& problem) {
   return plan;
 }
 
-Plan pass(const Device& device, const SeparableProblem& problem, bool first) {
-  Plan plan = base_plan(problem, first ? "first" : "two_pass", "separable/pass.cl", "separable_pass");
-  launch_grid(device, problem, plan);
-  define(plan, "PASS", first ? 0 : 1);
-  const auto elements = real(problem.elements());
-  const double scratch = elements * real(value_bytes(problem));
-  if (first) {
-    plan.prediction.bytes_written = scratch;
-    plan.prediction.operations = 2 * elements * real(problem.row_taps);
-  } else {
-    plan.prediction.bytes_read = scratch + (problem.unsharp ? plan.prediction.bytes_read : 0);
-    plan.prediction.operations = 2 * elements * real(problem.column_taps);
-  }
-  plan.reason =
-      first ? "sums along rows, into temporary memory" : "sums down the columns of the launch before";
-  return plan;
-}
-
-Plan two_pass(const Device& device, const SeparableProblem& problem) {
-  Plan plan = pass(device, problem, false);
-  plan.before.push_back(pass(device, problem, true));
-  add_scratch(plan, problem.elements() * value_bytes(problem));
-  return plan;
-}
-
 std::string no_room(const Device& device, const SeparableProblem& problem) {
   return formatted("a window of {} x {} does not fit {} bytes of local memory", problem.row_taps,
                    problem.column_taps, device.local_bytes);
@@ -258,11 +233,14 @@ Attempt march(const Device& device, const SeparableProblem& problem, std::size_t
   };
   if (!policy.used) return "its columns would not stay in registers";
   const std::size_t bytes = value_bytes(problem), registers = policy.registers * sizeof(float) / bytes;
-  if (problem.column_taps > registers / kMarchCols || problem.halo() + 2 * kMarchCols > registers / 2 ||
+  if (problem.column_taps > registers / kMarchCols ||
       (4 + problem.row_taps + problem.column_taps) * bytes > kFewWeightsBytes ||
       problem.row_elements() > kMarchMost || problem.height > kMarchMost)
     return too_large();
   const MarchShape shape = march_shape(device, problem);
+  const std::size_t most =
+      size_of(problem.in) < sizeof(float) ? policy.most_of_small : policy.most_shape_registers;
+  if (problem.halo() + 2 * kMarchCols > registers / 2 && shape.registers > most) return too_large();
   const std::size_t group = march_group(device, problem, wanted);
   if (group * shape.cols < 2 * shape.halo + shape.cols) return too_large();
   Plan plan = base_plan(problem, "march", "separable/march.cl", "separable_march");
@@ -363,7 +341,7 @@ Attempt plan_variant(const Device& device, const SeparableProblem& problem, cons
   if (variant == "packed") return packed(device, problem, fixed);
   if (variant == "march") return march(device, problem, fixed.work_items);
   if (variant == "naive") return naive(device, problem);
-  if (variant == "two_pass") return two_pass(device, problem);
+  if (variant == "two_pass") return separable_passes(device, problem);
   if (variant == "tiled") return tiled(device, problem, fixed.work_items);
   return cpu(device, problem);
 }
@@ -372,10 +350,19 @@ std::vector<std::string_view> preference(const Device& device, const SeparablePr
                                          const PlanOverrides& /*fixed*/) {
   const SeparablePolicy& policy = separable_policy(device);
   std::vector<std::string_view> order{"cpu"};
-  const bool few = size_of(problem.in) > 1 && problem.row_taps + problem.column_taps < policy.units.wide_taps;
-  if (policy.units.chosen && !few) order.push_back("units");
+  const SeparableUnits& units = policy.units;
+  const std::size_t weights = problem.row_taps + problem.column_taps;
+  const std::size_t least = problem.in == Scalar::half ? units.wide_taps_of_halves
+                            : problem.channels > 1     ? units.wide_taps_of_channels
+                                                       : units.wide_taps;
+  const bool few = size_of(problem.in) > 1 && weights < least;
+  if (units.chosen && !few) order.push_back("units");
   if (std::max(problem.row_taps, problem.column_taps) <= policy.packed.most_taps) order.push_back("packed");
-  order.insert(order.end(), {"march", "tiled", "two_pass"});
+  if (policy.passes_taps != 0 && weights >= policy.passes_taps) {
+    order.insert(order.end(), {"march", "two_pass", "tiled", "naive"});
+  } else {
+    order.insert(order.end(), {"march", "tiled", "two_pass", "naive"});
+  }
   return order;
 }
 
@@ -384,6 +371,7 @@ std::string why_not(const Device& device, const SeparableProblem& problem, std::
   if (variant == "naive")
     return formatted("{} reads a result instead of about one", problem.row_taps * problem.column_taps);
   if (variant == "two_pass") return "the sums along rows go through global memory";
+  if (variant == "march" && chosen.variant == "two_pass") return "its sums would not stay in registers";
   if (variant == "units") {
     return separable_policy(device).units.chosen ? "so few weights are faster by single products"
                                                  : "not measured on this device";
@@ -439,6 +427,7 @@ const Evidence& plan::separable_evidence(const Device& device, const Launch& lau
   const SeparablePolicy& policy = separable_policy(device);
   if (launch.entry_point == "separable_packed") return policy.of_packed;
   if (launch.entry_point == "separable_units") return policy.of_units;
+  if (launch.entry_point == "separable_pass") return policy.of_passes;
   return launch.entry_point == "separable_march" ? policy.evidence : policy.others;
 }
 

@@ -16,11 +16,15 @@ struct SeparableMarch {
   std::size_t group_of_small =
       128;               ///< of elements of fewer than 4 bytes; half as many where each has 8 columns
   std::size_t step = 4;  ///< rows that a work-item reads ahead of time
-  std::size_t step_of_small = 4;     ///< the same of elements of fewer than 4 bytes
-  std::size_t cols_of_bytes = 8;     ///< columns of a work-item that has elements of one byte: 4, 8
-  std::size_t wide_registers = 32;   ///< ... if the sums that it has begun take at most so many registers
-  std::size_t registers = 128;       ///< for sums that have begun: half of what a work-item can have
-  std::size_t own_registers = 32;    ///< for addresses and counts: as NVIDIA's compiler has it
+  std::size_t step_of_small = 4;    ///< the same of elements of fewer than 4 bytes
+  std::size_t cols_of_bytes = 8;    ///< columns of a work-item that has elements of one byte: 4, 8
+  std::size_t wide_registers = 32;  ///< ... if the sums that it has begun take at most so many registers
+  std::size_t registers = 128;      ///< for sums that have begun: half of what a work-item can have
+  std::size_t own_registers = 32;   ///< for addresses and counts: as NVIDIA's compiler has it
+  /// By which windows of several channels that reach far along a row are still chosen: of march_shape(), and
+  /// the same of elements of fewer than 4 bytes. 0: no others than half of `registers` hold.
+  std::size_t most_shape_registers = 0;
+  std::size_t most_of_small = 0;
   std::size_t registers_a_unit = 0;  ///< of 4 bytes; 0: not known
   std::size_t groups_a_unit;         ///< that are taken to run at once where registers are not known
   std::size_t least_band = 32;       ///< rows
@@ -64,7 +68,11 @@ struct SeparableUnits {
   /// The same of boxes: their compiler otherwise stops at 168 for sm_90, and spills 8 to 32 bytes of boxes of
   /// 57 x 57 and 97 x 97; with this limit it needs 180 and 186.
   std::size_t box_registers = 200;
-  std::size_t wide_taps = 22;  ///< of a row and of a column together, from which plans choose it for those
+  /// Weights of a row and of a column together, from which plans choose it for those: of uint16, of uint16 of
+  /// several channels, of halves.
+  std::size_t wide_taps = 18;
+  std::size_t wide_taps_of_channels = 14;
+  std::size_t wide_taps_of_halves = 10;
   std::size_t registers_a_unit = 65536;  ///< of 4 bytes
   std::size_t stages = 4;         ///< steps of 16 rows in local memory, of which all but one are on their way
   std::size_t least_band = 64;    ///< rows
@@ -83,8 +91,12 @@ struct SeparablePolicy {
   Evidence evidence;  ///< of "march"
   Evidence of_packed = {.what = "no measurement: a Hopper's sizes"};
   Evidence of_units = {.what = "no measurement: a Hopper's sizes"};
+  Evidence of_passes = {.what = "no measurement: the sizes are a Hopper's"};
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
-  std::size_t group = 256;  ///< work-items of the other variants
+  std::size_t group = 256;      ///< work-items of the other variants
+  std::size_t pass_run = 13;    ///< results of a work-item of two passes: odd
+  std::size_t passes_taps = 0;  ///< weights of a row and of a column together, from which two passes come
+                                ///< before tiles where registers do not hold a window; 0: never
   SeparableMarch march;
   SeparablePacked packed = {};
   SeparableUnits units = {};
@@ -119,9 +131,25 @@ struct SeparablePolicy {
 // those of 128 took 0.119. wide_taps lies between 15 x 15 and what march should take of 5 x 5 by its times of
 // bytes: smaller windows were not measured.
 //
+// As denormal halves, and fewer instructions for results: 15 x 15 of half 0.0928 -> 0.0855, uint16 0.1150 ->
+// 0.0995; 31 x 31 0.1305 -> 0.1276, 0.1664 -> 0.1464. wide_taps by those, beside march, ms, half of 3 x 3, 5
+// x 5, 7 x 7, 9 x 9: 0.0832 (0.0792), 0.0832 (0.0809), 0.0840 (0.0899), 0.0843 (0.0928); 2048 x 2048, 5 x 5
+// 0.0115 (0.0135); 4096 x 4096 of 4 channels, 3 x 3 0.0835 (0.0785), 5 x 5 0.0837 (0.0909); 1920 x 1080 of 3,
+// 5 x 5 0.0150 (0.0163). uint16 of 5 x 5, 7 x 7, 9 x 9: 0.0968 (0.0816), 0.0976 (0.0941), 0.0974 (0.1006); of
+// 4 channels 0.0972 (0.0961), 0.1158 (0.1277), 0.1163 (0.1514).
+//
 // march there, without the ends of rows and columns: 15 x 15 of half 0.172 and 0.110 ms, uint16 0.180 and
 // 0.122, float 0.161 and 0.153. With sums at the ends copied from the tile half takes 0.129 and uint16
 // 0.141 ms.
+//
+// Windows that registers do not hold, there, ms, by two passes of 13 results a work-item (by tiles): 8192 x
+// 8192 float, 41 x 41 0.69 (3.5), 63 x 63 0.89 (10.1), uint8 63 x 63 0.88 (9.9), half 101 x 101 1.32; 1920 x
+// 1080 float of 3 channels, 63 x 63 0.117 (1.57), 101 x 101 0.171; 640 x 480 float 63 x 63 0.024 (0.084).
+// With a question before each weight, and 15 results, 63 x 63 took 1.23. ptxas spills 48 bytes of bytes of 3
+// channels with 15 results in a group of 128. march of several channels beside the passes (and tiles), 4096 x
+// 4096: float 21 x 21 of 4 channels 0.355 (0.62), 23 x 23, of 228 registers by march_shape(), 0.384; 31 x 31
+// of 3, of 264, 2.87 (0.58, 3.27), of 4 - (0.61, 4.4); half 31 x 31 of 3, of 264, 0.39 (0.56, 3.27), of 4, of
+// 292, 0.69 (0.60, 4.4).
 //
 // ring_bytes on two Zen 5 cores (48 KiB of first-level cache each), 4096 x 4096, ms of strips of 128, 256,
 // 512, 1024 and 2048 results: 15 x 15 of uint8 -, -, 5.6, 7.3, 8.1, of float -, -, 8.0, 9.4, 9.9; 31 x 31 of
@@ -140,14 +168,24 @@ inline constexpr SeparablePolicy kSeparablePolicies[] = {
      .of_units = {.device = "H200",
                   .driver = "580.159",
                   .what = "8192 x 8192 Gaussian, 5 x 5 and 15 x 15 of uint8, 15 x 15 of half and uint16",
-                  .share = "0.73 and 0.72, 0.73 and 0.59 of copy; by packed 0.58 and 0.33, by march 0.53 "
+                  .share = "0.73 and 0.72, 0.77 and 0.68 of copy; by packed 0.58 and 0.33, by march 0.53 "
                            "and 0.49"},
-     .march = {.group = 256, .registers_a_unit = 65536, .groups_a_unit = 4},
+     .of_passes = {.device = "H200",
+                   .driver = "580.159",
+                   .what = "8192 x 8192 float, Gaussian 41 x 41 and 63 x 63",
+                   .share = "0.19 and 0.15 of copy, by tiles 0.04 and 0.01"},
+     .passes_taps = 32,
+     .march = {.group = 256,
+               .most_shape_registers = 255,
+               .most_of_small = 264,
+               .registers_a_unit = 65536,
+               .groups_a_unit = 4},
      .packed = {.most_taps = 21, .registers_a_unit = 65536},
      .units = {.chosen = true}},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
+     .pass_run = 5,
      .march = {.used = false, .group = 128, .groups_a_unit = 8},
      .packed = {.runs = false}},
     {.evidence = {.what = "no measurement: a Hopper's sizes, by smaller groups"},

@@ -22,6 +22,7 @@ struct StencilRows {
   bool counts_halos = false;      ///< of a star: only rows that have a halo take registers for it
   std::size_t byte_steps;         ///< rows of bytes that a work-item reads at once
   std::size_t byte_turns = 1;     ///< how often, in a row; 1: once, as many as it needs for `rows`
+  std::size_t cell_turns = 1;     ///< the same where dot products sum them, of at most byte_turns
   std::size_t byte_group = 64;    ///< work-items along x of groups that do so
   std::size_t busy_items = 1024;  ///< of a unit that hide what each waits for: else turns are fewer
   std::size_t ends_each = 2;  ///< elements at a row's ends for each work-item that makes these, and each turn
@@ -112,6 +113,11 @@ struct StencilPolicy {
 // multiplications would be 0.87: it is instructions, 13 a result of which 9 multiply, that bound it. 5 x 5:
 // once 0.34, in turns 0.29. Float, half and uint16 gain nothing from turns.
 //
+// Bytes by dot products there, 3 x 3, ms, of 4 channels, 3 and 1 (single products: 0.163, 0.125, 0.053): 6
+// rows 4 times 0.1456, 0.1126, 0.0424; 8 times 0.148, 0.1165, 0.043, 16 times 0.158, 0.117, 0.0505; 12 rows 4
+// times 0.145, 0.113, 0.0475, 8 rows 6 times 0.146, 0.115, 0.047; groups of 128 x 1 0.148, 32 x 1 0.150; at
+// most 168 registers, which let half as many groups more in, 0.160, 112 0.160. By units 0.172.
+//
 // rows: 8 rows of results read 10 of the input for a window of 3, whose extra ones the cache has. registers:
 // so many leave an NVIDIA multiprocessor 400 work-items, with 16 bytes of each of 10 rows under way: 64 KiB.
 // Intel's compiler has 64 for a work-item of pvc, and keeps arrays in memory that take more than about 40.
@@ -159,7 +165,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                   .driver = "580.159",
                   .what = "8192 x 8192, float 3 x 3 and 5 x 5, half 3 x 3, uint8 x 4 3 x 3; 512^3 float, "
                           "star, box 3 x 3 x 3, star of radius 2",
-                  .share = "0.97, 0.88, 0.95, 0.81; 0.95, 0.80, 0.84 of copy"},
+                  .share = "0.97, 0.88, 0.95, 0.89; 0.95, 0.80, 0.84 of copy"},
      .of_blocks = {.device = "H200",
                    .driver = "580.159",
                    .what = "8192 x 8192 float, boxes of 15 x 15 and 7 x 7",
@@ -174,7 +180,8 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
               .group = 128,
               .counts_halos = true,
               .byte_steps = 6,
-              .byte_turns = 8},
+              .byte_turns = 8,
+              .cell_turns = 4},
      .columns = {.rows = 2, .registers = 255},
      .boxes = {.deep = 6, .registers = 255},
      .singles = {.rows = 4, .registers = 255},

@@ -97,17 +97,27 @@ struct Columns {
   refuse(operation_name(problem), field, expected, formatted("{}", got));
 }
 
+/// Whether rows of bytes are summed by dot products of four cells, which int8 has the weights for. On CPUs
+/// for tests.
+bool sums_cells(const Device& device, const StencilProblem& problem, const Vector& v) {
+  constexpr unsigned kSm72 = 72;
+  constexpr std::size_t kMostColumns = 3;  // of a window: two results share four cells
+  const bool here = compute_capability(device) >= kSm72 || device.type == DeviceType::cpu;
+  return here && v.aligned && problem.type == Scalar::uint8 && problem.int8_weights &&
+         problem.shape != StencilShape::expression && problem.window[0] <= kMostColumns;
+}
+
 /// Of bytes, sums that have begun go on from turn to turn, where all units have work nevertheless: how many
 /// turns. `across`: vectors of a row.
 std::size_t turns_of_bytes(const Device& device, const StencilProblem& problem, const StencilRows& sizes,
-                           std::size_t across) {
+                           std::size_t across, std::size_t most) {
   if (problem.type != Scalar::uint8 || problem.shape == StencilShape::expression) return 1;
   if (sizes.byte_steps < 2 * problem.window[1]) return 1;  // too many sums would wait for their next rows
   const std::size_t jobs = across * problem.out_size[2] * problem.batch;
   const auto busy = [&](std::size_t rows) {
     return jobs * (problem.out_size[1] / rows) >= sizes.busy_items * device.compute_units;
   };
-  std::size_t turns = sizes.byte_turns;
+  std::size_t turns = most;
   while (turns > 1 && !busy(sizes.byte_steps * turns))
     turns /= 4;
   return at_least_1(turns);
@@ -171,7 +181,9 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
     return "the window does not fit its registers";
   std::size_t steps = count + problem.window[1] - 1;
   const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
-  const std::size_t turns = aligned ? turns_of_bytes(device, problem, sizes, across_all) : 1;
+  const bool by_cells = sums_cells(device, problem, v);
+  const std::size_t most_turns = by_cells ? sizes.cell_turns : sizes.byte_turns;
+  const std::size_t turns = aligned ? turns_of_bytes(device, problem, sizes, across_all, most_turns) : 1;
   if (turns > 1) {
     steps = sizes.byte_steps;
     count = steps * turns - (problem.window[1] - 1);
@@ -198,6 +210,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   plan.vector_width = pack;
   plan.items_per_work_item = pack * count;
   define_vector(plan, device, problem, v);
+  if (by_cells) define(plan, "BYTE_SUMS", 1);
   define(plan, "STEPS", steps);
   if (turns > 1) define(plan, "TURNS", turns);
   define(plan, {{"GROUP_X", plan.work_group[0]}, {"GROUP_Y", plan.work_group[1]}});

@@ -82,9 +82,9 @@ compile_nvidia() {
 }
 
 compile_amd() {
-    # pass-failed: a "#pragma unroll" that was not obeyed
+    # pass-failed: a "#pragma unroll" that was not obeyed. incompatible-pointer-types: an error by default in the newest Clang.
     "$AMD_CLANG" -x cl -cl-std=CL1.2 -target amdgcn-amd-amdhsa -mcpu="$target" --rocm-device-lib-path="$AMD_LIBS" -O3 \
-        -Werror=pass-failed -I . "${options[@]}" "$1" -o "$job/k.co" || return 1
+        -Werror=pass-failed -Werror=incompatible-pointer-types -I . "${options[@]}" "$1" -o "$job/k.co" || return 1
     # v_mfma_f32_32x32x8f16, v_mfma_f32_32x32x8_f16, v_wmma_i32_16x16x16_iu8: m x n x k
     [ -z "$wants_unit" ] || products=$("${AMD_READELF/readelf/objdump}" -d --mcpu="$target" "$job/k.co" | awk -v e="<$entry>:" '
         /^[0-9a-f]+ </ { on = $2 == e }

@@ -86,8 +86,8 @@ TEST_CASE("plan of conv2d: what each kind of device and layer gets") {
   const smem::Plan units = smem::plan_conv2d(h200, of_half);
   CHECK(units.variant == "wgmma_halo");
   CHECK(units.target == "sm_90a");
-  REQUIRE(units.before.size() == 2);  // the input and the filters are copied
-  CHECK(units.before[0].entry_point == "conv2d_pack");
+  REQUIRE(units.before.size() == 1);  // the input and the filters are copied
+  CHECK(units.before[0].entry_point == "conv2d_pack_both");
   CHECK(units.number("in_area") == 1);
   CHECK(units.number("weights_area") == 2);
   CHECK(units.scratch.at(0).bytes == std::size_t{32} * 64 * 56 * 56 * 2);
@@ -237,6 +237,27 @@ TEST_CASE("plan of conv2d: rings of rows of interleaved channels, a filter for e
   CHECK(kernel(target("gfx90a"), large) == other);
 }
 
+TEST_CASE("plan of conv2d: whole windows of interleaved channels, a filter for each") {
+  const auto plan = [](const char* device, Conv2dProblem p, std::size_t stride) {
+    p.type = p.out = smem::Scalar::half;
+    p.in_interleaved = p.out_interleaved = true;
+    p.in_alignment = p.out_alignment = 16;
+    p.stride = {stride, stride};
+    p.out_width = p.out_height = p.width / stride;
+    return smem::plan_conv2d(target(device), p);
+  };
+  // Windows that share few cells.
+  const smem::Plan strided = plan("sm_90", layer(64, 64, 112, 64, 3, 64), 2);
+  CHECK(strided.entry_point == "conv2d_depthwise_windows");
+  CHECK(strided.vector_width == 4);
+  CHECK(strided.tile_cols == 4);
+  CHECK(strided.groups() * strided.work_items() >= std::size_t{64} * 16 * 56 * 14);
+  CHECK(plan("sm_90", layer(64, 64, 112, 64, 3, 64), 1).entry_point == "conv2d_depthwise_ring");
+  CHECK(plan("sm_90", layer(64, 72, 56, 72, 5, 72), 2).entry_point == "conv2d_depthwise_ring");
+  CHECK(plan("sm_90", layer(1, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
+  CHECK(plan("gfx90a", layer(64, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
+}
+
 TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each vendor's") {
   using enum smem::Scalar;
   for (const auto& types :
@@ -286,6 +307,80 @@ TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each ven
   const smem::Device emulated = smem::clamp(target("cpu"), "matrix_unit=mfma");
   CHECK(smem::plan_conv2d(emulated, p).variant != "matrix_units");
   CHECK(smem::plan_conv2d(emulated, p, {.variant = "matrix_units"}).variant == "matrix_units");
+}
+
+TEST_CASE("plan of conv2d: few filters, and rows that are too long for a strip") {
+  // A tile of matrix units that is nearly empty is faster than few groups without them.
+  for (const smem::Scalar type : {smem::Scalar::half, smem::Scalar::bfloat16}) {
+    Conv2dProblem p = layer(2, 320, 64, 4, 3);
+    p.type = p.out = type;
+    CHECK(smem::plan_conv2d(target("sm_90"), p).variant == "mma");
+    p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
+    CHECK(smem::plan_conv2d(target("sm_90"), p).variant == "mma");
+    p.in_channels = 3;
+    CHECK(smem::plan_conv2d(target("sm_90"), p).variant == "direct");
+  }
+  CHECK(smem::plan_conv2d(target("sm_90"), layer(2, 320, 64, 4, 3)).variant == "implicit");
+  CHECK(smem::plan_conv2d(target("sm_90"), layer(1, 128, 512, 3, 3)).variant == "direct");
+
+  Conv2dProblem p = layer(8, 3, 640, 32, 3);
+  p.type = p.out = smem::Scalar::half;
+  p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
+  p.out_alignment = 64;
+  const auto few = [&] { return smem::plan_conv2d(target("sm_90"), p, {.variant = "wgmma_few"}); };
+  CHECK(few().repeats == 3);
+  CHECK(few().number("part_cols") == 216);
+  p.in_channels = 33;
+  CHECK_THROWS(few());
+  p.in_channels = 3;
+  p.out_width = 240, p.padding.right = 0;
+  CHECK(few().repeats == 1);
+  CHECK(few().number("part_cols") == 0);
+  p.out_width = 241;
+  CHECK(few().repeats == 2);
+  CHECK(few().number("part_cols") == 128);
+}
+
+TEST_CASE("plan of conv2d: windows of one cell and few filters or channels") {
+  const auto variant = [](std::size_t channels, std::size_t edge, std::size_t filters,
+                          std::size_t images = 64) {
+    Conv2dProblem p = layer(images, channels, edge, filters, 1);
+    p.type = p.out = smem::Scalar::half;
+    p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
+    p.in_alignment = p.out_alignment = p.weight_alignment = 16;
+    return smem::plan_conv2d(target("sm_90"), p).variant;
+  };
+  CHECK(variant(32, 112, 16) == "wgmma_halo");
+  CHECK(variant(192, 28, 32) == "wgmma_halo");
+  CHECK(variant(24, 56, 144) == "wgmma_few");
+  CHECK(variant(16, 112, 96) == "wgmma_few");
+  CHECK(variant(64, 56, 256) == "gemm");
+  CHECK(variant(256, 56, 32) == "gemm");
+  CHECK(variant(192, 28, 32, 1) == "gemm");
+  CHECK(variant(960, 7, 160) == "gemm");
+}
+
+TEST_CASE("plan of conv2d: the input and the filters are copied by one launch") {
+  Conv2dProblem p = layer(64, 256, 14, 256, 3);
+  p.type = p.out = smem::Scalar::half;
+  const auto copies = [&](const char* device) { return smem::plan_conv2d(target(device), p).before; };
+  for (const char* const device : {"sm_90", "sm_86", "gfx90a", "pvc"}) {
+    CAPTURE(device);
+    REQUIRE(copies(device).size() == 1);
+    const smem::Launch both = copies(device)[0];
+    CHECK(both.entry_point == "conv2d_pack_both");
+    p.weights_interleaved = true;  // and lie as they are wanted
+    REQUIRE(copies(device).size() == 1);
+    const smem::Launch one = copies(device)[0];
+    p.weights_interleaved = false;
+    CHECK(one.entry_point == "conv2d_pack");
+    CHECK(both.groups() == one.groups() + both.number("filter_tiles"));
+    CHECK(both.local_bytes >= one.local_bytes);
+    CHECK(both.prediction.bytes_read == one.prediction.bytes_read + 256 * 256 * 9 * 2);
+  }
+  p.in_interleaved = p.out_interleaved = true;
+  REQUIRE(copies("sm_90").size() == 1);
+  CHECK(copies("sm_90")[0].variant == "pack_filters");
 }
 
 TEST_CASE("plan of conv2d: windows by tensor maps, and tiles that several groups share") {

@@ -135,10 +135,13 @@ TEST_CASE("plan of gemm: Hopper's units multiply fp8 as it is") {
         if (key == name) return static_cast<std::size_t>(value);
       return std::size_t{0};
     };
-    CHECK(number("MMA_N") <= 128);
     CHECK(number("TILE_N") % number("MMA_N") == 0);
-    if (number("TILE_N") == 256 && number("CONSUMERS") == 2) CHECK(number("CONSUMER_REGISTERS") >= 224);
-    CHECK(number("CONSUMERS") <= 2);
+    const std::size_t group = 128 * (number("CONSUMERS") + number("PRODUCERS"));
+    const std::size_t registers = number("CONSUMER_REGISTERS") > 0
+                                      ? number("CONSUMER_REGISTERS")
+                                      : std::min<std::size_t>(255, 65536 / group / 8 * 8);
+    CHECK(number("TILE_N") / 2 + number("MMA_N") / 2 + 24 <= registers);
+    CHECK(number("CONSUMERS") * number("CONSUMER_REGISTERS") + number("PRODUCER_REGISTERS") <= 512);
     CHECK(number("LOOSE") == 0);
   }
   smem::Device h200 = hopper;
@@ -147,8 +150,10 @@ TEST_CASE("plan of gemm: Hopper's units multiply fp8 as it is") {
   large.out = Scalar::bfloat16;
   large.b_along_k = true;
   plan = smem::plan_gemm(h200, large);
-  CHECK(plan.tile_rows == 128);
-  CHECK(plan.tile_cols == 256);
+  CHECK(plan.tile_rows == 192);
+  CHECK(plan.tile_cols == 128);
+  CHECK(is_defined(plan, "MMA_N", 128));
+  CHECK(is_defined(plan, "CONSUMER_REGISTERS", 152));
   // Other layouts are turned before, as bytes are.
   problem.b_along_k = false;
   plan = smem::plan_gemm(hopper, problem, {.variant = "wgmma"});

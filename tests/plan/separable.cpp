@@ -36,13 +36,22 @@ smem::SeparableProblem image(std::size_t taps) {
 
 }  // namespace
 
-TEST_CASE("plan separable: marches with small windows, tiles larger ones, and goes without where none fits") {
+TEST_CASE("plan separable: marches with small windows, takes two passes for larger ones") {
   const smem::Device device = gpu();
   smem::Plan plan = smem::plan_separable(device, image(15));
   CHECK(plan.variant == "march");
   CHECK(plan.alternatives.size() == smem::separable_variants().size() - 1);
   CHECK(plan.prediction.bytes() == 2.0 * 4 * 8192 * 8192);
-  CHECK(smem::plan_separable(device, image(61)).variant == "tiled");
+  CHECK(smem::plan_separable(device, image(61)).variant == "two_pass");
+  smem::SeparableProblem colours = image(23);
+  colours.channels = 4;
+  CHECK(smem::plan_separable(device, colours).variant == "march");
+  colours.row_taps = colours.column_taps = 31;
+  CHECK(smem::plan_separable(device, colours).variant == "two_pass");
+  smem::Device another = device;
+  another.vendor = smem::Vendor::amd;
+  another.architecture = "gfx942";
+  CHECK(smem::plan_separable(another, image(61)).variant == "tiled");
   CHECK(smem::plan_separable(device, image(2001)).variant == "two_pass");
   CHECK(smem::plan_separable(device, image(2001)).before.size() == 1);
   CHECK(plan.before.empty());
@@ -146,6 +155,10 @@ TEST_CASE("plan separable: matrix units for halves and integers of 16 bits, of a
     // All groups run at once.
     CHECK(plan.global[0] / plan.work_items() <=
           65536 / plan.most_registers / plan.work_items() * device.compute_units);
+    problem.row_taps = problem.column_taps = type == smem::Scalar::half ? 5 : 9;
+    CHECK(smem::plan_separable(device, problem).variant == "units");
+    problem.row_taps = problem.column_taps = type == smem::Scalar::half ? 3 : 7;
+    CHECK(smem::plan_separable(device, problem).variant == "march");
     problem.row_taps = problem.column_taps = 33;
     CHECK_NOTHROW(smem::plan_separable(device, problem, {.variant = "units"}));
     problem.row_taps = 35;

@@ -91,6 +91,13 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
   CHECK(smem::plan_stencil(target("gfx942"), bytes).variant != "units");
   bytes.window = {3, 3, 1}, bytes.first = {-1, -1, 0};
   CHECK(smem::plan_stencil(h200, bytes).variant == "rows");
+  // Three columns of such weights are summed by dot products.
+  CHECK(defined(smem::plan_stencil(h200, bytes), "BYTE_SUMS") == 1);
+  CHECK(defined(smem::plan_stencil(h200, bytes), "TURNS") == 4);
+  CHECK(defined(smem::plan_stencil(target("gfx942"), bytes), "BYTE_SUMS") == 0);
+  bytes.int8_weights = false;
+  CHECK(defined(smem::plan_stencil(h200, bytes), "BYTE_SUMS") == 0);
+  CHECK(defined(smem::plan_stencil(h200, bytes), "TURNS") == 8);
   // Halves with any weights, from 7 x 7 on.
   smem::StencilProblem halves = smem::stencil_problem(Scalar::half, {8192, 8192, 1}, {3, 3, 0});
   CHECK(smem::plan_stencil(h200, halves).variant == "units");

@@ -17,16 +17,17 @@ struct ConvolutionCase {
   smem::GridSize size = {};
   GridPlace in, out;
   bool rank_1 = false;
+  bool int8_weights = false;  ///< multiples of a power of two that int8 holds
 
   Tested tested() const { return {"convolve2d", variant, std::string(smem::name_of(type))}; }
   std::string text() const {
     const auto& p = how.padding;
     return fmt::format(
-        "{} {} x {} kernel{}{} on {} x {} x {}, anchors {} {}, strides {} {}, dilations {} {}, padding {}, "
+        "{} {} x {} kernel{}{}{} on {} x {} x {}, anchors {} {}, strides {} {}, dilations {} {}, padding {}, "
         "boundary {}, variant \"{}\", {} channels {} grids offset {} gaps {} {} {}; SMEM_SEED={}",
-        smem::name_of(type), width, height, rank_1 ? " of rank 1" : "", how.turned ? " turned" : "",
-        size.width, size.height, size.depth, how.anchor_x.value_or(99), how.anchor_y.value_or(99),
-        how.stride.x, how.stride.y, how.dilation.x, how.dilation.y,
+        smem::name_of(type), width, height, rank_1 ? " of rank 1" : "", int8_weights ? " of int8" : "",
+        how.turned ? " turned" : "", size.width, size.height, size.depth, how.anchor_x.value_or(99),
+        how.anchor_y.value_or(99), how.stride.x, how.stride.y, how.dilation.x, how.dilation.y,
         p ? fmt::format("{} {} {} {}", p->left, p->top, p->right, p->bottom) : "same",
         smem::name_of(how.edges.boundary.value_or(smem::Boundary::zero)), variant, in.channels, in.batch,
         in.offset, in.row_gap, in.plane_gap, in.grid_gap, seed());
@@ -35,7 +36,9 @@ struct ConvolutionCase {
 
 template <class T>
 Outcome run_convolution(const smem::Context& context, const ConvolutionCase& c, Random& random) {
-  smem::ConvolutionKernel kernel{c.width, c.height, weights_for(c.width * c.height, random)};
+  smem::ConvolutionKernel kernel{c.width, c.height,
+                                 c.int8_weights ? int8_weights_for(c.width * c.height, random)
+                                                : weights_for(c.width * c.height, random)};
   if (c.rank_1) {
     const std::vector<double> row = weights_for(c.width, random), column = weights_for(c.height, random);
     for (std::size_t i = 0; i < kernel.weights.size(); ++i)

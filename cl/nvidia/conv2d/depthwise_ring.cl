@@ -75,7 +75,7 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
 #pragma unroll
     for (uint u = 0; u < AGES; ++u) {
       if (step + u < steps) {  // of all work-items
-        WAIT_COPIES(AHEAD - 1);
+        wait_steps(AHEAD - 1, &c, in_pitch, AT_ONCE * groups, in_h);
         barrier(CLK_LOCAL_MEM_FENCE);  // the copies of all are there, and the step that the next ones overwrite has been read
         copy_step(ring_at + filled, &c, in_pitch, AT_ONCE * groups, in_h);
         filled = next_step(filled);
@@ -106,5 +106,5 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
       }
     }
   }
-  WAIT_COPIES(0);
+  wait_steps(0, &c, in_pitch, AT_ONCE * groups, in_h);
 }

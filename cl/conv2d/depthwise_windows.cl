@@ -1,0 +1,96 @@
+// Convolution of interleaved channels, each by a filter of its own (depthwise): what conv2d/depthwise_cells.cl computes, for windows that share
+// few cells, or layers of few results. Nothing is kept from one row to the next.
+//
+// A work-item has PACK channels of EACH_X columns of a row. It loads all cells of their windows at once, so that a compute unit has most bytes
+// in flight, while the group brings its weights to local memory. Other work-items find the cells that they share in the cache.
+//
+// Launch: LANES * BLOCKS work-items; a group for each LANES packs of channels and BLOCKS blocks of EACH_X columns of an image, by rows, channels
+// innermost. Local memory: (TAPS + 1) * (LANES + 1) packs of values.
+#ifndef PACK
+#define PACK 8  // channels of a work-item: 1, 2, 4, 8; all cells begin at multiples of so many elements, and have such numbers of channels
+#endif
+#include "conv2d/arguments.clh"
+
+#ifndef LANES
+#define LANES 8
+#endif
+#ifndef BLOCKS
+#define BLOCKS 32
+#endif
+#ifndef WINDOW_W
+#define WINDOW_W 3
+#endif
+#ifndef WINDOW_H
+#define WINDOW_H 3
+#endif
+#ifndef STRIDE_X
+#define STRIDE_X 2
+#endif
+#ifndef EACH_X
+#define EACH_X 1
+#endif
+#define GROUP (LANES * BLOCKS)
+#define TAPS (WINDOW_W * WINDOW_H)
+#define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)  // cells of a row that a work-item reads
+#define CHANNELS (LANES * PACK)
+#define FILTERS_PITCH (CHANNELS + PACK)
+
+#include "conv2d/cells.clh"
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
+  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x;  // known to the compiler
+  (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)tile_h, (void)depth, (void)images;
+  local vector filters[(TAPS + 1) * (LANES + 1)];  // by weight, then by channel; the last row is of biases
+  const uint item = get_local_id(0), lane = item % LANES;
+  const uint sets = (groups + CHANNELS - 1) / CHANNELS, across = (out_w + EACH_X - 1) / EACH_X, blocks = across * out_h;
+  const uint tiles = (blocks + BLOCKS - 1) / BLOCKS, job = get_group_id(0), tile = job / sets, n = tile / tiles;
+  const uint first = (job - tile * sets) * CHANNELS, k = first + lane * PACK;
+  const uint block = (tile - n * tiles) * BLOCKS + item / LANES, y = block / across, x = (block - y * across) * EACH_X;
+  const bool is_there = k < groups && block < blocks;
+  const int left = (int)(x * STRIDE_X) - (int)pad_left, top = (int)(y * stride_y) - (int)pad_top;
+  global const ELEMENT* const from =
+      in + in_offset + n * in_stride + ((long)top * (long)in_pitch + (long)left * (long)groups + (long)k);
+  cell seen[WINDOW_H][LINE];
+#pragma unroll
+  for (uint r = 0; r < WINDOW_H; ++r)
+#pragma unroll
+    for (uint j = 0; j < LINE; ++j) {
+      seen[r][j] = 0;
+      if (is_there && (uint)(top + (int)r) < in_h && (uint)(left + (int)j) < in_w)  // negative numbers are very large
+        seen[r][j] = *(global const cell*)(from + (r * in_pitch + j * groups));
+    }
+
+  for (uint i = item; i < CHANNELS * TAPS; i += GROUP) {
+    const uint channel = i / TAPS, tap = i - channel * TAPS;
+    VALUE weight = 0;
+    if (first + channel < groups) weight = load_value(weights, weight_offset + (first + channel) * weight_stride + tap);
+    ((local VALUE*)filters)[tap * FILTERS_PITCH + channel] = weight;
+  }
+  for (uint channel = item; channel < CHANNELS; channel += GROUP) {
+    VALUE number = 0;
+    if (with_bias && first + channel < groups) number = load_bias(bias, bias_offset + first + channel);
+    ((local VALUE*)filters)[TAPS * FILTERS_PITCH + channel] = number;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (!is_there) return;  // no barrier follows
+
+  vector sums[EACH_X];
+#pragma unroll
+  for (uint e = 0; e < EACH_X; ++e) sums[e] = filters[TAPS * (LANES + 1) + lane];
+#pragma unroll
+  for (uint r = 0; r < WINDOW_H; ++r)
+#pragma unroll
+    for (uint j = 0; j < LINE; ++j) {
+      const vector number = widened(seen[r][j]);
+#pragma unroll
+      for (uint e = 0; e < EACH_X; ++e) {
+        const uint s = j - e * STRIDE_X;  // a column left of the window is very large
+        if (s < WINDOW_W) sums[e] = MULTIPLY_ADD(filters[(r * WINDOW_W + s) * (LANES + 1) + lane], number, sums[e]);
+      }
+    }
+  global RESULT* const to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+#pragma unroll
+  for (uint e = 0; e < EACH_X; ++e)
+    if (x + e < out_w) store_cell(sums[e], to + (ulong)e * groups);
+}
