@@ -200,21 +200,26 @@ void check_bounds(const smem::Context& context, const std::vector<K>& sorted, co
                   const SortOrder& order) {
   const std::size_t size = sorted.size();
   const test::Fenced<K> in(context, sorted, 1), by(context, keys, 2);
-  const test::Fenced<Place> lower(context, std::vector<Place>(keys.size()), 1),
-      upper(context, std::vector<Place>(keys.size()), 1);
   const smem::VectorView<const K> from(in.buffer(), size, 1), wanted(by.buffer(), keys.size(), 2);
-  smem::lower_bound(context, from, wanted, smem::VectorView<Place>(lower.buffer(), keys.size(), 1), order);
-  smem::upper_bound(context, from, wanted, smem::VectorView<Place>(upper.buffer(), keys.size(), 1), order);
-  const std::vector<Place> low = lower.elements(), high = upper.elements();
   const auto before = [&](K a, K b) { return test::precedes_by_bits(a, b, order); };
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    wrong += low[i] != static_cast<Place>(std::lower_bound(sorted.begin(), sorted.end(), keys[i], before) -
-                                          sorted.begin());
-    wrong += high[i] != static_cast<Place>(std::upper_bound(sorted.begin(), sorted.end(), keys[i], before) -
-                                           sorted.begin());
+  for (const char* variant : {"", "sampled"}) {
+    CAPTURE(variant);
+    const test::Fenced<Place> lower(context, std::vector<Place>(keys.size()), 1),
+        upper(context, std::vector<Place>(keys.size()), 1);
+    smem::lower_bound(context, from, wanted, smem::VectorView<Place>(lower.buffer(), keys.size(), 1), order,
+                      {.variant = variant});
+    smem::upper_bound(context, from, wanted, smem::VectorView<Place>(upper.buffer(), keys.size(), 1), order,
+                      {.variant = variant});
+    const std::vector<Place> low = lower.elements(), high = upper.elements();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      wrong += low[i] != static_cast<Place>(std::lower_bound(sorted.begin(), sorted.end(), keys[i], before) -
+                                            sorted.begin());
+      wrong += high[i] != static_cast<Place>(std::upper_bound(sorted.begin(), sorted.end(), keys[i], before) -
+                                             sorted.begin());
+    }
+    CHECK(wrong == 0);
   }
-  CHECK(wrong == 0);
 }
 
 }  // namespace
@@ -255,10 +260,12 @@ TEST_CASE("lower_bound, upper_bound: in keys that are not sorted, places are at 
   const smem::Array<float> by(context, wanted);
   const test::Fenced<std::uint32_t> places(context, std::vector<std::uint32_t>(301, 9999), 2);
   for (const auto& bound : {smem::lower_bound, smem::upper_bound}) {
-    bound(context, smem::VectorView<const float>(in.buffer(), 777, 1), by.vector(),
-          smem::VectorView<std::uint32_t>(places.buffer(), 301, 2), {}, {});
-    const std::vector<std::uint32_t> got = places.elements();
-    CHECK(std::all_of(got.begin(), got.end(), [](std::uint32_t place) { return place <= 777; }));
+    for (const char* variant : {"", "sampled"}) {
+      bound(context, smem::VectorView<const float>(in.buffer(), 777, 1), by.vector(),
+            smem::VectorView<std::uint32_t>(places.buffer(), 301, 2), {}, {.variant = variant});
+      const std::vector<std::uint32_t> got = places.elements();
+      CHECK(std::all_of(got.begin(), got.end(), [](std::uint32_t place) { return place <= 777; }));
+    }
   }
 }
 

@@ -67,6 +67,23 @@ TEST_CASE("moving_mean: every variant and window") {
   }
 }
 
+TEST_CASE("moving_mean: rows that fill tiles of an odd number of elements a work-item") {
+  const smem::Context context;
+  test::MovingMeanSweep sweep(context);
+  for (const Scalar type : {Scalar::float32, Scalar::uint16}) {
+    for (const std::size_t width : {990, 1000, 1053}) {
+      MovingMeanCase c;
+      c.variant = "tiled";
+      c.window = 100;
+      c.ends = width == 1000 ? MeanEnds::zero : MeanEnds::shrink;
+      c.grids.in = c.grids.out = type;
+      c.grids.size = {width, 5, 1};
+      sweep.run(c);
+    }
+  }
+  if (test::always_runs(context.device(), "tiled")) CHECK(sweep.ran() == 6);
+}
+
 TEST_CASE("moving_mean: short rows, several in local memory") {
   const smem::Context context;
   test::MovingMeanSweep sweep(context);

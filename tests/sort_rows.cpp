@@ -112,6 +112,8 @@ TEST_CASE("sort_rows: every variant, keys of every kind") {
     check_rows<std::uint32_t>(context, Keys::ones, {.variant = variant, .rows = 300, .cols = 19});
     check_rows<std::uint32_t>(context, Keys::zipf, {.variant = variant, .rows = 2, .cols = 30011});
   }
+  // So many tiles that groups scan their counts.
+  check_rows<std::uint8_t>(context, Keys::uniform, {.variant = "radix", .rows = 1, .cols = 1100003});
 }
 
 // Lengths around those of registers, of whole vectors, of the blocks that the first cache holds and of two

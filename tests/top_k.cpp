@@ -64,6 +64,7 @@ bool must_run(const smem::Device& device, std::string_view variant, std::size_t 
     return false;
   if (variant == "tile") return cols <= 2000;
   if (variant == "registers") return cols <= 2000 && k <= 64;
+  if (variant == "network") return cols <= 256;
   if (variant == "row_delegates") return bytes <= 4 && cols <= 20011 && k <= 64 && 64 * k <= cols;
   if (variant == "delegates") return k <= 64 && cols >= 16 * 64;
   return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
@@ -194,6 +195,8 @@ TEST_CASE("top_k_rows: rows and matrices with gaps, each as if it were alone") {
     check_selection<std::uint16_t, std::uint64_t>(context, Keys::uniform, wide);
     TopKCall many{.variant = variant, .rows = 700, .cols = 40, .k = 9, .gap = 1};
     check_selection<float>(context, Keys::uniform, many);
+    many.which.sorted = false;
+    check_selection<float>(context, Keys::two, many);
   }
 }
 
@@ -395,7 +398,7 @@ TEST_CASE("top_k: the plan is the whole call") {
   CHECK(smem::plan_top_k(hopper, problem).variant == "row_delegates");
   problem.rows = 4;  // several groups a row
   CHECK(smem::plan_top_k(hopper, problem).variant != "row_delegates");
-  CHECK(plan.alternatives.size() == 5);
+  CHECK(plan.alternatives.size() == 6);
   for (const smem::Alternative& other : plan.alternatives)
     CHECK_FALSE(other.why_not.empty());
 }

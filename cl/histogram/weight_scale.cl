@@ -9,6 +9,8 @@
 #define GROUP 256  // work-items
 #endif
 
+#define LOADS 4  // of a work-item that are under way at once
+
 #if GROUP == 1
 #define BLOCK 64  // elements that are read at once
 #if WEIGHT_HALF
@@ -56,16 +58,20 @@ void histogram_weight_scale(global const WEIGHT* restrict weights, ulong offset,
     i += many;
   }
 #else
-  const ulong step = get_global_size(0), step_rows = step / cols, step_cols = step - step_rows * cols;
+  const ulong step = get_global_size(0), step_rows = step / cols, step_cols = step - step_rows * cols, all = rows * batch;
   ulong row = get_global_id(0) / cols, col = get_global_id(0) - row * cols;
-  for (; row < rows * batch; row += step_rows, col += step_cols) {
-    const int wraps = col >= cols;
-    col -= wraps ? cols : 0;
-    row += wraps;
-    if (row >= rows * batch) break;
-    const ulong matrix = batch == 1 ? 0 : row / rows;
-    const uint exponent = exponent_of(load_weight(weights, offset + matrix * stride + (row - matrix * rows) * pitch + col));
-    if (exponent < NOT_FINITE) mine = max(mine, exponent);
+  while (row < all) {
+    uint exponents[LOADS];
+#pragma unroll
+    for (uint u = 0; u < LOADS; ++u) {
+      const ulong matrix = batch == 1 ? 0 : row / rows, place = offset + matrix * stride + (row - matrix * rows) * pitch + col;
+      exponents[u] = row < all ? exponent_of(load_weight(weights, place)) : NOT_FINITE;
+      row += step_rows;
+      col += step_cols;
+      if (col >= cols) col -= cols, ++row;
+    }
+#pragma unroll
+    for (uint u = 0; u < LOADS; ++u) mine = max(mine, exponents[u] < NOT_FINITE ? exponents[u] : 0);
   }
 #endif
   atomic_max(&of_group, mine);

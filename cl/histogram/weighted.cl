@@ -17,6 +17,9 @@
 #ifndef SUMS
 #define SUMS 1  // see above
 #endif
+#ifndef LOADS
+#define LOADS 4  // of a work-item that are under way at once
+#endif
 #ifndef TABLE
 #define TABLE 1024  // entries: at least as many as there are bins
 #endif
@@ -153,20 +156,31 @@ void histogram_weighted(global const ELEMENT* restrict in, ulong in_offset, ulon
     // Element i is column `col` of row `row`, without a division for each element.
     const ulong step_rows = step / cols, step_cols = step - step_rows * cols;
     ulong row = first / cols, col = first - row * cols;
-    for (ulong i = first; i < end; i += step) {
-      const uint bin = bin_of(load_value(in + in_offset + matrix * in_stride, row * in_pitch + col), rule);
-      if (bin != NO_BIN) {
-        const weight_value w = load_weight(weights, weights_offset + matrix * weights_stride + row * weights_pitch + col);
-        const ulong v = sum_of_weight(w, scale, marks + matrix * bins + bin);
+    global const ELEMENT* from = in + in_offset + matrix * in_stride;
+    const ulong from_weights = weights_offset + matrix * weights_stride;
+    for (ulong i = first; i < end; i += LOADS * step) {
+      VALUE x[LOADS];
+      weight_value w[LOADS];
+#pragma unroll
+      for (uint u = 0; u < LOADS; ++u) {
+        const bool is_there = u == 0 || i + u * step < end;
+        x[u] = is_there ? load_value(from, row * in_pitch + col) : 0;
+        w[u] = is_there ? load_weight(weights, from_weights + row * weights_pitch + col) : 0;
+        row += step_rows;
+        col += step_cols;
+        if (col >= cols) col -= cols, ++row;
+      }
+#pragma unroll
+      for (uint u = 0; u < LOADS; ++u) {
+        const uint bin = u == 0 || i + u * step < end ? bin_of(x[u], rule) : NO_BIN;
+        if (bin == NO_BIN) continue;
+        const ulong v = sum_of_weight(w[u], scale, marks + matrix * bins + bin);
 #if SUMS == 0
         add_global(table + 2 * bin, table + 2 * bin + 1, v);
 #else
         add_local(low_words + bin, high_words + bin, v);
 #endif
       }
-      row += step_rows;
-      col += step_cols;
-      if (col >= cols) col -= cols, ++row;
     }
 #endif
 #if SUMS == 1

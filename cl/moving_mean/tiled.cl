@@ -17,7 +17,7 @@
 #define GROUP 256  // work-items: a power of two
 #endif
 #ifndef ITEMS
-#define ITEMS 16  // elements of a chunk: a power of two
+#define ITEMS 16  // elements of a chunk: a power of two, or odd
 #endif
 #ifndef SHORT
 #define SHORT 0  // 1: windows are at most ITEMS elements; 0: longer than ITEMS, and at most TILE / 2
@@ -28,15 +28,16 @@
 #define ALIGN 32  // results: tiles begin at cache lines
 #define TILE (GROUP * ITEMS)
 
-#define PLACES (SHORT ? TILE + ITEMS : TILE + TILE / BANKS)
+#define PADDED (!SHORT && ITEMS % 2 == 0)
+#define PLACES (SHORT ? TILE + ITEMS : PADDED ? TILE + TILE / BANKS : TILE)
 
 // The place of element i of the tile. Neighbouring work-items access different banks both at neighbouring elements and at
-// the same element of their chunks.
-static inline uint place_of(uint i) { return SHORT ? i : i + i / BANKS; }
+// the same element of their chunks, which odd ones do by themselves.
+static inline uint place_of(uint i) { return PADDED ? i + i / BANKS : i; }
 
 // Element `item` of the k-th GROUP elements. `across` is element `item` of the tile, from which the distance is a constant.
 static inline local SUM* element_across(local SUM* tile, local SUM* across, uint item, int k) {
-  const bool is_regular = (SHORT != 0) | (GROUP % BANKS == 0);  // places of a work-item are equally far apart
+  const bool is_regular = !PADDED | (GROUP % BANKS == 0);  // places of a work-item are equally far apart
   return is_regular ? across + k * (int)place_of(GROUP) : tile + place_of(item + k * GROUP);
 }
 
@@ -141,11 +142,17 @@ void moving_mean_tiled(MOVING_MEAN_ARGUMENTS) {
         for (int k = 0; k < ITEMS; ++k)
           if (k * GROUP < count) store_mean_of(target, k * GROUP, values[k], divisor);
       } else {
+        const int last = high - (int)length;  // whose window lies in the row
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k) {
-          const int there = min(k * GROUP + (int)length, high) - max(k * GROUP, low);
-          if (k * GROUP < count)
-            store_mean_of(target, k * GROUP, values[k], whole || there == (int)length ? divisor : divisor_of((ulong)there));
+          if (k * GROUP < count) {
+            if (whole || (k * GROUP >= low && k * GROUP <= last)) {
+              store_mean_of(target, k * GROUP, values[k], divisor);
+            } else {
+              const int there = min(k * GROUP + (int)length, high) - max(k * GROUP, low);
+              store_mean_of(target, k * GROUP, values[k], divisor_of((ulong)there));
+            }
+          }
         }
       }
       barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored

@@ -30,7 +30,7 @@ void norm_columns_online(NORM_ARGUMENTS, ulong parts, global statistics* partial
     if (col < cols) {
       global const statistics* const all_parts = partials + matrix * parts * cols + col;
       mine.w = all_parts[0].w;
-      for (ulong p = y; p < parts; p += LINES) mine = merge(mine, all_parts[p * cols]);
+      MERGE_PARTS(mine, all_parts, y);
     }
 #else
     mine = count_rows(in, in_pitch, residual, residual_pitch, &at, begin + y, end, col < cols ? rows : 0);

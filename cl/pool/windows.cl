@@ -1,16 +1,21 @@
 // Pooling, any window: a work-item makes one result after the other, from global memory. Windows of few cells are known when this is
-// compiled: a cell beyond the plane's edges is the nearest one of the window again, so that all loads are under way together.
+// compiled: a cell beyond the plane's edges is the nearest one of the window again, so that all loads are under way together. INSIDE: no
+// window has such cells.
 //
 // Launch: three dimensions of work-items: element of a row of results, bands of `band` rows, planes; what exceeds the launch
 // is a loop. On a CPU a work-item has whole rows.
-#include "pool/arguments.clh"
-#include "common/group_by_dimension.clh"
-
 #ifndef WINDOW_W
 #define WINDOW_W 0  // cells of a window across, and down; 0: arguments
 #endif
 #ifndef WINDOW_H
 #define WINDOW_H 0
+#endif
+#define SMALL_SUMS (WINDOW_W * WINDOW_H > 0 && WINDOW_W * WINDOW_H <= 0x10000)
+#include "pool/arguments.clh"
+#include "common/group_by_dimension.clh"
+
+#ifndef INSIDE
+#define INSIDE 0
 #endif
 #ifndef FEW
 #define FEW 0  // 1: planes, and what rows and columns have, are counted in 31 bits
@@ -37,11 +42,16 @@ typedef struct {
   count_of left, top, x0, x1, y0, y1;
 } cells;
 
-static inline ulong row_of(const cells* w, count_of j) { return (ulong)(IS_FIXED ? clamp(w->top + j, w->y0, w->y1 - 1) : w->y0 + j); }
-static inline ulong col_of(const cells* w, count_of i) { return (ulong)(IS_FIXED ? clamp(w->left + i, w->x0, w->x1 - 1) : w->x0 + i); }
+#if IS_FIXED && !INSIDE
+static inline ulong row_of(const cells* w, count_of j) { return (ulong)clamp(w->top + j, w->y0, w->y1 - 1); }
+static inline ulong col_of(const cells* w, count_of i) { return (ulong)clamp(w->left + i, w->x0, w->x1 - 1); }
+#else
+static inline ulong row_of(const cells* w, count_of j) { return (ulong)(w->y0 + j); }
+static inline ulong col_of(const cells* w, count_of i) { return (ulong)(w->x0 + i); }
+#endif
 #if AVERAGE
 static inline int is_within(const cells* w, count_of i, count_of j) {
-  return !IS_FIXED || (w->left + i >= w->x0 && w->left + i < w->x1 && w->top + j >= w->y0 && w->top + j < w->y1);
+  return !IS_FIXED || INSIDE || (w->left + i >= w->x0 && w->left + i < w->x1 && w->top + j >= w->y0 && w->top + j < w->y1);
 }
 #endif
 
@@ -60,12 +70,12 @@ void pool_windows(POOL_ARGUMENTS) {
       for (ulong y = first; y < min(first + band, out_h); ++y) {
         cells w;
         w.top = (count_of)(y * stride_h) - (count_of)pad_top;
-        w.y0 = max(w.top, (count_of)0), w.y1 = min(w.top + full_h, (count_of)in_h);
+        w.y0 = INSIDE ? w.top : max(w.top, (count_of)0), w.y1 = INSIDE ? w.top + full_h : min(w.top + full_h, (count_of)in_h);
         for (ulong col = get_global_id(0); col < out_w * CHANNELS; col += get_global_size(0)) {
           const count_of x = (count_of)col / CHANNELS;
           const ulong c = col - (ulong)x * CHANNELS;
           w.left = x * (count_of)stride_w - (count_of)pad_left;
-          w.x0 = max(w.left, (count_of)0), w.x1 = min(w.left + full_w, (count_of)in_w);
+          w.x0 = INSIDE ? w.left : max(w.left, (count_of)0), w.x1 = INSIDE ? w.left + full_w : min(w.left + full_w, (count_of)in_w);
           const count_of rows = IS_FIXED ? full_h : w.y1 - w.y0, cols = IS_FIXED ? full_w : w.x1 - w.x0;
 #if AVERAGE
           pool_sum sum = 0;

@@ -25,8 +25,7 @@ void softmax_columns_online(COLUMN_ARGUMENTS, uint masked, ulong parts, global s
     const int begin = (int)min(part * share, (ulong)rows), end = col < cols ? min(begin + share, rows) : begin;
 #if PHASE == 1
     statistics mine = NO_STATISTICS;
-    if (col < cols)
-      for (ulong p = y; p < parts; p += LINES) mine = merge(mine, partials[(matrix * parts + p) * cols + col]);
+    if (col < cols) MERGE_PARTS(mine, partials + matrix * parts * cols + col, y);
 #else
     statistics mine = count_rows(in, from, in_pitch, begin + y, end);
 #endif

@@ -1,9 +1,7 @@
-// Sorts of short rows in registers, several rows a group: a bitonic network. K. E. Batcher, "Sorting networks and their applications",
-// AFIPS 1968.
+// Sorts of short rows in registers, several rows a group: a bitonic network.
 //
-// A row is sorted by TEAM work-items with ITEMS entries each: entry i of the network is entry i % ITEMS of work-item i / ITEMS, so that
-// most comparisons need no other work-item. An entry is a key's image and its place, which makes all of them different and the sort
-// stable. What lies beyond the row comes last. Then keys and values are gathered by their places.
+// A row is sorted by TEAM work-items with ITEMS entries each: see sort/network.clh. What lies beyond the row comes last. Then keys and
+// values are gathered by their places.
 //
 // Of segments (1) it sorts those that it has room for, and lists the others: small ones of at most `parts` keys, middling ones of at
 // most `piece`, and long ones. SEGMENTS 2: it sorts the small ones.
@@ -19,109 +17,42 @@
 #endif
 #define MANY_ROWS (GROUP / TEAM > 2)
 #include "sort_rows/rows.clh"
-#ifndef LOG_ITEMS
-#define LOG_ITEMS 2
-#endif
-#ifndef SHUFFLE
-#define SHUFFLE 0  // 1: by NVIDIA's shuffles; a team is at most a warp, and groups are whole warps
-#endif
-#define ITEMS (1 << LOG_ITEMS)
-#define WIDTH (TEAM * ITEMS)  // at most 65536
-#if SHUFFLE
-#include "nvidia/shuffle.clh"
+#include "sort/network.clh"
+// Segments are much shorter than the longest ones: a warp sorts such of them as fit so many of its items. 0: there are none.
+#if SEGMENTS == 2 && SHUFFLE && TEAM == 32 && LOG_ITEMS > 2
+#define SHORT_LOG_ITEMS 2
+#else
+#define SHORT_LOG_ITEMS 0
 #endif
 
-#if KEY_BYTES == 8
-typedef ulong2 entry;
-static inline entry make_entry(sortable image, uint place) { return (ulong2)(image, place); }
-static inline uint place_in(entry e) { return (uint)e.y; }
-static inline int follows(entry a, entry b) { return a.x > b.x || (a.x == b.x && a.y > b.y); }
-#else
-#if KEY_BYTES == 4
-typedef ulong entry;
-#define PLACE_BITS 32
-#else
-typedef uint entry;
-#define PLACE_BITS 16
+DEFINE_SORT_ENTRIES(sort_entries, LOG_ITEMS)
+#if SHORT_LOG_ITEMS > 0
+DEFINE_SORT_ENTRIES(sort_few, SHORT_LOG_ITEMS)
 #endif
-static inline entry make_entry(sortable image, uint place) { return (entry)image << PLACE_BITS | place; }
-static inline uint place_in(entry e) { return (uint)(e & (((entry)1 << PLACE_BITS) - 1)); }
-static inline int follows(entry a, entry b) { return a > b; }
-#endif
-
-#if SHUFFLE
-// The entry of a lane of the warp.
-#if KEY_BYTES >= 4
-DEFINE_WARP_MOVES(word, ulong)
-#else
-DEFINE_WARP_MOVES(word, uint)
-#endif
-#if KEY_BYTES == 8
-static inline entry entry_of(entry e, uint lane) { return (ulong2)(word_of(e.x, lane), shuffle_from((uint)e.y, lane)); }
-#else
-static inline entry entry_of(entry e, uint lane) { return word_of(e, lane); }
-#endif
-#endif
-
-// Sorts a work-item's bitonic sequences of 2^steps entries. `first`: its first entry in the network. Runs of `run` entries are
-// ascending and descending in turns.
-INLINED void merge_items(entry e[ITEMS], uint steps, uint first, uint run) {
-#pragma unroll
-  for (uint s = steps; s > 0; --s) {
-    const uint apart = 1u << (s - 1);
-#pragma unroll
-    for (uint u = 0; u < ITEMS; ++u) {
-      if ((u & apart) == 0) {
-        const entry x = e[u], y = e[u | apart];
-        const int ascending = ((first + u) & run) == 0, swaps = follows(x, y) == ascending;
-        e[u] = swaps ? y : x;
-        e[u | apart] = swaps ? x : y;
-      }
-    }
-  }
-}
 
 // Sorts the `count` keys of a team's row. `area`: where the group's work-items exchange entries. `places`: the team's.
 GROUP_FUNCTION void sort_row(global const KEY* keys, global KEY* to, global const VALUE* from_values, global VALUE* to_values,
                              uint count, local entry* area, local ushort* places, uint begin_bit, uint end_bit, uint item) {
-  const uint lane = item & (TEAM - 1), first = lane * ITEMS;
+  const uint lane = item & (TEAM - 1);
   entry e[ITEMS];
 #pragma unroll
   for (uint u = 0; u < ITEMS; ++u) {
     const uint place = lane + u * TEAM;
     e[u] = make_entry(place < count ? image_of(keys[place], begin_bit, end_bit) : ALL_BITS, place);
   }
+#if SHORT_LOG_ITEMS > 0
+  // Of a warp: what the first items have is the whole row.
+  if (count <= (uint)TEAM << SHORT_LOG_ITEMS) {
+    sort_few(e, area, item);
 #pragma unroll
-  for (uint r = 1; r <= LOG_ITEMS; ++r) merge_items(e, r, first, 1u << r);
-#pragma unroll 1
-  for (uint run = 2 * ITEMS; run <= WIDTH; run *= 2) {
-    const int ascending = (first & run) == 0;
-#pragma unroll 1
-    for (uint apart = run / ITEMS / 2; apart > 0; apart /= 2) {
-      const int takes_less = ((lane & apart) == 0) == ascending;
-#if SHUFFLE
-#pragma unroll
-      for (uint u = 0; u < ITEMS; ++u) {
-        const entry other = entry_of(e[u], (item % WARP) ^ apart);
-        e[u] = follows(e[u], other) == takes_less ? other : e[u];
-      }
-#else
-#pragma unroll
-      for (uint u = 0; u < ITEMS; ++u) area[u * GROUP + item] = e[u];
-      barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-      for (uint u = 0; u < ITEMS; ++u) {
-        const entry other = area[u * GROUP + (item ^ apart)];
-        e[u] = follows(e[u], other) == takes_less ? other : e[u];
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint u = 0; u < 1 << SHORT_LOG_ITEMS; ++u) places[(lane << SHORT_LOG_ITEMS) + u] = (ushort)place_in(e[u]);
+  } else
 #endif
-    }
-    merge_items(e, LOG_ITEMS, first, run);
-  }
-
+  {
+    sort_entries(e, area, item);
 #pragma unroll
-  for (uint u = 0; u < ITEMS; ++u) places[first + u] = (ushort)place_in(e[u]);
+    for (uint u = 0; u < ITEMS; ++u) places[lane * ITEMS + u] = (ushort)place_in(e[u]);
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
   // All is read before anything is written, which may take its place.
 #if VALUES != 2

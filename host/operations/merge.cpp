@@ -141,7 +141,8 @@ Operation bounds_operation() {
   return {
       .name = "bounds",
       .summary = "Searches many keys in a sorted vector: lower_bound and upper_bound; or is_sorted",
-      .steps = {{"bisection", "one work-item a key, by bisection"}},
+      .steps = {{"bisection", "one work-item a key, by bisection"},
+                {"sampled", "several keys a work-item, whose first steps are made in local memory"}},
       .words = {{.name = "size", .help = "Number of sorted keys", .positional = true},
                 type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "uint32"),
                 number_rule("count", "Number of keys to search for", "8"),

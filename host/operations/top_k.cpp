@@ -97,6 +97,7 @@ Operation top_k_operation() {
                 {"delegates", "one pass finds the best element of each span; then only k spans are read"},
                 {"tile", "a row in local memory, read once"},
                 {"registers", "a row in registers; few candidates remain beside the best of each work-item"},
+                {"network", "several short rows a group, each sorted in registers"},
                 {"row_delegates",
                  "the best of each span of a row in registers; then only few spans are read"},
                 {"cpu", "one thread a row; delegates in vectors"}},

@@ -20,6 +20,13 @@ using namespace plan;
 
 const char* bounds_name(const BoundsProblem& p) { return name_of(p.op).data(); }
 
+/// Of the sorted keys each at most once: what many searches share, caches keep.
+void predict_search(const BoundsProblem& p, Plan& plan) {
+  const double key = real(size_of(p.keys)), steps = real(std::bit_width(p.size));
+  plan.prediction.bytes_read = real(p.count) * key + std::min(real(p.size), real(p.count) * steps) * key;
+  plan.prediction.bytes_written = real(p.count, size_of(p.places));
+}
+
 Attempt bisection(const Device& device, const BoundsProblem& p, const PlanOverrides& fixed,
                   std::string_view variant) {
   const MergePolicy& policy = merge_policy(device);
@@ -36,15 +43,11 @@ Attempt bisection(const Device& device, const BoundsProblem& p, const PlanOverri
   set_groups(plan, group,
              std::min(divide_up(at_least_1(p.count), keys),
                       at_least_1(policy.groups_a_unit * device.compute_units)));
-  const double key = real(size_of(p.keys));
   if (p.op == BoundsOp::is_sorted) {
-    plan.prediction.bytes_read = real(p.size) * key;
+    plan.prediction.bytes_read = real(p.size, size_of(p.keys));
     plan.reason = "each work-item compares neighbours; a descending pair sets a flag";
   } else {
-    // Of the sorted keys each at most once: what many searches share, caches keep.
-    const double steps = real(std::bit_width(p.size));
-    plan.prediction.bytes_read = real(p.count) * key + std::min(real(p.size), real(p.count) * steps) * key;
-    plan.prediction.bytes_written = real(p.count, size_of(p.places));
+    predict_search(p, plan);
     plan.reason = batches
                       ? formatted("a thread finds {} keys at a time, whose bisections go on together", keys)
                       : "each work-item finds keys by bisection";
@@ -52,14 +55,54 @@ Attempt bisection(const Device& device, const BoundsProblem& p, const PlanOverri
   return plan;
 }
 
-std::vector<std::string_view> preference(const Device& /*device*/, const BoundsProblem& /*p*/,
+/// The first steps in local memory, whose samples each group reads once.
+Attempt sampled(const Device& device, const BoundsProblem& p, const PlanOverrides& fixed) {
+  constexpr std::size_t kItems = 4;  // searches of a work-item that go on together
+  const MergePolicy& policy = merge_policy(device);
+  if (p.op == BoundsOp::is_sorted) return "neighbours are compared, not searched for";
+  const std::size_t image = size_of(p.keys);
+  const std::size_t table = std::min(policy.samples, std::bit_floor(local_room(device) / image));
+  const std::size_t group = group_for(device, fixed.work_items != 0 ? fixed.work_items : policy.sampled_group,
+                                      0, kOwnBytes + table * image);
+  if (table < 2 || group == 0) return no_tile_fits(device);
+  Plan plan = named_plan(bounds_name(p), "sampled", "bounds/sampled.cl", "bounds_sampled");
+  define_order(plan, p.keys, key_order(p));
+  plan.text_defines.emplace_back("PLACE", opencl_name_of(p.places));
+  if (p.op == BoundsOp::upper_bound) define(plan, "UPPER", 1);
+  define(plan, {{"GROUP", group}, {"ITEMS", kItems}, {"TABLE", table}});
+  set_groups(plan, group, divide_up(at_least_1(p.count), group * kItems),
+             at_least_1(policy.sampled_groups_a_unit * device.compute_units));
+  plan.local_bytes = table * image;
+  plan.items_per_work_item = kItems;
+  predict_search(p, plan);
+  plan.reason = formatted(
+      "the first steps in {} samples of the vector in local memory, {} searches of a work-item at a time",
+      table, kItems);
+  return plan;
+}
+
+Attempt attempt(const Device& device, const BoundsProblem& p, const PlanOverrides& fixed,
+                std::string_view variant) {
+  return variant == "sampled" ? sampled(device, p, fixed) : bisection(device, p, fixed, variant);
+}
+
+std::vector<std::string_view> preference(const Device& device, const BoundsProblem& p,
                                          const PlanOverrides& /*fixed*/) {
+  const MergePolicy& policy = merge_policy(device);
+  if (policy.sampled_from == 0 || p.op == BoundsOp::is_sorted || p.count < policy.sampled_from)
+    return {"bisection"};
+  // Of longer vectors samples are far apart, and cost each group as many accesses.
+  const bool is_short = p.size <= policy.samples;
+  const bool has_many = p.size <= policy.sampled_in && p.count >= policy.many_searches &&
+                        p.count / policy.searches_each >= p.size;
+  if (is_short || has_many) return {"sampled", "bisection"};
   return {"bisection"};
 }
 
-std::string why_not(const Device& /*device*/, const BoundsProblem& /*p*/, std::string_view /*variant*/,
+std::string why_not(const Device& /*device*/, const BoundsProblem& /*p*/, std::string_view variant,
                     const Plan& /*chosen*/) {
-  return "there is no other variant";
+  return variant == "sampled" ? "samples cost as much as the steps that they save"
+                              : "the first steps of all searches read the same few keys";
 }
 
 const Evidence& evidence(const Device& device, const BoundsProblem& /*p*/, const Plan& /*plan*/) {
@@ -84,7 +127,7 @@ constexpr Operation<BoundsProblem> kBounds{.what = "search",
                                            .variants = bounds_variants,
                                            .check = check,
                                            .preference = preference,
-                                           .attempt = bisection,
+                                           .attempt = attempt,
                                            .why_not = why_not,
                                            .evidence = evidence,
                                            .one_work_item = nullptr};
@@ -96,7 +139,7 @@ std::string_view name_of(BoundsOp op) {
   return plan::name_among(kNames, op);
 }
 
-std::vector<std::string_view> bounds_variants() { return {"bisection"}; }
+std::vector<std::string_view> bounds_variants() { return {"bisection", "sampled"}; }
 
 Plan plan_bounds(const Device& device, const BoundsProblem& problem, const PlanOverrides& overrides) {
   return plan_call(kBounds, "bounds", problem.keys, device, problem, overrides);

@@ -354,7 +354,7 @@ std::vector<std::string_view> preference(const Device& device, const BoxProblem&
   const SeparableProblem& g = problem.grids;
   const BoxShuffle& shuffle = box_policy(device).shuffle;
   const std::size_t taps = std::max(g.row_taps, g.column_taps);
-  const bool slides = taps > 3 && taps <= shuffle.most_taps;
+  const bool slides = taps >= 3 && taps <= shuffle.most_taps;
   const bool before_units = slides && taps >= shuffle.units_taps && g.elements() >= shuffle.units_elements;
   std::vector<std::string_view> order;
   if (before_units) order.emplace_back("shuffle");

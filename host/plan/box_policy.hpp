@@ -33,14 +33,14 @@ struct BoxMarch {
 struct BoxShuffle {
   std::size_t most_taps = 0;  ///< cells of a side of a box up to which plans choose it; 0: they do not
   std::size_t small_elements = std::size_t{1}
-                               << 26;  ///< from which on they do for boxes that are summed anew
-  std::size_t units_taps = 11;         ///< cells from which on they do before "units"
-  std::size_t units_elements = std::size_t{1} << 26;  ///< ... of grids of so many
-  std::size_t group = 32;                             ///< work-items, where shuffles are not emulated
-  std::size_t step = 4;                               ///< rows that are loaded ahead of time
-  std::size_t warps_a_unit = 12;                      ///< that a launch is made for
-  std::size_t band_boxes = 1;        ///< a band has at least so many times the rows of a box, if it can
-  std::size_t least_work_items = 8;  ///< of a warp, that have results, or it would do little but halos
+                               << 26;     ///< from which on they do for boxes that are summed anew
+  std::size_t units_taps = 3;             ///< cells from which on they do before "units"
+  std::size_t units_elements = 12000000;  ///< ... of grids of so many
+  std::size_t group = 32;                 ///< work-items, where shuffles are not emulated
+  std::size_t step = 4;                   ///< rows that are loaded ahead of time
+  std::size_t warps_a_unit = 12;          ///< that a launch is made for
+  std::size_t band_boxes = 1;             ///< a band has at least so many times the rows of a box, if it can
+  std::size_t least_work_items = 8;       ///< of a warp, that have results, or it would do little but halos
 };
 
 /// Of "two_pass": sums along rows, then means down their columns.
@@ -129,7 +129,9 @@ struct BoxPolicy {
 //
 // units_most_taps, units_taps and units_elements: there, bytes, "units" and "shuffle": 8192 x 8192, 11 x 11
 // 0.0725 and 0.0599, 15 x 15 0.0715 and 0.0608, 25 x 25 0.0989 and 0.0650, 31 x 31 0.0984 and 0.0676, 41 x 41
-// 0.0982 and 0.0727, 49 x 49 0.0985 and 0.0748; 2048 x 2048, 49 x 49 0.0159 and 0.0285.
+// 0.0982 and 0.0727, 49 x 49 0.0985 and 0.0748, 3 x 3 0.0743 and 0.0598; 4000 x 3000, 3 x 3 0.0246 and
+// 0.0210, 11 x 11 0.0250 and 0.0215, 21 x 21 0.0315 and 0.0258, 49 x 49 0.0313 and 0.0305; 2048 x 2048, 49 x
+// 49 0.0159 and 0.0285, 7 x 7 0.0096 and 0.0110.
 //
 // small_halves and small_words: there, 8192 x 8192, ms by "separable", which takes its matrix units for large
 // boxes of halves, and by "march": halves 5 x 5 0.082 and 0.204, 15 x 15 0.098 and 0.216, 31 x 31 0.135 and

@@ -100,15 +100,16 @@ Attempt tiled(const Device& device, const ColumnWork& w, std::size_t wanted) {
   return formatted("local memory does not hold {} columns of {} elements", least, w.rows);
 }
 
-/// Columns of a block of "online" and "split".
-std::size_t online_width(const Device& device, std::size_t group) {
-  return std::min(column_policy(device).width, group);
+/// Columns of a block of "online" and "split": of narrow matrices no more than there are, so that
+/// neighbouring work-items read neighbouring rows.
+std::size_t online_width(const Device& device, const ColumnWork& w) {
+  return std::min(column_policy(device).width, std::bit_ceil(at_least_1(w.cols)));
 }
 
 /// Parts of a column: enough to fill the units, of some rows for each work-item.
 std::size_t count_parts(const Device& device, const ColumnWork& w, std::size_t group) {
   const ColumnPolicy& policy = column_policy(device);
-  const std::size_t width = online_width(device, group);
+  const std::size_t width = std::min(online_width(device, w), group);
   const std::size_t wanted = divide_up(2 * device.compute_units, at_least_1(blocks_of(w, width)));
   const std::size_t most = w.rows / (group / width * policy.rows_of_parts);
   return std::clamp<std::size_t>(std::min(wanted, most), 1, policy.most_parts);
@@ -118,7 +119,7 @@ std::size_t online_group(const Device& device, const ColumnWork& w, bool split, 
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t bytes = w.part_values * value_bytes(w);
   if (wanted == 0 && split) wanted = std::min<std::size_t>(256, policy.most_group);
-  const std::size_t group = group_of_block(device, w, policy.width, bytes, wanted);
+  const std::size_t group = group_of_block(device, w, online_width(device, w), bytes, wanted);
   return wanted != 0 ? group : std::min(group, policy.online_group);
 }
 
@@ -127,7 +128,7 @@ Attempt online(const Device& device, const ColumnWork& w, std::size_t phase, std
   const std::size_t bytes = w.part_values * value_bytes(w);
   const std::size_t group = online_group(device, w, phase != 2, wanted);
   if (group == 0) return no_tile_fits(device);
-  const std::size_t width = online_width(device, group), columns = size_product(w.cols, w.batch);
+  const std::size_t width = std::min(online_width(device, w), group), columns = size_product(w.cols, w.batch);
   const std::size_t parts = phase == 2 ? 1 : count_parts(device, w, group);
   const bool results_alone = w.element_written == 0 && phase == 2;
   Plan plan = base_plan(w, phase == 2 ? "online" : "split", "online", phase == 2 && !results_alone ? 2 : 1);

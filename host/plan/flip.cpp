@@ -17,15 +17,19 @@ void check(const Device& /*device*/, const FlipProblem& problem) {
   require_elements("flip", "in", {problem.rows, problem.cols, problem.batch});
 }
 
+constexpr std::size_t kPackBytes = 16;
+
 std::vector<std::string_view> preference(const Device& device, const FlipProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const FlipPolicy& policy = flip_policy(device);
   const std::string_view usual = problem.element_bytes <= policy.most_element_bytes ? "vector" : "items";
-  if (problem.element_bytes <= policy.most_packed_bytes) return {"packs", usual};
+  const std::size_t row = detail::size_product(problem.cols, problem.element_bytes);
+  const bool is_short = problem.reverse_cols && row <= policy.most_packed_row && row != kPackBytes;
+  if (problem.element_bytes <= policy.most_packed_bytes || (usual == "vector" && is_short))
+    return {"packs", usual};
   return {usual};
 }
 
-constexpr std::size_t kPackBytes = 16;
 /// Behind a chunk, for its unaligned begin: some compilers round local arrays up to so many bytes.
 constexpr std::size_t kLocalRest = 64;
 

@@ -19,6 +19,8 @@ struct FlipPolicy {
   Evidence of_packs = {.what = "no measurement: what compilers keep in registers"};
   /// Elements of so many bytes get "packs", smaller ones too; 0: none.
   std::size_t most_packed_bytes = 2;
+  /// Rows of larger elements up to which "packs" comes first, but for whole packs; 0: none.
+  std::size_t most_packed_row = 0;
   std::size_t pack_group = 128;  ///< work-items of "packs"
   std::size_t packs = 3;         ///< of 16 bytes that a work-item has under way
   /// Rows of fewer bytes go through local memory; if a multiple of so many bytes, only those of still fewer.
@@ -33,6 +35,9 @@ struct FlipPolicy {
 // most_packed_bytes: an H200 flipped bytes by "packs" and "vector" at these shares of copy: rows of 30000
 // 0.97 and 0.14, 5000 0.86 and 0.14, 33 0.79 and 0.20, 3 0.79 and 0.27; halves, rows of 7 0.94. Other sizes
 // of "packs" were not measured.
+//
+// most_packed_row: there, us by "vector" and "packs", rows of 8 bytes, of floats 76 and 56, of 16 bytes 54
+// and 56, of doubles 68 and 71, of 32 bytes 66 and 56, of doubles 66 and 56, of 64 bytes 54 and 58.
 //
 // runs_below_bytes: H200, 300 MiB of bytes through local memory and by packs: rows of 100 0.81 and 0.45, 300
 // 0.79 and 0.54, 500 0.81 and 0.60, 700 0.76 and 0.58, 1500 0.78 and 0.64, 2001 (64 MB) 0.67 and 0.72.
@@ -50,7 +55,8 @@ inline constexpr FlipPolicy kFlipPolicies[] = {
      .of_packs = {.device = "H200",
                   .driver = "580.159",
                   .what = "2133 x 30000 bytes",
-                  .share = "0.97 of copy; vectors 0.14"}},
+                  .share = "0.97 of copy; vectors 0.14"},
+     .most_packed_row = 32},
     {.when = {.family = "nvidia"}, .evidence = {.what = "no measurement: a Hopper's sizes"}, .group = 128},
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: packs that its compiler keeps in registers"},

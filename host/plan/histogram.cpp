@@ -52,7 +52,11 @@ Table table_for(const Device& device, const HistogramProblem& problem, bool repl
         std::max(std::bit_ceil(entries * table.copies), std::min(policy.least_words, std::bit_floor(budget)));
     return table;
   }
-  table.words = std::min(std::max(std::bit_ceil(entries), policy.least_words), most);
+  const bool small = problem.rows * problem.cols <= policy.small_elements;
+  table.words =
+      std::min(std::max(std::bit_ceil(entries),
+                        small ? std::min(policy.small_words, policy.least_words) : policy.least_words),
+               most);
   if (table.words > 0) table.passes = divide_up(entries, table.words);
   return table;
 }
@@ -114,14 +118,19 @@ Attempt atomics(const Device& device, const HistogramProblem& problem, std::stri
   while (slots > policy.least_slots && policy.slot_groups * 2 * slots * kWordBytes > device.local_bytes)
     slots /= 2;
   if (variant == "cached" && 2 * slots * kWordBytes > device.local_bytes) return kNoRoom;
+  const std::size_t pack = histogram_pack(policy, problem);
+  const std::size_t unroll = policy.unroll;
   // Where a unit has room for one group only, it is a large one.
   if (wanted == 0) {
     const bool alone = tables && 2 * table.words * kWordBytes > device.local_bytes;
     wanted = alone ? policy.group_alone : policy.group;
+    // Small matrices of a batch, of which each has a group.
+    const std::size_t small = problem.rows * problem.cols;
+    while (tables && wanted > policy.least_group && wanted / 2 * pack * unroll >= small &&
+           wanted / 2 * policy.entries_each >= problem.entries())
+      wanted /= 2;
   }
   const std::size_t group = group_for(device, wanted, 0);
-  const std::size_t pack = histogram_pack(policy, problem);
-  const std::size_t unroll = policy.unroll;
   // Short rows share the group.
   const std::size_t team =
       problem.rows == 1 ? group : std::min(group, power_of_four(divide_up(problem.cols, pack * unroll)));
@@ -214,7 +223,10 @@ std::vector<std::string_view> preference(const Device& device, const HistogramPr
   // Bytes come faster than one table takes them.
   if (policy.merges_additions && size_of(problem.in) >= kWordBytes && table.words > 0 && table.passes == 1)
     return {"local"};
-  if (table_for(device, problem, true).words > 0) return {"replicated"};
+  // Copies cost small matrices more than their elements.
+  const bool is_small = problem.rows * problem.cols <= policy.small_elements && problem.batch > 1;
+  if (table_for(device, problem, true).words > 0 && !(is_small && table.words > 0 && table.passes == 1))
+    return {"replicated"};
   if (table.words > 0 && table.passes <= policy.most_passes) return {"local"};
   return {"cached", "global"};
 }
@@ -232,6 +244,7 @@ std::string why_not(const Device& device, const HistogramProblem& /*problem*/, s
   if (variant == "global") return "all elements of a full bin wait for each other";
   if (variant == "replicated" && histogram_policy(device).merges_additions)
     return "fewer groups have room, and each adds up its copies";
+  if (variant == "replicated" && chosen.variant == "local") return "clears and adds up all its copies";
   if (variant == "local" && chosen.variant == "replicated")
     return "neighbours with equal values wait for each other";
   if (variant == "local") return "reads the input too often";

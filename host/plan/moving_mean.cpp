@@ -50,7 +50,8 @@ struct MeanTile {
   }
   /// Elements, what keeps the banks apart or what the last windows read too much, and sums of whole chunks.
   std::size_t sums() const {
-    return is_short ? elements() + items : elements() + elements() / banks + 4 * group;
+    if (is_short) return elements() + items;
+    return elements() + (items % 2 == 0 ? elements() / banks : 0) + 4 * group;
   }
 };
 
@@ -76,6 +77,9 @@ MeanTile tile_of(const Device& device, const MovingMeanProblem& p, std::size_t w
       std::max(policy.least_items, tile.is_short ? std::bit_ceil(p.window) : std::size_t{1});
   while (wanted == 0 && tile.items > least_items && group * (tile.items / 2) >= row)
     tile.items /= 2;
+  // Rows that fill little of such a tile: an odd number of elements needs no padding.
+  const std::size_t odd = divide_up(row, group) | 1;
+  if (wanted == 0 && !tile.is_short && odd < p.window && 4 * odd < 3 * tile.items) tile.items = odd;
   tile.group = group_for(device, group, (tile.items + 5) * sum, kOwnBytes + tile.items * sum);
   if (tile.elements() < 2 * p.window) tile.group = 0;
   return tile;

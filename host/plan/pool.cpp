@@ -83,6 +83,13 @@ void define_few(const PoolProblem& problem, const PoolPolicy& policy, Plan& plan
     define(plan, "FEW", 1);
   if (size_product(w.window.width, w.window.height) > policy.most_written_out) return;
   define(plan, {{"WINDOW_W", w.window.width}, {"WINDOW_H", w.window.height}});
+  const auto reach = [](std::size_t results, std::size_t stride, std::size_t window) {
+    return (at_least_1(results) - 1) * stride + window;
+  };
+  if (w.padding.left == 0 && w.padding.top == 0 &&
+      reach(w.across(problem.width), w.stride.x, w.window.width) <= problem.width &&
+      reach(w.down(problem.height), w.stride.y, w.window.height) <= problem.height)
+    define(plan, "INSIDE", 1);
 }
 
 /// Results that a work-item makes of windows in vectors; none where it cannot.
@@ -104,10 +111,16 @@ std::optional<Block> block_for(const Device& device, const PoolProblem& problem)
   const std::size_t read = std::min(policy.read_bytes, problem.in_alignment) / bytes;
   if (w.padding.left == 0 && read > 1 && span() % read == 0 && block.results * w.stride.x % read == 0)
     block.read = read;
-  // Compilers keep single elements of half in memory.
-  if (problem.in == Scalar::half && block.read == 1) return std::nullopt;
+  // Single bytes of work-items that are far apart take as many accesses as whole lines.
+  while (block.read == 1 && bytes == 1 && block.results > 2 &&
+         block.results * w.stride.x > policy.single_span)
+    block.results /= 2;
+  // Compilers keep single elements of half in memory, but for NVIDIA's.
+  const bool is_narrow = w.across(problem.width) <= policy.narrow_results;
+  if (problem.in == Scalar::half && block.read == 1 && (!policy.single_halves || is_narrow))
+    return std::nullopt;
   // Of a short row many results have windows that reach beyond it, which are made one by one.
-  const bool is_short = w.across(problem.width) <= policy.narrow_results && w.stride.x > 1;
+  const bool is_short = is_narrow && w.stride.x > 1;
   if (block.read == 1 && w.padding.left != 0 && problem.op == PoolOp::max && is_short) return std::nullopt;
   return block;
 }

@@ -23,6 +23,8 @@ struct PoolPolicy {
   std::size_t most_kept = 160;  ///< and of all rows of a window
   /// Results of a row up to which padded maxima of larger strides go one by one where no vectors are read.
   std::size_t narrow_results = 0;
+  bool single_halves = false;         ///< halves that are not read in vectors by "vector"
+  std::size_t single_span = 16;       ///< bytes of a row that a work-item reads one by one
   std::size_t most_written_out = 25;  ///< cells of a window of "windows" that is known when it is compiled
 };
 
@@ -33,10 +35,18 @@ struct PoolPolicy {
 //
 // most_written_out: H200, ms, as loops and written out: max 3 x 3 / 2, padded, of 33668 planes of 28 x 28
 // halves 0.161 and 0.094, of 1419 of 112 x 112 0.091 and 0.059; means of 2 x 2 of 4001 x 3001 bytes of 3
-// channels 0.163 and 0.098; max 2 x 2 of 5000 x 56 x 56 floats with places 0.105 and 0.071.
+// channels 0.163 and 0.098 (0.076 where no window leaves the plane); max 2 x 2 of 5000 x 56 x 56 floats with
+// places 0.105 and 0.071.
 //
 // narrow_results: there, max 3 x 3 / 2, padded, of floats, 20000 planes of 28 x 28 0.058 (by "vector" 0.142),
 // 1000 of 112 x 112 0.043 (0.096); means of 3 x 3 / 1 of 5000 of 56 x 56 0.201 (0.143).
+//
+// single_span: there, unaligned rows, ms with 32, 8 and 4 bytes: max 2 x 2 of 8191 x 4191 bytes 0.057, 0.041,
+// 0.068, with 16, 8 and 4 max 3 x 3 / 1 of 4001 x 3001 0.063, 0.046, 0.050; uint16 and floats are slower with
+// less than 32.
+//
+// single_halves: there, by "windows" and by "vector": max 2 x 2 of 8191 x 4191 0.073 and 0.056, padded max 3
+// x 3 / 1 of 4000 x 3000 0.135 and 0.064; means of 3 x 3 / 1 of 100000 of 14 x 14 0.257 and 0.336.
 //
 // span_bytes: Intel's compiler runs 32 work-items in the registers of one thread.
 inline constexpr PoolPolicy kPoolPolicies[] = {
@@ -46,7 +56,9 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
                   .what = "8192 x 8192",
                   .share = "max 2 x 2 float 0.99 of copy, uint8 0.74, half 0.51; 3 x 3 float 0.62"},
      .vector_group = 64,
-     .narrow_results = 64},
+     .narrow_results = 64,
+     .single_halves = true,
+     .single_span = 8},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes"},
      .vector_group = 64},

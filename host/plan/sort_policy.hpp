@@ -48,6 +48,7 @@ struct SortPolicy {
   std::size_t histogram_groups_a_unit = 4;  ///< of a launch, at most
   std::size_t histogram_keys = 16;          ///< of a work-item, at least
   std::size_t offsets_group = 256;          ///< work-items that scan the counts of all tiles
+  std::size_t offsets_groups_a_unit = 16;   ///< of those, where there are many rows
   std::size_t network_keys = 2048;          ///< that a network sorts, at most
   std::size_t network_items = 8;            ///< of a work-item, at most
   SortThreads threads;                      ///< of CPUs

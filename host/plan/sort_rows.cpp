@@ -234,7 +234,8 @@ Attempt radix(const Device& device, const SortRowsProblem& p, const PlanOverride
 
   Launch offsets = base_launch(p, "offsets", "sort_rows/count.cl", "sort_rows_count", false);
   define(offsets, {{"RADIX_BITS", sizes->radix_bits}, {"GROUP", scanners}, {"PHASE", 1}});
-  set_groups(offsets, scanners, scans);
+  set_groups(offsets, scanners,
+             std::min(scans, at_least_1(sort_policy(device).offsets_groups_a_unit * device.compute_units)));
   offsets.local_bytes = scanners * count_bytes(row) + kSortWords;
   share_pass(parts, sizes->tile(), passes, offsets);
   offsets.reason = "offsets of each digit of each tile in its row";
@@ -348,7 +349,9 @@ std::vector<std::string_view> preference(const Device& device, const SortRowsPro
                                          const PlanOverrides& /*fixed*/) {
   if (runs_cpu_variant(device)) return {"cpu", "network", "tile", "keys_only", "radix"};
   if (!has_values(p) && passes_beat_network(device, p)) return {"tile", "keys_only", "network", "radix"};
-  if (sort_rows_policy(device).by_keys_only) return {"keys_only", "network", "tile", "radix"};
+  const SortRowsPolicy& policy = sort_rows_policy(device);
+  if (policy.by_keys_only && p.cols > policy.least_keys_only)
+    return {"keys_only", "network", "tile", "radix"};
   return {"network", "tile", "keys_only", "radix"};
 }
 
@@ -358,6 +361,8 @@ std::string why_not(const Device& device, const SortRowsProblem& p, std::string_
   if (variant == "radix") return "reads and writes every key in each pass";
   if (variant == "keys_only" && chosen.variant == "tile" && !has_values(p) && passes_beat_network(device, p))
     return "its steps, of a power of two of entries, cost more than passes over short keys";
+  if (variant == "keys_only" && p.cols <= sort_rows_policy(device).least_keys_only)
+    return "steps through local memory cost more than places of so few keys";
   if (variant == "keys_only") return "sorts keys alone, by all of their bits; not measured on all devices";
   if (chosen.variant == "keys_only" && variant != "tile") return "moves places with the keys";
   if (variant == "tile") return "local memory and barriers, for rows that registers hold";

@@ -14,6 +14,7 @@ struct SortRowsPolicy {
   Evidence evidence;
   Evidence of_passes = kFromFacts;  ///< of "tile" where "keys_only" could be
   bool by_keys_only = false;        ///< measured: keys alone by a network of their images
+  std::size_t least_keys_only = 0;  ///< ... of rows of more keys than this
   std::size_t network_keys = 512;   ///< of a row that a network sorts, at most; of 8 bytes half as many
   std::size_t network_items = 8;    ///< entries of a work-item, at most; of 16 bytes half as many
   std::size_t network_group = 128;  ///< work-items
@@ -36,6 +37,9 @@ struct SortRowsPolicy {
 // 32 100; 4096 x 8192 by 256 of 32 91, by 512 of 16 81; 1000000 x 32 by 8 of 4 278, by 4 of 8 211, by 16 of 2
 // 144.
 //
+// least_keys_only: H200, us by network and by keys_only: 2000000 x 4 doubles 51 and 81, 1000000 x 8 floats 34
+// and 44, 1000000 x 7 doubles 47 and 56, int64 43 and 43, 500000 x 15 doubles 74 and 52.
+//
 // tile_steps: H200, us by tile and by keys_only: uint8 2000 x 3000 38.2 and 76.5, half 3000 x 5000 220 and
 // 245, float 10000 x 1000 198 and 81, 2000 x 6000 290 and 181. A pass takes 4.9 to 7.3 ps a key, a step 0.11
 // to 0.14 ps an entry of rows that are filled up to a power of two: ratios of 34 to 67.
@@ -54,6 +58,7 @@ inline constexpr SortRowsPolicy kSortRowsPolicies[] = {
                    .what = "uint8 2000 x 3000 and half 3000 x 5000, us; by keys_only",
                    .share = "38 and 220; 77 and 245"},
      .by_keys_only = true,
+     .least_keys_only = 8,
      .network_keys = 1024,
      .network_items = 32,
      .long_key_items = 32,

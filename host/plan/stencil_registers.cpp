@@ -161,15 +161,17 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const std::size_t span = round_up(left, halo) + pack + round_up(right, halo);
   // As they are read, rows of small elements are packed; the row at work and the sums are not.
   const std::size_t value_words = value_bytes(problem) / 4;
+  const std::size_t vector_words = bytes >= 4 ? pack * value_words : divide_up(pack * bytes, 4);
   const std::size_t raw_words =
-      bytes >= 4 ? span * value_words
-                 : divide_up(pack * bytes, 4) + (span - pack) / halo * divide_up(halo * bytes, 4);
+      bytes >= 4 ? span * value_words : vector_words + (span - pack) / halo * divide_up(halo * bytes, 4);
   std::size_t count = problem.out_size[1] > 1 ? sizes.rows : 1;
   const auto registers = [&] {
     const std::size_t steps = count + problem.window[1] - 1;
     if (custom) return steps * span * value_words + 2 * pack * value_words;
-    return steps * raw_words + std::min(count, problem.window[1]) * pack * value_words +
-           (bytes >= 4 ? 0 : span * value_words);
+    // Of a star's rows only those through the middle of a result have a halo.
+    const std::size_t whole = problem.shape == StencilShape::star && sizes.counts_halos ? count : steps;
+    return whole * raw_words + (steps - whole) * vector_words +
+           std::min(count, problem.window[1]) * pack * value_words + (bytes >= 4 ? 0 : span * value_words);
   };
   const auto unrolled = [&] { return count * pack * problem.weights(); };
   const std::size_t budget = register_budget(sizes, problem, v);

@@ -104,6 +104,38 @@ Attempt registers(const Device& device, const TopKProblem& p, std::size_t wanted
   return plan;
 }
 
+/// Several short rows a group: all of a row's elements are sorted.
+Attempt network(const Device& device, const TopKProblem& p, std::size_t wanted) {
+  const TopKPolicy& policy = top_k_policy(device);
+  if (p.cols > policy.network_row) return formatted("more than {} elements in a row", policy.network_row);
+  const std::size_t width = std::bit_ceil(at_least_1(p.cols)), items = std::min<std::size_t>(4, width),
+                    team = width / items,
+                    entry = size_of(p.type) < 4    ? 4
+                            : size_of(p.type) == 8 ? 16
+                                                   : 8;
+  const std::size_t group =
+      group_for(device, wanted != 0 ? wanted : policy.network_group, items * (2 + entry), kWords);
+  if (group < team) return no_tile_fits(device);
+  const bool shuffles = team <= 32 && uses_shuffles(device, group);
+  const std::size_t groups = divide_up(all_rows(p), group / team);
+  if (groups > kMaxTiles) return "more rows than a launch can have work-groups";
+  Plan plan;
+  define_launch(p, plan, "network", "top_k/network.cl", "top_k_network");
+  set_groups(plan, group, groups);
+  plan.numbers = {{"size", p.cols}, {"parts", 1}};
+  plan.items_per_work_item = items;
+  plan.tile_rows = group / team;
+  plan.tile_cols = width;
+  plan.local_bytes = 2 * group * items + (shuffles ? entry : group * items * entry) + kWords;
+  define(plan, {{"GROUP", group}, {"TEAM", team}, {"LOG_ITEMS", std::countr_zero(items)}});
+  if (shuffles) define(plan, "SHUFFLE", 1);
+  define_sub_group(device, plan);
+  plan.prediction.bytes_read = real(all_rows(p), p.cols, size_of(p.type));
+  predict_results(p, plan);
+  plan.reason = formatted("{} work-items sort a row of up to {} elements in their registers", team, width);
+  return plan;
+}
+
 /// Work-items of a row, its delegates in the registers of each, and work-items that read a span.
 struct RowDelegates {
   std::size_t group = 0, items = 0, team = 1;
@@ -341,6 +373,7 @@ Attempt plan_variant(const Device& device, const TopKProblem& p, const PlanOverr
                      std::string_view variant) {
   if (variant == "tile") return tile(device, p, fixed.work_items);
   if (variant == "registers") return registers(device, p, fixed.work_items);
+  if (variant == "network") return network(device, p, fixed.work_items);
   if (variant == "row_delegates") return row_delegates(device, p, fixed.work_items);
   if (variant == "delegates") return some_delegates(device, p, fixed.work_items);
   if (variant == "cpu") return cpu(device, p);
@@ -348,13 +381,13 @@ Attempt plan_variant(const Device& device, const TopKProblem& p, const PlanOverr
 }
 
 /// Whether the one group of a row would take longer for its tiles of delegates and spans than all groups take
-/// for the digits of a radix select. Not measured: results of more than a tile of their order, elements of
-/// one byte and of eight, and the n-th element alone.
+/// for the digits of a radix select. Not measured: elements of one byte and of eight, and the n-th element
+/// alone.
 bool prefers_radix(const Device& device, const TopKProblem& p) {
   const TopKPolicy& policy = top_k_policy(device);
   const std::size_t bytes = size_of(p.type);
-  if (policy.radix_from == 0 || p.op != TopKOp::top_k || p.k > policy.order_tile || bytes == 1 || bytes == 8)
-    return false;
+  if (policy.radix_from == 0 || p.op != TopKOp::top_k || bytes == 1 || bytes == 8) return false;
+  if (p.k > policy.order_tile) return size_product(all_rows(p), p.cols) <= policy.radix_elements_of_many;
   const std::optional<Levels> levels = levels_of(device, p, 0);
   if (!levels || levels->sizes.size() > 3) return false;  // of many delegates, which groups share
   const std::size_t spans = p.k << levels->span_bits;
@@ -368,6 +401,13 @@ std::vector<std::string_view> preference(const Device& device, const TopKProblem
   if (runs_cpu_variant(device))
     return {"cpu", "tile", "registers", "row_delegates", "delegates", "radix_select"};
   if (!policy.by_row_delegates) return {"registers", "tile", "row_delegates", "delegates", "radix_select"};
+  if (p.cols <= policy.network_first)
+    return {"network", "row_delegates", "registers", "tile", "delegates", "radix_select"};
+  if (p.cols <= policy.network_chosen)
+    return {"row_delegates", "network", "registers", "tile", "delegates", "radix_select"};
+  // Each candidate counts all others.
+  if (p.k > policy.counted_k && p.cols <= policy.counted_row)
+    return {"tile", "registers", "delegates", "row_delegates", "radix_select"};
   // One group a row is too few for few long rows.
   if (p.cols > policy.few_rows && all_rows(p) < 2 * device.compute_units && prefers_radix(device, p))
     return {"registers", "tile", "radix_select", "delegates", "row_delegates"};
@@ -379,7 +419,7 @@ std::vector<std::string_view> preference(const Device& device, const TopKProblem
 std::string why_not(const Device& device, const TopKProblem& p, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (chosen.variant == "row_delegates") {
+  if (chosen.variant == "row_delegates" && variant != "network") {
     return variant == "registers" || variant == "tile"
                ? "keeps or counts all elements of a row, not the best of spans"
                : "takes several launches; one group reads such a row once";
@@ -388,6 +428,10 @@ std::string why_not(const Device& device, const TopKProblem& p, std::string_view
   if (chosen.variant == "registers") {
     return variant == "tile" ? "local memory and its atomics for all elements"
                              : "takes several launches; one group reads such a row once";
+  }
+  if (variant == "network" || chosen.variant == "network") {
+    return variant == "network" ? "sorts all elements of a row, which takes long for longer rows"
+                                : "a group has one row; a warp's registers sort several short ones";
   }
   if (variant == "registers") return "one group a row, and few results";
   if (chosen.variant == "tile") return "takes several launches; one group reads such a row once";
@@ -436,7 +480,7 @@ std::string_view name_of(TopKOp op) {
 }
 
 std::vector<std::string_view> top_k_variants() {
-  return {"radix_select", "delegates", "tile", "registers", "row_delegates", "cpu"};
+  return {"radix_select", "delegates", "tile", "registers", "network", "row_delegates", "cpu"};
 }
 
 Plan plan_top_k(const Device& device, const TopKProblem& problem, const PlanOverrides& overrides) {

@@ -189,6 +189,8 @@ TEST_CASE("plans of the H200: boxes of bytes slide in large grids, and go by mat
   smem::SeparableProblem image{.in = Scalar::uint8, .out = Scalar::uint8};
   image.width = image.height = 8192;
   CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 24)).variant == "shuffle");
+  CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 1)).variant == "shuffle");
+  image.width = image.height = 2048;
   CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 1)).variant == "units");
   image.width = image.height = 512;
   CHECK(smem::plan_box(h200, smem::BoxProblem::of(image, 24)).variant == "units");
@@ -325,7 +327,8 @@ TEST_CASE("plans for Hopper: medians go by tiles where registers hold them, grad
       const bool spills = taps == 5 && type == Scalar::float64;
       CHECK(smem::plan_window(hopper, problem).variant == (spills ? "columns" : "tiles"));
       problem.op = smem::WindowOp::gradient;
-      CHECK(smem::plan_window(hopper, problem).variant == "march");
+      const bool few = taps == 3 && type == Scalar::float64;
+      CHECK(smem::plan_window(hopper, problem).variant == (few ? "registers" : "march"));
     }
   }
 }
@@ -336,12 +339,70 @@ TEST_CASE("plans for Hopper: several short rows of moving means, and tiles as lo
   CHECK(smem::plan_moving_mean(hopper, p).variant == "short_rows");
   CHECK(smem::plan_moving_mean(hopper, p).tile_rows == 16);
   CHECK(smem::plan_moving_mean(hopper, p, {.variant = "tiled"}).items_per_work_item == 4);
+  CHECK(smem::plan_moving_mean(hopper, {Scalar::half, Scalar::half, 1000, 30000, 101}).items_per_work_item ==
+        9);
   p.window = 8;  // added up element by element
   CHECK(smem::plan_moving_mean(hopper, p).variant == "tiled");
   p.window = 40, p.width = 129;
   CHECK(smem::plan_moving_mean(hopper, p).variant == "tiled");
   p.width = 50, p.window = 12, p.in = p.out = Scalar::float64;
   CHECK(smem::plan_moving_mean(hopper, p).variant == "short_rows");
+}
+
+TEST_CASE("plans for Hopper: stars of doubles in registers, of which few rows have a halo") {
+  smem::StencilProblem p{.type = Scalar::float64, .shape = smem::StencilShape::star};
+  p.size = p.out_size = {4000, 4000, 1};
+  p.window = {7, 7, 1};
+  p.first = {-3, -3, 0};
+  CHECK(smem::plan_stencil(test::target("sm_90"), p).variant == "rows");
+  CHECK(smem::plan_stencil(test::target("sm_75"), p).variant == "tiled");
+}
+
+TEST_CASE(
+    "plans for Hopper: short rows of top_k and of sorts by networks, short vectors searched by samples") {
+  const smem::Device hopper = test::target("sm_90");
+  const auto top_k = [&](std::size_t cols, std::size_t k) {
+    smem::TopKProblem p;
+    p.type = Scalar::float32;
+    p.rows = 100000, p.cols = cols, p.k = k;
+    return smem::plan_top_k(hopper, p).variant;
+  };
+  CHECK(top_k(64, 8) == "network");
+  CHECK(top_k(128, 8) == "row_delegates");
+  CHECK(top_k(128, 100) == "network");
+  CHECK(top_k(256, 8) == "row_delegates");
+  CHECK(top_k(256, 100) == "tile");
+  CHECK(top_k(256, 40) == "registers");
+  CHECK(smem::plan_sort_rows(hopper, {.keys = Scalar::float32, .rows = 1000, .cols = 8}).variant ==
+        "network");
+  CHECK(smem::plan_sort_rows(hopper, {.keys = Scalar::float32, .rows = 1000, .cols = 9}).variant ==
+        "keys_only");
+  const auto bounds = [&](std::size_t size, std::size_t count) {
+    return smem::plan_bounds(hopper, {.keys = Scalar::float32, .size = size, .count = count}).variant;
+  };
+  CHECK(bounds(1000, 1000000) == "sampled");
+  CHECK(bounds(1000, 100000) == "bisection");
+  CHECK(bounds(65536, 1000000) == "bisection");
+  CHECK(bounds(65536, 16000000) == "sampled");
+  CHECK(bounds(1000000, 1000000) == "bisection");
+}
+
+TEST_CASE("plans for Hopper: flips of short rows by packs, histograms of small matrices by small groups") {
+  const smem::Device hopper = test::target("sm_90");
+  const auto flip = [&](std::size_t bytes, std::size_t cols) {
+    return smem::plan_flip(hopper, {.element_bytes = bytes, .rows = 1000, .cols = cols}).variant;
+  };
+  CHECK(flip(4, 2) == "packs");
+  CHECK(flip(4, 4) == "vector");
+  CHECK(flip(8, 4) == "packs");
+  CHECK(flip(8, 8) == "vector");
+  smem::HistogramProblem p;
+  p.in = Scalar::float32, p.rows = 1, p.cols = 256, p.batch = 1000, p.bins = 20;
+  CHECK(smem::plan_histogram(hopper, p).work_items() == 64);
+  p.in = Scalar::uint8, p.bins = 256;
+  CHECK(smem::plan_histogram(hopper, p).variant == "local");
+  p.batch = 1, p.cols = 1000000;
+  CHECK(smem::plan_histogram(hopper, p).variant == "replicated");
 }
 
 TEST_CASE("plans for Hopper: padded windows of short rows of floats are pooled one by one") {
@@ -357,6 +418,14 @@ TEST_CASE("plans for Hopper: padded windows of short rows of floats are pooled o
   CHECK(smem::plan_pool(hopper, p).variant == "vector");
   p.width = 112, p.pooling = smem::Pooling::square(2);
   CHECK(smem::plan_pool(hopper, p).variant == "vector");
+  // Windows that stay in the plane; halves that are read one by one.
+  p.channels = 3;
+  CHECK(smem::plan_pool(hopper, p).build_options().find("-DINSIDE=1") != std::string::npos);
+  p.width = 113, p.pooling = smem::Pooling::square(3, 2, 1);
+  CHECK(smem::plan_pool(hopper, p).build_options().find("-DINSIDE=1") == std::string::npos);
+  p.channels = 1, p.in = p.out = Scalar::half, p.in_alignment = p.out_alignment = 2, p.width = 1001;
+  CHECK(smem::plan_pool(hopper, p).variant == "vector");
+  CHECK(smem::plan_pool(test::target("sm_75"), p).variant == "windows");
 }
 
 TEST_CASE("plans for CPUs: a short product is one work-group, and blocks are of as many rows as C suits") {

@@ -252,7 +252,7 @@ TEST_CASE("plan box: boxes of bytes by shuffles, where a warp has room for them"
   CHECK(plan(60, 60, {.work_items = 64}).work_items() == 64);
   CHECK(plan(60, 60, {.variant = "shuffle", .work_items = 256}).work_items() == 256);
   CHECK_THROWS_AS(plan(60, 60, {.variant = "shuffle", .work_items = 48}), smem::Error);
-  CHECK(plan(4, 4).variant == "units");
+  CHECK(plan(4, 4).variant == "shuffle");
   CHECK(plan(5, 5).variant == "shuffle");
   CHECK(plan(25, 24).variant == "shuffle");
   CHECK(plan(24, 25).variant == "shuffle");
