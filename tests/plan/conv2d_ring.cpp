@@ -41,8 +41,8 @@ TEST_CASE("plan of conv2d: what rings of rows do not have, and what a work-item 
   };
   CHECK(has_ring(with([&](auto& p) { windows(p, 5, 5, 1); })));
   CHECK_FALSE(has_ring(with([&](auto& p) { windows(p, 6, 5, 1); })));
-  CHECK(has_ring(with([&](auto& p) { windows(p, 3, 3, 2); })));
-  CHECK_FALSE(has_ring(with([&](auto& p) { windows(p, 3, 3, 3); })));
+  CHECK(has_ring(with([&](auto& p) { windows(p, 5, 5, 2); })));
+  CHECK_FALSE(has_ring(with([&](auto& p) { windows(p, 5, 5, 3); })));
   CHECK(has_ring(large, {.variant = "depthwise", .tile_rows = 112, .tile_cols = 7}));
   CHECK_FALSE(has_ring(large, {.variant = "depthwise", .tile_rows = 112, .tile_cols = 8}));
   // A work-item writes its channels together.
