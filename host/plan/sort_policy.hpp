@@ -49,9 +49,11 @@ struct SortPolicy {
   std::size_t histogram_keys = 16;          ///< of a work-item, at least
   std::size_t offsets_group = 256;          ///< work-items that scan the counts of all tiles
   std::size_t offsets_groups_a_unit = 16;   ///< of those, where there are many rows
-  std::size_t network_keys = 2048;          ///< that a network sorts, at most
-  std::size_t network_items = 8;            ///< of a work-item, at most
-  SortThreads threads;                      ///< of CPUs
+  /// Groups that share the tiles of long segments, which most calls do not have; 0: a group for each tile.
+  std::size_t segment_tiles_a_unit = 8;
+  std::size_t network_keys = 2048;  ///< that a network sorts, at most
+  std::size_t network_items = 8;    ///< of a work-item, at most
+  SortThreads threads;              ///< of CPUs
 };
 
 // nvidia-hopper: two groups or three share a multiprocessor's registers, of which a work-item has a key and
@@ -73,6 +75,10 @@ struct SortPolicy {
 //
 // intel: its compiler runs 32 work-items in the registers of one thread, unless kernels rank by ballots: in
 // sub-groups of 16, with which ocloc spills nothing for dg2 and pvc (of 32, 175 spills in dg2's onesweep).
+// Where tiles are in a loop, it keeps ranks of pairs in memory, for tgllp and dg2.
+//
+// segment_tiles_a_unit: H200, 8 * 10^6 floats in 100000 short segments, us: a group for each possible tile
+// 903, 8 a unit, and fewer steps for short segments, 397.
 //
 // Others: a tile of 4096 keys takes 16 KiB, which is half of the least local memory of most GPUs, and so do
 // the words in which 8 teams of 32 lanes match (24 KiB).
@@ -101,7 +107,8 @@ inline constexpr SortPolicy kSortPolicies[] = {
     {.when = {.family = "intel"},
      .evidence = {.what = "no measurement: what its compiler keeps in registers"},
      .keys = {{{256, 8}, {256, 8}, {256, 8}, {256, 8}}},
-     .pairs = {{{256, 8}, {256, 8}, {256, 8}, {256, 8}}}},
+     .pairs = {{{256, 8}, {256, 8}, {256, 8}, {256, 8}}},
+     .segment_tiles_a_unit = 0},
     {.when = {.family = "cpu"},
      .evidence = {.device = "Xeon",
                   .driver = "PoCL 3.1",

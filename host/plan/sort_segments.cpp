@@ -29,8 +29,8 @@ constexpr std::size_t kSmall = 512;    // the same of a team
 constexpr std::size_t kMiddle = 8192;  // the same of a group in local memory
 constexpr std::size_t kSegmentsHeader = 16;  // words of cl/sort_rows/rows.clh
 constexpr std::size_t kGroupsAUnit = 16;     // that share segments
-// That share tiles of long segments, and scan their counts: most calls have no such segments.
-constexpr std::size_t kTileGroupsAUnit = 8, kScanGroupsAUnit = 4;
+// That scan the counts of long segments: most calls have no such segments.
+constexpr std::size_t kScanGroupsAUnit = 4;
 constexpr std::size_t kMostInLanes = 8192,
                       kLeastInLanes = 64;  // keys of the longest segment in lanes of vectors
 
@@ -111,9 +111,12 @@ bool add_long(const Device& device, const SortSegmentsProblem& p, std::size_t li
     Launch count = of_segments(p, radix.before[0], "count", 1);
     Launch offsets = of_segments(p, radix.before[1], "offsets", 1);
     Launch scatter = of_segments(p, radix, "scatter", 1);
-    const std::size_t most = at_least_1(kTileGroupsAUnit * device.compute_units);
-    set_groups(count, count.work_group[0], std::min(tiles, most));
-    set_groups(scatter, scatter.work_group[0], std::min(tiles, most));
+    const std::size_t a_unit = sort_policy(device).segment_tiles_a_unit;
+    const std::size_t most = a_unit == 0 ? tiles : std::min(tiles, at_least_1(a_unit * device.compute_units));
+    for (Launch* launch : {&count, &scatter}) {
+      set_groups(*launch, launch->work_group[0], most);
+      if (a_unit == 0) define(*launch, "ONE_TILE", 1);
+    }
     set_groups(offsets, offsets.work_group[0],
                std::min(size_product(longs, digits), at_least_1(kScanGroupsAUnit * device.compute_units)));
     scatter.reason = "scatters the keys of long segments, tile by tile";
