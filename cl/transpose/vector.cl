@@ -86,8 +86,15 @@ INLINED void store_block(local vector* tile, const vector_words rows[BLOCK], uin
   }
 }
 
+// PoCL 7.1 would read other local arrays in functions that are not inlined. Of two tiles in place ptxas for sm_90 would spill 592 bytes if all were.
+#ifdef __NV_CL_C_VERSION
+#define TILE_FUNCTION static inline
+#else
+#define TILE_FUNCTION INLINED
+#endif
+
 // A tile at the edge, in the same layout: of small elements whole blocks, then the elements beside and below them one by one.
-INLINED void read_edge(local vector* tile, global const element* in, long pitch, uint height, uint width) {
+TILE_FUNCTION void read_edge(local vector* tile, global const element* in, long pitch, uint height, uint width) {
   local element* cells = (local element*)tile;
   const uint item = get_local_id(0);
 #if WORD_ELEMENTS > 1
@@ -120,7 +127,7 @@ INLINED void read_edge(local vector* tile, global const element* in, long pitch,
 }
 
 // Loads a tile, whose first element is `in`, and stores it transposed in local memory.
-INLINED void read_tile(local vector* tile, global const element* in, long pitch, ulong height, ulong width) {
+TILE_FUNCTION void read_tile(local vector* tile, global const element* in, long pitch, ulong height, ulong width) {
   const uint item = get_local_id(0);
   if (height >= TILE_R && width >= TILE_C) {  // uniform in the group
     // All loads first, so that they are in flight together.
@@ -141,7 +148,7 @@ INLINED void read_tile(local vector* tile, global const element* in, long pitch,
 }
 
 // Writes a tile at the edge: of small elements whole vectors, then the elements behind them one by one.
-INLINED void write_edge(local const vector* tile, global element* out, long pitch, uint height, uint width) {
+TILE_FUNCTION void write_edge(local const vector* tile, global element* out, long pitch, uint height, uint width) {
   local const element* cells = (local const element*)tile;
   const uint item = get_local_id(0);
 #if WORD_ELEMENTS > 1
@@ -165,7 +172,7 @@ INLINED void write_edge(local const vector* tile, global element* out, long pitc
 }
 
 // Writes a transposed tile to the output, whose first element there is `out`. `height` and `width`: of the input's tile.
-INLINED void write_tile(local const vector* tile, global element* out, long pitch, ulong height, ulong width) {
+TILE_FUNCTION void write_tile(local const vector* tile, global element* out, long pitch, ulong height, ulong width) {
   const uint item = get_local_id(0);
   if (height >= TILE_R && width >= TILE_C) {
 #pragma unroll
