@@ -38,11 +38,12 @@ std::complex<double> complex_at(const HostArray& array, std::size_t i) {
 std::vector<std::complex<double>> complex_factor(const HostArray& from, std::size_t first, std::size_t rows,
                                                  std::size_t cols, bool transposed, bool conjugated) {
   std::vector<std::complex<double>> to(rows * cols);
-  for (std::size_t i = 0; i < rows; ++i)
+  for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < cols; ++j) {
       const std::complex<double> x = complex_at(from, first + (transposed ? j * rows + i : i * cols + j));
       to[i * cols + j] = conjugated ? std::conj(x) : x;
     }
+  }
   return to;
 }
 
