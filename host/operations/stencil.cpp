@@ -105,9 +105,10 @@ std::vector<Programs> stencil_programs() {
       {"8191x8191 uint8 --channels 3 --shape expression --boundary reflect", {"tiled", "cpu"}},
       {"16777216 half --radius 40 --boundary zero", {"naive", "tiled", "cpu"}}};
   for (const char* type : {"uint8 --channels 4", "uint16", "half", "float32", "double"}) {
-    for (const char* shape : {"box", "star"})
+    for (const char* shape : {"box", "star"}) {
       all.push_back(
           {formatted("{} {} --radius 1x1x1 --boundary zero --shape {}", volume, type, shape), {"planes"}});
+    }
     for (const char* radius : {"1x1", "2x2"})
       all.push_back({formatted("{} {} --radius {} --boundary zero", image, type, radius), {"rows"}});
   }
