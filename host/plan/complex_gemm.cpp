@@ -296,6 +296,7 @@ double time_of_real_product(const Device& device, const Problem& p) {
   if (choices.empty()) return std::numeric_limits<double>::infinity();
   const RealProduct& policy = policy_of(device).real_product;
   const double launches = p.a_along_k ? 1 : 2;
+  // B has half of the bytes that it is expanded to; others are read and written.
   const double moved = 1.5 * real(s.expanded) + 2 * real(s.bytes - s.expanded);
   return real(s.count(p)) * (choices.front().nanoseconds + launches * policy.launch + moved / policy.memory);
 }
@@ -349,13 +350,18 @@ std::string why_not_chosen(const Device& device, const Problem& p, std::string_v
                            const Plan& chosen) {
   if (chosen.variant == "gemm") return "gemm has faster tiles, and its factors are real numbers";
   if (p.k == 0) return "there is nothing to multiply";
+  const bool is_own = chosen.variant == nvidia_variant(p.part);
+  if (is_own && variant == "gemm") {
+    return formatted("with its other launches, {:.4g} us by the model",
+                     time_of_real_product(device, p) / 1000);
+  }
+  if (is_own && variant != "naive") return "its tiles are not copied while others are multiplied";
   if (variant == "gemm") {
     return formatted("{} rows share each number that it would expand, and there are {} products of numbers",
                      p.m, real(p.m, p.n, p.k, p.batch));
   }
   if (chosen.variant == "naive") return "a CPU runs work-items that share local memory as loops";
   if (variant == "naive") return "each number comes from global memory for each result that needs it";
-  static_cast<void>(device);
   if (chosen.variant == "tiled")
     return "its tiles, which are larger, would leave most of the device idle, or be nearly empty";
   return "one result a work-item: it reads local memory more often";

@@ -124,6 +124,8 @@ TEST_CASE("plan of complex_gemm: NVIDIA's own variants, by the model of their ti
   CHECK(parts.number("parts") * parts.number("part_depth") >= 16384);
   CHECK(parts.counters);
   CHECK(test::contains(parts.reason, "parts of"));
+  for (const smem::Alternative& other : parts.alternatives)
+    if (other.variant == "gemm") CHECK(test::contains(other.why_not, "by the model"));
   CHECK(plan(64, 64, 0, Scalar::float32).variant == "naive");
 }
 

@@ -2,6 +2,7 @@
 #include <smem/conv2d_plan.hpp>
 #include <smem/error.hpp>
 
+#include "support/conv2d_layers.hpp"
 #include "support/failure.hpp"
 #include "support/fits.hpp"
 #include "support/targets.hpp"
@@ -12,25 +13,8 @@
 
 using smem::Conv2dProblem;
 using test::failure_of;
+using test::layer;
 using test::target;
-
-namespace {
-
-/// A layer that keeps the size of its planes.
-Conv2dProblem layer(std::size_t images, std::size_t channels, std::size_t edge, std::size_t filters,
-                    std::size_t window, std::size_t groups = 1) {
-  Conv2dProblem p;
-  p.images = images;
-  p.in_channels = channels;
-  p.out_channels = filters;
-  p.width = p.height = p.out_width = p.out_height = edge;
-  p.window.width = p.window.height = window;
-  p.padding.left = p.padding.top = window / 2;
-  p.groups = groups;
-  return p;
-}
-
-}  // namespace
 
 TEST_CASE("plan of conv2d: layers of all kinds fit every target and its clamps") {
   for (const smem::Device& whole : test::all_targets()) {
@@ -192,70 +176,6 @@ TEST_CASE("plan of conv2d: strips of interleaved channels, a filter for each") {
   CHECK(refused(large, {.variant = "direct", .tile_rows = 4}) == "tile_rows");
   CHECK(refused(layer(64, 32, 112, 32, 3, 32), {.variant = "depthwise", .tile_rows = 4}) == "tile_rows");
   CHECK(refused(layer(64, 32, 112, 32, 3, 32), {.variant = "depthwise", .tile_cols = 4}) == "tile_cols");
-}
-
-TEST_CASE("plan of conv2d: rings of rows of interleaved channels, a filter for each") {
-  const auto cells = [](Conv2dProblem p, smem::Scalar type = smem::Scalar::half) {
-    p.type = p.out = type;
-    p.in_interleaved = p.out_interleaved = true;
-    return p;
-  };
-  const auto kernel = [](const smem::Device& device, const Conv2dProblem& p) {
-    return smem::plan_conv2d(device, p).entry_point;
-  };
-  smem::Device h200 = target("sm_90");
-  h200.compute_units = 132;
-  const Conv2dProblem large = cells(layer(64, 64, 112, 64, 3, 64));
-  const smem::Plan plan = smem::plan_conv2d(h200, large);
-  CHECK(plan.entry_point == "conv2d_depthwise_ring");
-  CHECK(plan.before.empty());
-  CHECK(test::contains(plan.evidence, "H200"));
-  CHECK(plan.number("tile_h") == plan.tile_rows);
-  CHECK(plan.groups() >= 120);  // no multiprocessor without work
-  CHECK(plan.local_bytes <= h200.local_bytes);
-  // Where a group would start longer than it multiplies, and by hand there too.
-  const Conv2dProblem small = cells(layer(64, 1024, 7, 1024, 3, 1024));
-  CHECK(kernel(h200, small) == "conv2d_depthwise_cells");
-  CHECK(kernel(h200, cells(layer(1, 64, 112, 64, 3, 64))) == "conv2d_depthwise_cells");
-  CHECK(smem::plan_conv2d(h200, small, {.variant = "depthwise", .tile_rows = 7}).entry_point ==
-        plan.entry_point);
-  // Fewer bytes are in flight where there is less local memory.
-  CHECK(smem::plan_conv2d(target("sm_86"), large).local_bytes <= target("sm_86").local_bytes);
-  CHECK(kernel(target("sm_86"), large) == plan.entry_point);
-  CHECK(kernel(h200, cells(layer(64, 64, 28, 64, 5, 64), smem::Scalar::float32)) == plan.entry_point);
-  // What it does not have: windows of 7 x 7, dilations, cells of 4 bytes, and devices without such copies.
-  const std::string other = "conv2d_depthwise_cells";
-  CHECK(kernel(h200, cells(layer(64, 64, 28, 64, 7, 64))) == other);
-  Conv2dProblem loose = large;
-  loose.in_alignment = 4;
-  CHECK(kernel(h200, loose) == other);
-  Conv2dProblem wide = large;
-  wide.dilation = {2, 2}, wide.padding = {2, 2, 2, 2};
-  CHECK(kernel(h200, wide) == other);
-  CHECK(test::contains(smem::plan_conv2d(h200, wide).evidence, "H100"));
-  CHECK(kernel(target("sm_75"), large) == other);
-  CHECK(kernel(target("gfx90a"), large) == other);
-}
-
-TEST_CASE("plan of conv2d: whole windows of interleaved channels, a filter for each") {
-  const auto plan = [](const char* device, Conv2dProblem p, std::size_t stride) {
-    p.type = p.out = smem::Scalar::half;
-    p.in_interleaved = p.out_interleaved = true;
-    p.in_alignment = p.out_alignment = 16;
-    p.stride = {stride, stride};
-    p.out_width = p.out_height = p.width / stride;
-    return smem::plan_conv2d(target(device), p);
-  };
-  // Windows that share few cells.
-  const smem::Plan strided = plan("sm_90", layer(64, 64, 112, 64, 3, 64), 2);
-  CHECK(strided.entry_point == "conv2d_depthwise_windows");
-  CHECK(strided.vector_width == 4);
-  CHECK(strided.tile_cols == 4);
-  CHECK(strided.groups() * strided.work_items() >= std::size_t{64} * 16 * 56 * 14);
-  CHECK(plan("sm_90", layer(64, 64, 112, 64, 3, 64), 1).entry_point == "conv2d_depthwise_ring");
-  CHECK(plan("sm_90", layer(64, 72, 56, 72, 5, 72), 2).entry_point == "conv2d_depthwise_ring");
-  CHECK(plan("sm_90", layer(1, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
-  CHECK(plan("gfx90a", layer(64, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
 }
 
 TEST_CASE("plan of conv2d: matrix units for half, bfloat16 and int8, by each vendor's") {
