@@ -13,7 +13,7 @@
 // the matrices are zeros.
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or as tiles (with STREAM also units) if they are fewer. Local memory:
-// STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes, TENSOR adds 640, BOXES_OF_WARP CONSUMERS * 8192 for each, and
+// STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes. TENSOR adds 640. BOXES_OF_WARP adds CONSUMERS * 8192 a box.
 // THROUGH_LOCAL adds CONSUMERS * 16 * ROWS_OF_WARP. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
 //
 // EXCHANGED: nvidia/gemm_exchanged.clh. SHARED_JOIN: nvidia/gemm_shared_join.clh.
