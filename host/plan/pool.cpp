@@ -243,7 +243,6 @@ void check_planes(const char* operation, const Device& device, const Problem& pr
 
 void plan::check_pool(const char* operation, const Device& device, const PoolProblem& problem) {
   check_planes(operation, device, problem);
-  check_planes(operation, device, problem);
   const Pooling& w = problem.pooling;
   const auto check = [&](std::size_t window, std::size_t stride, std::size_t before, std::size_t after) {
     if (window == 0 || window > kMostWindow) {
