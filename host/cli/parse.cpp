@@ -56,7 +56,7 @@ std::string meant(std::string_view word, const std::vector<Named>& names) {
   const auto nearest = std::min_element(names.begin(), names.end(), [&](const Named& a, const Named& b) {
     return distance(word, a.name) < distance(word, b.name);
   });
-  if (nearest == names.end() || distance(word, nearest->name) <= std::max<std::size_t>(1, word.size() / 3))
+  if (nearest == names.end() || distance(word, nearest->name) <= (word.size() + 1) / 3)
     return nearest == names.end() ? std::string() : nearest->name;
   const std::string words = in_words(word);
   for (const Named& named : names)
