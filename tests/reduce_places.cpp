@@ -40,7 +40,8 @@ TEST_CASE("reduce places: the first place where no element is better than the ot
                               std::vector<T>(kMost, op == ReduceOp::argmin ? worst_least : worst_greatest));
       // Strips of columns that hold several rows, with rows left, and rows with whole blocks and without.
       const std::array<std::size_t, 2> sizes[] = {{5003, 2}, {1000, 16}, {100, 33}, {3, 5003}, {211, 70}};
-      for (const auto& [rows, cols] : sizes) {
+      for (const std::array<std::size_t, 2>& size : sizes) {
+        const std::size_t rows = size[0], cols = size[1];
         CAPTURE(rows);
         CAPTURE(cols);
         smem::Array<std::uint64_t> of_rows(context, std::vector<std::uint64_t>(rows, 77)),

@@ -10,12 +10,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -74,12 +76,14 @@ struct ComplexOperand {
     host.assign(extent.offset + (batch - std::min<std::size_t>(batch, 1)) * extent.batch_stride +
                     rows * extent.pitch + 4,
                 {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::quiet_NaN()});
-    for (std::size_t q = 0; q < batch; ++q)
-      for (std::size_t i = 0; i < height; ++i)
+    for (std::size_t q = 0; q < batch; ++q) {
+      for (std::size_t i = 0; i < height; ++i) {
         for (std::size_t j = 0; j < width; ++j) {
           const Complex x = number();
           host[at(q, i, j)] = {static_cast<T>(x.real()), static_cast<T>(x.imag())};
         }
+      }
+    }
   }
   std::size_t at(std::size_t q, std::size_t i, std::size_t j) const {
     if (turned) std::swap(i, j);
@@ -89,7 +93,9 @@ struct ComplexOperand {
 
 template <class T>
 bool same_complex_bits(const std::complex<T>& a, const std::complex<T>& b) {
-  return std::memcmp(&a, &b, sizeof a) == 0;
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  return std::bit_cast<Bits>(a.real()) == std::bit_cast<Bits>(b.real()) &&
+         std::bit_cast<Bits>(a.imag()) == std::bit_cast<Bits>(b.imag());
 }
 
 template <class T>
@@ -134,8 +140,8 @@ Outcome run_complex(const smem::Context& context, const ComplexCase& c, Random& 
   const std::vector<Number> got = c_array.to_host();
   const double eps = c.part == smem::Scalar::float64 ? 0x1p-53 : 0x1p-24;
   std::vector<bool> inside(got.size());
-  for (std::size_t q = 0; q < c.batch; ++q)
-    for (std::size_t i = 0; i < c.m; ++i)
+  for (std::size_t q = 0; q < c.batch; ++q) {
+    for (std::size_t i = 0; i < c.m; ++i) {
       for (std::size_t j = 0; j < c.n; ++j) {
         Complex sum = 0;
         double size = 0;
@@ -160,14 +166,18 @@ Outcome run_complex(const smem::Context& context, const ComplexCase& c, Random& 
         const Complex result(got[place]);
         for (const auto& [expected, is] : {std::pair{x.real(), result.real()}, {x.imag(), result.imag()}}) {
           if (std::isnan(expected) && std::isnan(is)) continue;
-          if (!(std::abs(is - expected) <= error))
+          if (!(std::abs(is - expected) <= error)) {
             return {false, fmt::format("({}, {}) of product {}: expected {} + {}i within {}, got {} + {}i", i,
                                        j, q, x.real(), x.imag(), error, result.real(), result.imag())};
+          }
         }
       }
-  for (std::size_t i = 0; i < got.size(); ++i)
+    }
+  }
+  for (std::size_t i = 0; i < got.size(); ++i) {
     if (!inside[i] && !same_complex_bits(got[i], out.host[i]))
       return {false, fmt::format("element {} of the buffer, outside C, has changed", i)};
+  }
   const auto is_kept = [](const auto& array, const std::vector<Number>& host) {
     const std::vector<Number> now = array.to_host();
     return std::equal(now.begin(), now.end(), host.begin(), same_complex_bits<T>);
