@@ -339,6 +339,10 @@ Attempt plan_parts(const Device& device, const GlobalPoolProblem& problem, const
   Plan plan = phase_of_planes(
       device, problem, group_wanted(fixed, usual_group(device, rows * problem.width * problem.channels)), 0);
   const std::size_t group = plan.work_group[0];
+  constexpr std::size_t kShortLoops =
+      20000;  // elements of a work-item, which has up to three loops over them
+  if (!device.long_loops && rows * problem.width * problem.channels > kShortLoops * group)
+    return "its loops are shorter than a part of a plane";
   set_groups(plan, group, cut.parts * problem.planes, std::size_t{1} << 20);
   plan.local_bytes = group > 1 ? group * 8 : 0;
   plan.numbers = {{"joined", cut.joined}, {"band", cut.band}};

@@ -97,8 +97,12 @@ inline constexpr GlobalPoolPolicy kGlobalPoolPolicies[] = {
     {},
 };
 
+/// Of a CPU whose loops end early (Device::long_loops): planes are for many work-items, as on GPUs.
+inline constexpr GlobalPoolPolicy kShortLoopsPool{
+    .evidence = {.what = "no measurement: loops of one work-item end before a plane does"}};
+
 inline const GlobalPoolPolicy& global_pool_policy(const Device& device) {
-  return row_for(kGlobalPoolPolicies, device);
+  return device.long_loops ? row_for(kGlobalPoolPolicies, device) : kShortLoopsPool;
 }
 
 }  // namespace smem::plan
