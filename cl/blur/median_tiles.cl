@@ -332,10 +332,8 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
         // All elements exist of rows that are loaded from `least` to `most`.
         const int inside = (ends.first || cell >= RADIUS) && cell + COLS <= (long)cells && (ends.last || cell + COLS + RADIUS <= (long)cells);
         const int least = inside ? (int)max(-start, (long)-BEFORE) : count;
-        const int most = (int)min((long)rows - TILE - start, (long)count + TILE);
+        const int most = (int)min((long)rows - TILE - start, (long)count + (PAIRS ? TILE : -1));
         const int whole = col >= first_col && col + COLS <= end_col;
-        // Up to here, two tiles are whole, and the next one can be loaded.
-        const int plain = inside && whole ? min(count, most) - 2 * TILE : -1;
         // Where the rows begin that are loaded next, and that have the next results.
         global const ELEMENT* load_from = from + ((ulong)(start - BEFORE) * in_pitch + col);
         global RESULT* line = to + ((first - BEFORE) * out_pitch + col);
@@ -371,7 +369,9 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
             line += TILE * out_pitch;
           }
           n += 2 * TILE;
-          // The same where none of it depends on a condition.
+#if PAIRS
+          // The same where none of it depends on a condition: two tiles are whole, and the next one can be loaded.
+          const int plain = inside && whole ? min(count, most) - 2 * TILE : -1;
           global const ELEMENT* load_row_from = load_from + TILE * in_pitch;
 #pragma unroll 1
           for (; n <= plain; n += 2 * TILE) {
@@ -395,6 +395,7 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
             }
           }
           load_from = load_row_from - TILE * in_pitch;
+#endif
         }
       }
     }
