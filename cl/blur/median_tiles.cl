@@ -332,7 +332,7 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
         // All elements exist of rows that are loaded from `least` to `most`.
         const int inside = (ends.first || cell >= RADIUS) && cell + COLS <= (long)cells && (ends.last || cell + COLS + RADIUS <= (long)cells);
         const int least = inside ? (int)max(-start, (long)-BEFORE) : count;
-        const int most = (int)min((long)rows - TILE - start, (long)count + (PAIRS ? TILE : -1));
+        const int most = (int)min((long)rows - TILE - start, (long)count + (IN_WORDS ? TILE : -1));
         const int whole = col >= first_col && col + COLS <= end_col;
         // Where the rows begin that are loaded next, and that have the next results.
         global const ELEMENT* load_from = from + ((ulong)(start - BEFORE) * in_pitch + col);
@@ -369,7 +369,7 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
             line += TILE * out_pitch;
           }
           n += 2 * TILE;
-#if PAIRS
+#if IN_WORDS
           // The same where none of it depends on a condition: two tiles are whole, and the next one can be loaded.
           const int plain = inside && whole ? min(count, most) - 2 * TILE : -1;
           global const ELEMENT* load_row_from = load_from + TILE * in_pitch;
