@@ -149,7 +149,9 @@ inline constexpr std::array<SkewedPolicy, 5> kSkewed{
 
 // windows: H200, 32749 x 32771 bytes: 0.85, by "skewed" 0.70; 10 packs under way 0.80, windows at 64 bytes
 // 0.75, tiles of 128 rows 0.77, of 128 columns 0.70, of both 0.60. 32749 x 16381 halves: 0.91, by "skewed"
-// 0.80; 128 rows 0.89, 256 rows 0.90.
+// 0.80; 128 rows 0.89, 256 rows 0.90. Later, of bytes: 4 columns of the tile unrolled 0.82, 8 0.82, 16 0.805,
+// 2 0.80, 1 0.78; 4, 6 and 8 packs under way 0.695, 0.69 and 0.74 (5 read a tile in two rounds); halves 0.89
+// with any.
 inline constexpr std::array<WindowsPolicy, 2> kWindows{
     {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 5, .align = 32},
      {.lanes = 32, .rows = 192, .cols = 128, .group = 512, .ahead = 7, .align = 32}}};
