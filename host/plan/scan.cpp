@@ -155,6 +155,7 @@ void define_results(Launch& launch, const ScanProblem& problem) {
 /// Sizes of tiles.
 struct ScanTile {
   std::size_t group = 0, items = 0, team = 0, pack = 1, out_pack = 1;
+  std::size_t rows = 0;  ///< of "short_rows"
 };
 
 void define_tile(const ScanTile& sizes, Launch& plan) {
@@ -195,6 +196,19 @@ bool has_own_runs(const Device& device, const ScanProblem& problem, const ScanTi
          sizes.out_pack * size_of(problem.out) == policy.pack_bytes;
 }
 
+/// Rows of a tile whose work-items read their own runs although it begins anywhere, behind at most a pack's
+/// other elements; 0: they cannot, or it need not be.
+std::size_t rows_with_lead(const Device& device, const ScanProblem& problem, ScanTile sizes) {
+  const std::size_t most = scan_policy(device).pack_bytes, elements = sizes.rows * problem.cols;
+  sizes.pack = run_pack(most, problem.in, most, sizes.items);
+  sizes.out_pack = run_pack(most, problem.out, most, sizes.items);
+  if (!has_own_runs(device, problem, sizes)) return 0;
+  const bool is_aligned = std::min(tile_alignment(problem, elements, problem.in),
+                                   tile_alignment(problem, elements, problem.out)) >= most;
+  const std::size_t rows = (sizes.group * sizes.items - (sizes.pack - 1)) / problem.cols;
+  return is_aligned && 4 * sizes.rows >= 3 * rows ? 0 : rows;
+}
+
 /// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
 /// part each; short ones share a group.
 bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, bool whole_rows,
@@ -219,10 +233,17 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   }
   std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment), of_results = alignment;
   if (has_rows) {
-    const std::size_t elements = rows_of_tile(problem, sizes.group * sizes.items) * problem.cols;
-    if (elements == 0) return false;
-    alignment = tile_alignment(problem, elements, problem.in);
-    of_results = tile_alignment(problem, elements, problem.out);
+    sizes.rows = rows_of_tile(problem, sizes.group * sizes.items);
+    if (sizes.rows == 0) return false;
+    const std::size_t lead = rows_with_lead(device, problem, sizes);
+    if (lead > 0) {
+      define(plan, "LEAD", policy.pack_bytes);
+      sizes.rows = lead;
+      alignment = of_results = policy.pack_bytes;
+    } else {
+      alignment = tile_alignment(problem, sizes.rows * problem.cols, problem.in);
+      of_results = tile_alignment(problem, sizes.rows * problem.cols, problem.out);
+    }
   }
   sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, sizes.items);
   sizes.out_pack = run_pack(policy.pack_bytes, problem.out, of_results, sizes.items);
@@ -299,7 +320,7 @@ Attempt short_rows(const Device& device, const ScanProblem& problem, const PlanO
   if (!set_tile(device, problem, fixed, false, plan, sizes)) {
     return sizes.group == 0 ? no_tile_fits(device) : "a row has more elements than a tile";
   }
-  const std::size_t fit = rows_of_tile(problem, sizes.group * sizes.items);
+  const std::size_t fit = sizes.rows;
   define_results(plan, problem);
   const std::size_t groups = divide_up(problem.rows * problem.batch, fit);
   if (groups > kMaxTiles) return kTooManyTiles;
