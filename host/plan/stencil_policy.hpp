@@ -40,17 +40,19 @@ struct StencilColumns {
 
 /// Of "tiled" and "march".
 struct StencilTiles {
-  std::size_t group = 256;            ///< work-items
-  std::size_t across = 32;            ///< of them, along x, which read a row together
-  std::size_t down_of_volumes = 4;    ///< of them, along y, in tiles of volumes
-  std::size_t block_rows = 4;         ///< rows of results of a work-item of "blocks"
-  std::size_t block_group = 128;      ///< work-items of "blocks"
-  std::size_t block_across = 16;      ///< of them, along x
-  std::size_t block_bytes = 40960;    ///< of a tile of "blocks" and its weights
-  bool blocks = false;                ///< flat boxes by "blocks" before "tiled"
-  std::size_t march_down = 8;         ///< of those of a march, along y, by which its chunks are counted
-  std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory
-  std::size_t least_values = 2048;    ///< of a tile of "tiled": few programs serve the smaller ones
+  std::size_t group = 256;          ///< work-items
+  std::size_t across = 32;          ///< of them, along x, which read a row together
+  std::size_t down_of_volumes = 4;  ///< of them, along y, in tiles of volumes
+  std::size_t block_rows = 4;       ///< rows of results of a work-item of "blocks"
+  std::size_t block_group = 128;    ///< work-items of "blocks"
+  std::size_t block_across = 16;    ///< of them, along x
+  std::size_t block_bytes = 40960;  ///< of a tile of "blocks" and its weights
+  bool blocks = false;              ///< flat boxes by "blocks" before "tiled"
+  std::size_t march_down = 8;       ///< of those of a march, along y, by which its chunks are counted
+  std::size_t bytes = 32768;        ///< of a tile, so that several groups share a unit's local memory
+  std::size_t least_values = 2048;  ///< of a tile of "tiled": few programs serve the smaller ones
+  /// Weights of a flat box, for all channels, whose program by "tiled" knows the window; 0: none does.
+  std::size_t most_written_out = 0;
   std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least
   std::size_t windows_of_planes = 4;  ///< of a march's planes, at least
   std::size_t reads_each = 32;  ///< of the next plane that a work-item of a march has under way, at most
@@ -187,7 +189,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .singles = {.rows = 4, .registers = 255},
      .single_width = 3,
      .single_bytes = 2,
-     .tiles = {.blocks = true},
+     .tiles = {.blocks = true, .most_written_out = 100},
      .units = {.least_weights = 25, .least_weights_of_halves = 49}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
@@ -220,7 +222,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .rows = {.rows = 4, .registers = 256, .across = 16, .group = 64, .byte_steps = 4},
      .columns = {.across = 16, .group = 64, .registers = 256},
      .singles = {.across = 16, .group = 64, .rows = 4, .registers = 256},
-     .tiles = {.group = 64}},
+     .tiles = {.group = 64, .most_written_out = 25}},
     {.evidence = {.what = "no measurement: sizes that need few registers, shrunk to the device's facts"},
      .rows = {.rows = 4, .registers = 64, .across = 32, .group = 128, .byte_steps = 4},
      .columns = {.registers = 64},
