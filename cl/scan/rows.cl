@@ -77,7 +77,7 @@ void scan_rows(SCAN_ARGUMENTS) {
   const ACC start = start_value(initial_bits, has_initial);
   ACC s[ITEMS];
 #if OWN_RUNS
-  const int run = (int)(item * ITEMS) - lead_of(in + in_offset + first);
+  const int run = (int)(item * ITEMS) - own_lead(in + in_offset + first);
 #else
   const int run = (int)(item * ITEMS);
 #endif

@@ -47,6 +47,13 @@ bool scans_in_registers(const Device& device, const ScanProblem& problem) {
   return is_nvidia_gpu(device) && !is_segmented(problem) && problem.shape != ScanShape::columns;
 }
 
+/// Whether rows in registers do not begin at packs: tiles begin at lines of memory then, of which the first
+/// one holds the row's first element.
+bool begins_anywhere(const Device& device, const ScanProblem& problem) {
+  return scans_in_registers(device, problem) &&
+         std::min(problem.in_alignment, problem.out_alignment) < scan_policy(device).pack_bytes;
+}
+
 /// Work-items of a group, unless they are fixed by hand or do not fit.
 std::size_t group_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
@@ -94,7 +101,8 @@ Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverr
       parts.cut(length, std::min(wanted, divide_up(length, piece)), threads.multiple);
     }
   } else if (variant == "look_back") {
-    parts.cut_for_single_pass(length, tile);
+    const std::size_t most = scan_policy(device).line_bytes / size_of(problem.in) - 1;  // before a row
+    parts.cut_for_single_pass(length + (begins_anywhere(device, problem) ? most : 0), tile);
   } else {
     const std::size_t wanted = policy.groups_a_unit * device.compute_units;
     const std::size_t most = std::min(length / (policy.tiles_of_parts * tile), policy.most_parts);
@@ -173,16 +181,23 @@ void define_tile(const ScanTile& sizes, Launch& plan) {
 }
 
 /// Sizes of tiles in registers.
-void set_registers(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, Launch& plan,
-                   ScanTile& sizes) {
+void set_registers(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
+                   bool whole_rows, Launch& plan, ScanTile& sizes) {
   sizes.group = sizes.team = group_for(device, group_of(device, problem, fixed), 0);
   sizes.items = items_of(device, problem, true);
   const ScanPolicy& policy = scan_policy(device);
   const std::size_t run = policy.pack_bytes / number_bytes(problem);
-  const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
+  const bool leads = plan.entry_point == "scan_look_back" || whole_rows;
+  const std::size_t alignment =
+      leads ? policy.pack_bytes : std::min(problem.in_alignment, problem.out_alignment);
   sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, run);
   sizes.out_pack = run_pack(policy.pack_bytes, problem.out, alignment, run);
   define_tile(sizes, plan);
+  if (leads && begins_anywhere(device, problem)) {
+    define(plan, {{"LEAD", policy.line_bytes},
+                  {"ELEMENT_BYTES", size_of(problem.in)},
+                  {"OUT_PACK_BYTES", sizes.out_pack * size_of(problem.out)}});
+  }
   define(plan, {{"RUN", run}, {"REGISTERS", 1}, {"SHUFFLES", 1}});
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
 }
@@ -228,7 +243,7 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
       shared ? std::min(sizes.group, power_of_four(divide_up(problem.cols, sizes.items))) : sizes.group;
   if (scans_in_registers(device, problem) && plan.entry_point != "scan_reduce" && !has_rows &&
       uses_shuffles(device, sizes.group) && sizes.team == sizes.group) {
-    set_registers(device, problem, fixed, plan, sizes);
+    set_registers(device, problem, fixed, whole_rows, plan, sizes);
     return true;
   }
   std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment), of_results = alignment;
