@@ -78,7 +78,8 @@ void pool_windows(POOL_ARGUMENTS) {
       const count_of top = (count_of)(first * stride_h) - (count_of)pad_top, rows = (count_of)min(out_h - first, (ulong)DOWN);
       for (ulong col = get_global_id(0); col < out_w * CHANNELS; col += get_global_size(0)) {
         const count_of x = (count_of)col / CHANNELS, left = x * (count_of)stride_w - (count_of)pad_left;
-        make_down(from + (col - (ulong)x * CHANNELS), in_pitch, (count_of)in_w, (count_of)in_h, left, top, to + first * out_pitch + col, out_pitch, rows);
+        make_down(from + (col - (ulong)x * CHANNELS), in_pitch, (count_of)in_w, (count_of)in_h, left, top, to + first * out_pitch + col,
+                  out_pitch, rows);
       }
 #else
       for (ulong y = first; y < min(first + band, out_h); ++y) {

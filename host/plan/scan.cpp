@@ -47,8 +47,7 @@ bool scans_in_registers(const Device& device, const ScanProblem& problem) {
   return is_nvidia_gpu(device) && !is_segmented(problem) && problem.shape != ScanShape::columns;
 }
 
-/// Whether rows in registers do not begin at packs: tiles begin at lines of memory then, of which the first
-/// one holds the row's first element.
+/// Whether rows in registers begin anywhere: their tiles begin at lines of memory, the first one before them.
 bool begins_anywhere(const Device& device, const ScanProblem& problem) {
   return scans_in_registers(device, problem) &&
          std::min(problem.in_alignment, problem.out_alignment) < scan_policy(device).pack_bytes;
@@ -160,10 +159,9 @@ void define_results(Launch& launch, const ScanProblem& problem) {
   if (problem.exclusive) define(launch, "EXCLUSIVE", 1);
 }
 
-/// Sizes of tiles.
+/// Sizes of tiles. `rows`: of "short_rows".
 struct ScanTile {
-  std::size_t group = 0, items = 0, team = 0, pack = 1, out_pack = 1;
-  std::size_t rows = 0;  ///< of "short_rows"
+  std::size_t group = 0, items = 0, team = 0, pack = 1, out_pack = 1, rows = 0;
 };
 
 void define_tile(const ScanTile& sizes, Launch& plan) {
@@ -188,10 +186,9 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   const ScanPolicy& policy = scan_policy(device);
   const std::size_t run = policy.pack_bytes / number_bytes(problem);
   const bool leads = plan.entry_point == "scan_look_back" || whole_rows;
-  const std::size_t alignment =
-      leads ? policy.pack_bytes : std::min(problem.in_alignment, problem.out_alignment);
-  sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, run);
-  sizes.out_pack = run_pack(policy.pack_bytes, problem.out, alignment, run);
+  const std::size_t own = std::min(problem.in_alignment, problem.out_alignment), most = policy.pack_bytes;
+  sizes.pack = run_pack(most, problem.in, leads ? most : own, run);
+  sizes.out_pack = run_pack(most, problem.out, leads ? most : own, run);
   define_tile(sizes, plan);
   if (leads && begins_anywhere(device, problem)) {
     define(plan, {{"LEAD", policy.line_bytes},
@@ -200,28 +197,6 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   }
   define(plan, {{"RUN", run}, {"REGISTERS", 1}, {"SHUFFLES", 1}});
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
-}
-
-/// Whether a work-item's elements, and its results, are a pack or two: neighbours of it then read and write
-/// neighbours without a tile in local memory.
-bool has_own_runs(const Device& device, const ScanProblem& problem, const ScanTile& sizes) {
-  const ScanPolicy& policy = scan_policy(device);
-  return sizes.items * std::max(size_of(problem.in), size_of(problem.out)) <= policy.own_run_bytes &&
-         sizes.pack * size_of(problem.in) == policy.pack_bytes &&
-         sizes.out_pack * size_of(problem.out) == policy.pack_bytes;
-}
-
-/// Rows of a tile whose work-items read their own runs although it begins anywhere, behind at most a pack's
-/// other elements; 0: they cannot, or it need not be.
-std::size_t rows_with_lead(const Device& device, const ScanProblem& problem, ScanTile sizes) {
-  const std::size_t most = scan_policy(device).pack_bytes, elements = sizes.rows * problem.cols;
-  sizes.pack = run_pack(most, problem.in, most, sizes.items);
-  sizes.out_pack = run_pack(most, problem.out, most, sizes.items);
-  if (!has_own_runs(device, problem, sizes)) return 0;
-  const bool is_aligned = std::min(tile_alignment(problem, elements, problem.in),
-                                   tile_alignment(problem, elements, problem.out)) >= most;
-  const std::size_t rows = (sizes.group * sizes.items - (sizes.pack - 1)) / problem.cols;
-  return is_aligned && 4 * sizes.rows >= 3 * rows ? 0 : rows;
 }
 
 /// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
@@ -250,22 +225,19 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
   if (has_rows) {
     sizes.rows = rows_of_tile(problem, sizes.group * sizes.items);
     if (sizes.rows == 0) return false;
-    const std::size_t lead = rows_with_lead(device, problem, sizes);
-    if (lead > 0) {
-      define(plan, "LEAD", policy.pack_bytes);
-      sizes.rows = lead;
-      alignment = of_results = policy.pack_bytes;
-    } else {
-      alignment = tile_alignment(problem, sizes.rows * problem.cols, problem.in);
-      of_results = tile_alignment(problem, sizes.rows * problem.cols, problem.out);
-    }
+    const std::size_t lead = rows_with_lead(device, problem, sizes.group * sizes.items, sizes.items);
+    if (lead > 0) define(plan, "LEAD", policy.pack_bytes), sizes.rows = lead;
+    const auto of = [&](Scalar type) {
+      return lead > 0 ? policy.pack_bytes : tile_alignment(problem, sizes.rows * problem.cols, type);
+    };
+    alignment = of(problem.in), of_results = of(problem.out);
   }
   sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, sizes.items);
   sizes.out_pack = run_pack(policy.pack_bytes, problem.out, of_results, sizes.items);
   define_tile(sizes, plan);
   define_sub_group(device, plan);
   if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);
-  if (has_rows && has_own_runs(device, problem, sizes)) {
+  if (has_rows && has_own_runs(device, problem, sizes.items, sizes.pack, sizes.out_pack)) {
     plan.local_bytes = sizes.group * state + kWords;
     define(plan, "OWN_RUNS", 1);
     return true;
@@ -335,9 +307,8 @@ Attempt short_rows(const Device& device, const ScanProblem& problem, const PlanO
   if (!set_tile(device, problem, fixed, false, plan, sizes)) {
     return sizes.group == 0 ? no_tile_fits(device) : "a row has more elements than a tile";
   }
-  const std::size_t fit = sizes.rows;
   define_results(plan, problem);
-  const std::size_t groups = divide_up(problem.rows * problem.batch, fit);
+  const std::size_t fit = sizes.rows, groups = divide_up(problem.rows * problem.batch, fit);
   if (groups > kMaxTiles) return kTooManyTiles;
   set_groups(plan, sizes.group, groups);
   plan.numbers = {{"parts", 1}, {"piece", fit * problem.cols}};
