@@ -27,7 +27,7 @@ struct PoolPolicy {
   std::size_t single_span = 16;       ///< bytes of a row that a work-item reads one by one
   std::size_t most_written_out = 25;  ///< cells of a window of "windows" that is known when it is compiled
   /// Of "windows" that are known: elements of the input that a work-item reads for its results, and these.
-  std::size_t down_elements = 40, most_down = 8;
+  std::size_t down_elements = 36, most_down = 1;
   std::size_t items_a_unit = 2048;  ///< that shall have work
   bool down_first = false;  ///< measured: these before "vector" of single elements, or where windows overlap
 };
@@ -71,6 +71,7 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
      .narrow_results = 64,
      .single_halves = true,
      .single_span = 8,
+     .most_down = 8,
      .down_first = true},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes"},
@@ -81,6 +82,7 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
                   .driver = "PoCL 3.1",
                   .what = "4096 x 4096 on two Zen 5 cores, ms",
                   .share = "max 2 x 2 float 2.2, half 1.8, uint8 0.7, of 3 channels 2.3; mean uint8 0.8"},
+     .most_down = 8,
      .items_a_unit = 1},  // "windows", which runs there by name alone, as on GPUs
     {},
 };
