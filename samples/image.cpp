@@ -53,7 +53,8 @@ Image read_image(const std::filesystem::path& path) {
   const std::unique_ptr<stbi_uc, void (*)(void*)> data(
       stbi_load(path.c_str(), &width, &height, &channels_in_file, kChannels), stbi_image_free);
   if (!data) {
-    const std::string reason = stbi_failure_reason();  // of a file that ends too early: none
+    const char* const known = stbi_failure_reason();  // of a file that ends too early: none
+    const std::string reason = known ? known : "";
     throw std::runtime_error(path.string() + ": " + (reason.empty() ? "cut off or damaged" : reason));
   }
   Image image(static_cast<std::size_t>(height), static_cast<std::size_t>(width));

@@ -79,7 +79,7 @@ std::optional<RowSections> shared_rows(const Device& device, const RowWork& w, s
   const std::size_t wanted = fixed.tile_cols == 0 ? 0 : divide_up(w.cols, fixed.tile_cols);
   // By name also where it was not measured.
   const bool is_chosen = fixed.variant.empty();
-  if (is_chosen && w.weights_bytes != 2 * size_of(w.in)) return best;
+  if (is_chosen && w.weights_bytes == 0) return best;
   const std::size_t chosen = is_chosen ? w.policy.persistent_most_parts : kLanes;
   const std::size_t most = wanted != 0 ? kLanes : std::min(chosen, device.compute_units);
   for (std::size_t parts = wanted != 0 ? wanted : 2; parts <= most; ++parts) {

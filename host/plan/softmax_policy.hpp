@@ -27,6 +27,9 @@ namespace smem::plan {
 // groups of 512 0.748; halves in two parts 0.612 and 0.649; 300 x 262144 floats 0.698, about as
 // "cooperative". So there is no such kernel.
 //
+// ahead_packs of doubles: us by "shuffle" and by "ahead" 8000 x 3000 101 and 126, 4000 x 5000 86 and 127,
+// 3000 x 8192 143 and 139, 2000 x 12000 126 and 138 (H200).
+//
 // Few rows, split and cooperative, ms: 1 x 600000 floats 0.0170 and 0.0102, 30 x 600000 0.090 and 0.060, 60 x
 // 200000 halves 0.039 and 0.026. ahead_rows_a_unit: 16 x 50257 floats by split 0.0175, cooperative 0.0112,
 // ahead 0.0136; 30 x 50257 0.0185, 0.0155 and 0.0143, halves 0.0322, 0.0117 and 0.0093; 60 x 50257 floats
@@ -40,7 +43,7 @@ inline constexpr RowPolicy kSoftmaxPolicies[] = {
      .kept_bytes = 128,
      .tiled_row_bytes = 320,
      .tiled_whole_bytes = 32,
-     .ahead_packs = {2561, 4097, 2048},
+     .ahead_packs = {2561, 4097, 8192},
      .ahead_loose_packs = 3073,
      .ahead_halves = 8,
      .ahead_line = 128,

@@ -40,17 +40,19 @@ struct StencilColumns {
 
 /// Of "tiled" and "march".
 struct StencilTiles {
-  std::size_t group = 256;            ///< work-items
-  std::size_t across = 32;            ///< of them, along x, which read a row together
-  std::size_t down_of_volumes = 4;    ///< of them, along y, in tiles of volumes
-  std::size_t block_rows = 4;         ///< rows of results of a work-item of "blocks"
-  std::size_t block_group = 128;      ///< work-items of "blocks"
-  std::size_t block_across = 16;      ///< of them, along x
-  std::size_t block_bytes = 40960;    ///< of a tile of "blocks" and its weights
-  bool blocks = false;                ///< flat boxes by "blocks" before "tiled"
-  std::size_t march_down = 8;         ///< of those of a march, along y, by which its chunks are counted
-  std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory
-  std::size_t least_values = 2048;    ///< of a tile of "tiled": few programs serve the smaller ones
+  std::size_t group = 256;          ///< work-items
+  std::size_t across = 32;          ///< of them, along x, which read a row together
+  std::size_t down_of_volumes = 4;  ///< of them, along y, in tiles of volumes
+  std::size_t block_rows = 4;       ///< rows of results of a work-item of "blocks"
+  std::size_t block_group = 128;    ///< work-items of "blocks"
+  std::size_t block_across = 16;    ///< of them, along x
+  std::size_t block_bytes = 40960;  ///< of a tile of "blocks" and its weights
+  bool blocks = false;              ///< flat boxes by "blocks" before "tiled"
+  std::size_t march_down = 8;       ///< of those of a march, along y, by which its chunks are counted
+  std::size_t bytes = 32768;        ///< of a tile, so that several groups share a unit's local memory
+  std::size_t least_values = 2048;  ///< of a tile of "tiled": few programs serve the smaller ones
+  /// Weights of a flat box, for all channels, whose program by "tiled" knows the window; 0: none does.
+  std::size_t most_written_out = 0;
   std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least
   std::size_t windows_of_planes = 4;  ///< of a march's planes, at least
   std::size_t reads_each = 32;  ///< of the next plane that a work-item of a march has under way, at most
@@ -156,6 +158,9 @@ struct StencilPolicy {
 // tile, 1.15 and 0.60; copied asynchronously 0.948 and 0.333, where rows took 0.264 of 7 x 7. 4 columns: 1.9
 // of 15 x 15.
 //
+// most_written_out: there, us, windows as arguments and known: 3 x 3 at dilation 2 of 4001 x 4001 floats 320
+// and 169, 5 x 5 at stride 2 of 4000 x 3000 uint16 112 and 54.
+//
 // units: there, 8192 x 8192, ms. Bytes of four channels, 5 x 5: bands of 64 rows 0.187, of 128 0.189; by rows
 // 0.381. 3 x 3: bands of 32 rows 0.170, 64 0.173, 128 0.176; 1 and 4 rows in an iteration 0.176 and 0.180; by
 // rows 0.160. One channel, 9 x 9: 0.068, by rows 0.357. Halves: 7 x 7 bands of 64 rows 0.110, 32 0.116, 215
@@ -190,7 +195,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .singles = {.rows = 4, .registers = 255},
      .single_width = 3,
      .single_bytes = 2,
-     .tiles = {.blocks = true},
+     .tiles = {.blocks = true, .most_written_out = 100},
      .units = {.least_weights = 25, .least_weights_of_halves = 49}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
@@ -223,7 +228,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .rows = {.rows = 4, .registers = 256, .across = 16, .group = 64, .byte_steps = 4},
      .columns = {.across = 16, .group = 64, .registers = 256},
      .singles = {.across = 16, .group = 64, .rows = 4, .registers = 256},
-     .tiles = {.group = 64}},
+     .tiles = {.group = 64, .most_written_out = 25}},
     {.evidence = {.what = "no measurement: sizes that need few registers, shrunk to the device's facts"},
      .rows = {.rows = 4, .registers = 64, .across = 32, .group = 128, .byte_steps = 4},
      .columns = {.registers = 64},

@@ -72,3 +72,18 @@ TEST_CASE("global pool: where loops end early, no work-item has a whole plane") 
   problem.height = 2;
   CHECK(smem::plan_global_pool(device, problem).work_group[0] == 1);
 }
+
+TEST_CASE("global pool: small planes share a group of several teams, large ones have one") {
+  const smem::Device device = test::target("sm_90");
+  smem::GlobalPoolProblem problem;
+  problem.planes = 1024;
+  problem.packed = true;
+  const auto teams_of = [&](std::size_t edge) {
+    problem.width = problem.height = edge;
+    const smem::Plan plan = smem::plan_global_pool(device, problem);
+    return plan.global[0] == 0 ? 0 : problem.planes * plan.work_items() / plan.global[0];
+  };
+  CHECK(teams_of(7) == 32);
+  CHECK(teams_of(28) == 8);
+  CHECK(teams_of(56) == 1);
+}
