@@ -113,10 +113,10 @@ struct MovingMeanPolicy {
 //
 // one_pass: results that begin at cache lines, 2^27 floats, windows of 100001 and 5001: 0.412 -> 0.394, 0.377
 // -> 0.362. Words of 16 bytes that are copied instead of 4 need more registers: 0.433 and 0.371. Warps that
-// copy whole cache lines, wherever a chunk begins: 0.400 -> 0.390 and 0.370 -> 0.366, of 20001 0.388 -> 0.375,
-// 2^28 and 100001 0.781 -> 0.760 (0.67 of copy). Of 2^25 and 100001 0.112; without waiting for other groups'
-// sums 0.102 (0.69), without the second read of elements 0.115: neither bounds it. No faster, 2^27 and 100001:
-// sums asked for early 0.433, copied to local memory meanwhile 0.437, both scans at once 0.442.
+// copy whole cache lines, wherever a chunk begins: 0.400 -> 0.390 and 0.370 -> 0.366, of 20001 0.388 ->
+// 0.375, 2^28 and 100001 0.781 -> 0.760 (0.67 of copy). Of 2^25 and 100001 0.112; without waiting for other
+// groups' sums 0.102 (0.69), without the second read of elements 0.115: neither bounds it. No faster, 2^27
+// and 100001: sums asked for early 0.433, copied to local memory meanwhile 0.437, both scans at once 0.442.
 inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",

@@ -118,10 +118,10 @@ struct StencilPolicy {
 // Bytes by dot products there, 3 x 3, ms, of 4 channels, 3 and 1 (single products: 0.163, 0.125, 0.053): 6
 // rows 4 times 0.1456, 0.1126, 0.0424; 8 times 0.148, 0.1165, 0.043, 16 times 0.158, 0.117, 0.0505; 12 rows 4
 // times 0.145, 0.113, 0.0475, 8 rows 6 times 0.146, 0.115, 0.047; groups of 128 x 1 0.148, 32 x 1 0.150; at
-// most 168 registers, which let half as many groups more in, 0.160, 112 0.160. By units 0.172. By the command,
-// in one run, of 4 channels: 6 rows 2, 3 and 4 times 0.150, 0.1454 (0.91 of copy) and 0.1485, 8 and 9 rows 4
-// times 0.148, 12 rows 2 and 4 times 0.149 and 0.1495; of 3 and 1 channel 3 and 4 times 0.1152 and 0.1163,
-// 0.0450 and 0.0458, of 4096 x 4096 x 4 0.0459 and 0.0471, 6000 x 4000 x 3 0.0488 and 0.0507.
+// most 168 registers, which let half as many groups more in, 0.160, 112 0.160. By units 0.172. By the
+// command, in one run, of 4 channels: 6 rows 2, 3 and 4 times 0.150, 0.1454 (0.91 of copy) and 0.1485, 8 and
+// 9 rows 4 times 0.148, 12 rows 2 and 4 times 0.149 and 0.1495; of 3 and 1 channel 3 and 4 times 0.1152 and
+// 0.1163, 0.0450 and 0.0458, of 4096 x 4096 x 4 0.0459 and 0.0471, 6000 x 4000 x 3 0.0488 and 0.0507.
 //
 // rows: 8 rows of results read 10 of the input for a window of 3, whose extra ones the cache has. registers:
 // so many leave an NVIDIA multiprocessor 400 work-items, with 16 bytes of each of 10 rows under way: 64 KiB.
