@@ -53,6 +53,7 @@ struct StencilTiles {
   std::size_t least_values = 2048;  ///< of a tile of "tiled": few programs serve the smaller ones
   /// Weights of a flat box, for all channels, whose program by "tiled" knows the window; 0: none does.
   std::size_t most_written_out = 0;
+  std::size_t known_rows = 4;         ///< of results of a work-item then, at most
   std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least
   std::size_t windows_of_planes = 4;  ///< of a march's planes, at least
   std::size_t reads_each = 32;  ///< of the next plane that a work-item of a march has under way, at most
