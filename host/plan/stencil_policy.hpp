@@ -226,7 +226,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .rows = {.rows = 4, .registers = 256, .across = 16, .group = 64, .byte_steps = 4},
      .columns = {.across = 16, .group = 64, .registers = 256},
      .singles = {.across = 16, .group = 64, .rows = 4, .registers = 256},
-     .tiles = {.group = 64, .most_written_out = 25}},
+     .tiles = {.group = 64, .most_written_out = 6}},
     {.evidence = {.what = "no measurement: sizes that need few registers, shrunk to the device's facts"},
      .rows = {.rows = 4, .registers = 64, .across = 32, .group = 128, .byte_steps = 4},
      .columns = {.registers = 64},
