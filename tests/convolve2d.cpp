@@ -71,6 +71,23 @@ TEST_CASE("convolve2d: every variant, stride, dilation, padding and anchor") {
   CHECK(ran > 300);
 }
 
+// Of grids that are large enough for a GPU to have such groups for all of its units.
+TEST_CASE("convolve2d: tiles of known windows, several results a work-item") {
+  const smem::Context context;
+  test::ConvolutionSweep sweep(context);
+  ConvolutionCase c;
+  c.variant = "tiled";
+  c.width = 3, c.height = 2;
+  c.how.edges.boundary = Boundary::mirror;
+  c.how.dilation.x = 2;
+  c.size = {1103, 1021};
+  sweep.run(c);
+  c.how.stride.y = 2, c.how.dilation.y = 3;
+  c.in.row_gap = 3;
+  sweep.run(c);
+  CHECK(sweep.ran() == 2);
+}
+
 TEST_CASE("convolve2d: rows of registers, for windows that lie beside their results") {
   const smem::Context context;
   test::ConvolutionSweep sweep(context);

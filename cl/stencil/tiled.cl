@@ -2,7 +2,7 @@
 // halo, and sums from the tile. The window, the stride and the dilation are arguments, so one program serves all of them, or
 // constants of the program (WINDOW_X and so on), where they are written out; the radius of an expression is one always.
 //
-// Launch: GROUP_X x GROUP_Y x GROUP_Z work-items a group, one cell each; groups along x, y, and the planes of all grids;
+// Launch: GROUP_X x GROUP_Y x GROUP_Z work-items a group, EACH cells along y each; groups along x, y, and the planes of all grids;
 // grid-stride loops over the last two dimensions.
 // Local memory: TILE values, at least CHANNELS * X * Y * Z: the cells that a group's windows cover along x, y and z.
 #ifdef WINDOW_X
@@ -34,6 +34,10 @@
 #ifndef GROUP_Z
 #define GROUP_Z 1
 #endif
+#ifndef EACH
+#define EACH 1  // cells of a work-item
+#endif
+#define BAND (GROUP_Y * EACH)  // rows of results of a tile
 #ifndef TILE
 #define TILE 4096  // values
 #endif
@@ -44,16 +48,20 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
   const uint lx = get_local_id(0), ly = get_local_id(1), lz = get_local_id(2);
   // The tile, in elements of a row, rows and planes.
   const uint line = ((GROUP_X - 1) * STEP_X + (SIZE_X - 1) * APART_X + 1) * CHANNELS;
-  const uint rows = (GROUP_Y - 1) * STEP_Y + (SIZE_Y - 1) * APART_Y + 1;
+  const uint rows = (BAND - 1) * STEP_Y + (SIZE_Y - 1) * APART_Y + 1;
   const uint planes = GROUP_Z - 1 + SIZE_Z;
   const ulong x = get_global_id(0);
   const long tile_x = ((long)(get_group_id(0) * GROUP_X * STEP_X) + first_x) * CHANNELS;
   const ulong layers = (out_depth + GROUP_Z - 1) / GROUP_Z;  // of groups, in a grid
   for (ulong p = get_group_id(2); p < layers * batch; p += get_num_groups(2)) {
+#ifdef FIXED  // divisions of 64 bits are calls, around which registers are spilled
+    const ulong grid = batch == 1 ? 0 : (uint)p / (uint)layers;
+#else
     const ulong grid = batch == 1 ? 0 : p / layers;
+#endif
     const ulong first_plane = (p - grid * layers) * GROUP_Z;
     global const ELEMENT* from = in + in_offset + grid * in_stride;
-    for (ulong band = get_group_id(1) * GROUP_Y; band < out_height; band += get_num_groups(1) * GROUP_Y) {
+    for (ulong band = get_group_id(1) * BAND; band < out_height; band += get_num_groups(1) * BAND) {
 #ifdef FIXED
       // Tiles inside of the grid.
       const long tile_y = (long)(band * STEP_Y) + first_y;
@@ -84,36 +92,41 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
       }
       barrier(CLK_LOCAL_MEM_FENCE);
 
-      const ulong y = band + ly, z = first_plane + lz;
-      if (x < out_width && y < out_height && z < out_depth && is_written(EDGE, x, first_x, SIZE_X, width) &&
-          is_written(EDGE, y, first_y, SIZE_Y, height) && is_written(EDGE, z, first_z, SIZE_Z, depth)) {
-        global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch;
-        local const VALUE* mine = tile + (lz * rows + ly * STEP_Y) * line + lx * STEP_X * CHANNELS;
-        for (uint channel = 0; channel < CHANNELS; ++channel) {
+      const ulong z = first_plane + lz;
+#pragma unroll
+      for (uint each = 0; each < EACH; ++each) {
+        const uint at = ly + each * GROUP_Y;
+        const ulong y = band + at;
+        if (x < out_width && y < out_height && z < out_depth && is_written(EDGE, x, first_x, SIZE_X, width) &&
+            is_written(EDGE, y, first_y, SIZE_Y, height) && is_written(EDGE, z, first_z, SIZE_Z, depth)) {
+          global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch;
+          local const VALUE* mine = tile + (lz * rows + at * STEP_Y) * line + lx * STEP_X * CHANNELS;
+          for (uint channel = 0; channel < CHANNELS; ++channel) {
 #if SHAPE == CUSTOM
 #define NEIGHBOUR(dx, dy, dz) mine[(((dz) + RADIUS_Z) * rows + (dy) + RADIUS_Y) * line + ((dx) + RADIUS_X) * CHANNELS + channel]
-          const VALUE sum = EXPRESSION;
+            const VALUE sum = EXPRESSION;
 #else
-          const window_shape shape = shape_of(IS_STAR, first_x, first_y, first_z, SIZE_X, SIZE_Y);
-          VALUE sum = 0;
-          uint n = 1;
+            const window_shape shape = shape_of(IS_STAR, first_x, first_y, first_z, SIZE_X, SIZE_Y);
+            VALUE sum = 0;
+            uint n = 1;
 #ifdef FIXED
 #pragma unroll
 #endif
-          for (uint k = 0; k < SIZE_Z; ++k)
+            for (uint k = 0; k < SIZE_Z; ++k)
 #ifdef FIXED
 #pragma unroll
 #endif
-            for (uint j = begin_y(shape, k); j < end_y(shape, k); ++j) {
-              local const VALUE* cells = mine + (k * rows + j * APART_Y) * line + channel;
+              for (uint j = begin_y(shape, k); j < end_y(shape, k); ++j) {
+                local const VALUE* cells = mine + (k * rows + j * APART_Y) * line + channel;
 #ifdef FIXED
 #pragma unroll
 #endif
-              for (uint i = begin_x(shape, k, j); i < end_x(shape, k, j); ++i)
-                sum = fma(weights[n++], cells[i * APART_X * CHANNELS], sum);
-            }
+                for (uint i = begin_x(shape, k, j); i < end_x(shape, k, j); ++i)
+                  sum = fma(weights[n++], cells[i * APART_X * CHANNELS], sum);
+              }
 #endif
-          store_cell(to, x * CHANNELS + channel, sum);
+            store_cell(to, x * CHANNELS + channel, sum);
+          }
         }
       }
       barrier(CLK_LOCAL_MEM_FENCE);  // before the next tile is stored

@@ -103,7 +103,7 @@ inline constexpr ColumnPolicy kColumnPolicies[] = {
      .rows_each = 32,
      .unroll = 16,
      .online_group = 512,
-     .cached_bytes = 32e6},
+     .cached_bytes = 40e6},
     {.when = {.family = "nvidia"},
      .evidence =
          {.what =

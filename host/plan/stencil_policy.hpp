@@ -53,6 +53,7 @@ struct StencilTiles {
   std::size_t least_values = 2048;  ///< of a tile of "tiled": few programs serve the smaller ones
   /// Weights of a flat box, for all channels, whose program by "tiled" knows the window; 0: none does.
   std::size_t most_written_out = 0;
+  std::size_t known_rows = 4;         ///< of results of a work-item then, at most
   std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least
   std::size_t windows_of_planes = 4;  ///< of a march's planes, at least
   std::size_t reads_each = 32;  ///< of the next plane that a work-item of a march has under way, at most
@@ -228,7 +229,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .rows = {.rows = 4, .registers = 256, .across = 16, .group = 64, .byte_steps = 4},
      .columns = {.across = 16, .group = 64, .registers = 256},
      .singles = {.across = 16, .group = 64, .rows = 4, .registers = 256},
-     .tiles = {.group = 64, .most_written_out = 25}},
+     .tiles = {.group = 64, .most_written_out = 6}},
     {.evidence = {.what = "no measurement: sizes that need few registers, shrunk to the device's facts"},
      .rows = {.rows = 4, .registers = 64, .across = 32, .group = 128, .byte_steps = 4},
      .columns = {.registers = 64},

@@ -208,12 +208,23 @@ Attempt naive(const Device& device, const StencilProblem& problem) {
   return plan;
 }
 
+/// Whether the program of "tiled" is for one window: a small flat box.
+bool knows_window(const Device& device, const StencilProblem& problem) {
+  constexpr std::size_t kFew = std::size_t{1} << 31;  // planes, which it counts in 32 bits
+  return problem.shape == StencilShape::box && problem.window[2] == 1 &&
+         size_product(problem.out_size[2], problem.batch) < kFew &&
+         size_product(problem.weights(), problem.channels) <= stencil_policy(device).tiles.most_written_out;
+}
+
 Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t wanted) {
   const std::size_t each = value_bytes(problem);
+  const bool is_known = knows_window(device, problem);
+  std::size_t rows = is_known ? stencil_policy(device).tiles.known_rows : 1;  // of results of a work-item
   const auto values = [&](const Sizes& group) {
     std::size_t product = problem.channels;
     for (std::size_t d = 0; d < 3; ++d) {
-      product = size_product(product, (group.at(d) - 1) * problem.stride.at(d) +
+      const std::size_t results = group.at(d) * (d == 1 ? rows : 1);
+      product = size_product(product, (results - 1) * problem.stride.at(d) +
                                           (problem.window.at(d) - 1) * problem.dilation.at(d) + 1);
     }
     return product;
@@ -229,6 +240,13 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   const Sizes shape = problem.window[2] > 1 ? Sizes{across, down, at_least_1(items / (across * down))}
                       : problem.out_size[1] > 1 || problem.window[1] > 1 ? Sizes{across, items / across, 1}
                                                                          : Sizes{items, 1, 1};
+  const auto groups_of = [&](const Sizes& g) {
+    return divide_up(problem.out_size[0], g[0]) * divide_up(problem.out_size[1], g[1] * rows) *
+           divide_up(problem.out_size[2], g[2]) * problem.batch;
+  };
+  while (rows > 1 && (size_product(values(shape), each) > sizes.bytes ||
+                      groups_of(shape) < sizes.groups_a_unit * device.compute_units))
+    rows /= 2;
   const Sizes group = group_that_fits(device, shape, wanted, sizes.bytes,
                                       [&](const Sizes& g) { return size_product(values(g), each); });
   if (group[0] == 0) return no_room(device);
@@ -239,26 +257,25 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
       std::bit_ceil(needed) * each <= device.local_bytes ? std::bit_ceil(needed) : needed;
   plan.work_group = group;
   const std::size_t layers = divide_up(problem.out_size[2], group[2]);
-  plan.global =
-      global_size({problem.out_size[0], problem.out_size[1], layers * problem.batch * group[2]}, group);
-  plan.tile_rows = group[1];
+  plan.global = global_size(
+      {problem.out_size[0], divide_up(problem.out_size[1], rows), layers * problem.batch * group[2]}, group);
+  plan.tile_rows = group[1] * rows;
   plan.tile_cols = group[0];
+  plan.items_per_work_item = rows;
   plan.local_bytes = tile * each;
   define(plan, {{"GROUP_X", group[0]}, {"GROUP_Y", group[1]}, {"GROUP_Z", group[2]}, {"TILE", tile}});
-  if (problem.shape == StencilShape::box && problem.window[2] == 1 &&
-      problem.weights() * problem.channels <= sizes.most_written_out) {
+  if (is_known) {
     define_window(plan, device, problem);
-    define(plan, {{"STRIDE_X", problem.stride[0]},
+    define(plan, {{"EACH", rows},
+                  {"STRIDE_X", problem.stride[0]},
                   {"STRIDE_Y", problem.stride[1]},
                   {"DILATION_X", problem.dilation[0]},
                   {"DILATION_Y", problem.dilation[1]}});
   }
-  const auto groups = real(divide_up(problem.out_size[0], group[0]) *
-                           divide_up(problem.out_size[1], group[1]) * layers * problem.batch);
-  plan.prediction.local_bytes =
-      real(each) * (groups * real(values(group)) + real(problem.results(), problem.weights()));
+  plan.prediction.local_bytes = real(each) * (real(groups_of(group)) * real(values(group)) +
+                                              real(problem.results(), problem.weights()));
   plan.reason = formatted("a group's {} x {} x {} cells and their halo are read once, into local memory",
-                          group[0], group[1], group[2]);
+                          group[0], group[1] * rows, group[2]);
   return plan;
 }
 

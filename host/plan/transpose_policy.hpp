@@ -54,7 +54,7 @@ struct StripPolicy {
   Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
   bool chosen = false;  ///< whether plans take it where it runs
   /// Of a matrix, up to which it is better than tiles that are full; the same in place.
-  std::size_t small_bytes = 4096, small_in_place_bytes = 40960;
+  std::size_t small_bytes = 4096, small_in_place_bytes = 36864;
   std::size_t aligned_thin = 16;  ///< up to which it is better than vectors of aligned rows
   /// Rows or columns of a side that is short, for elements of 1, 2, 4, 8 and 16 bytes: that the kernels
   /// take, and up to which they are better than tiles that are full, of words and of elements.
@@ -107,7 +107,8 @@ struct StripPolicy {
 //
 // small_in_place_bytes, H200, us by "strips" and by "vector", batches in place: 64 x 64 of 4 bytes 53 and 84,
 // 32 x 32 53 and 130, 96 x 96 52 and 121, 128 x 128 49 and 45; of 2 bytes 128 x 128 70 and 94, 64 x 64 60 and
-// 112; of 1 byte 64 x 64 84 and 250, 160 x 160 82 and 88; of 8 bytes 32 x 32 88 and 162, 64 x 64 57 and 56.
+// 112; of 1 byte 64 x 64 84 and 250, 160 x 160 82 and 88, 200 x 200 53 and 46; of 8 bytes 32 x 32 88 and 162,
+// 64 x 64 57 and 56.
 //
 // most_columns, most_rows: bytes of 600001 x 101 0.70 and 0.82, 400001 x 255 0.61 and 0.80; 101 x 1000001
 // 0.59 and 0.21, 151 x 400001 0.59 and 0.31, 201 x 300001 0.47 and 0.40, 256 x 400001 0.38 and 0.38; halves

@@ -213,7 +213,7 @@ TEST_CASE("plans of the H200: whole planes have as many work-items as they keep 
   problem.planes = 16384;
   CHECK(smem::plan_global_pool(h200, problem).work_items() == 64);
   problem.width = problem.height = 7;
-  CHECK(smem::plan_global_pool(h200, problem).work_items() == 32);
+  CHECK(smem::plan_global_pool(h200, problem).work_items() == 256);
   problem.width = problem.height = 4096;
   problem.planes = 1;
   CHECK(smem::plan_global_pool(h200, problem).work_items() == 256);

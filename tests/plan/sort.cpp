@@ -79,7 +79,7 @@ TEST_CASE("sort: the plan is the whole call") {
   CHECK(plan.scratch[0].bytes == 0);  // one pass needs no second array
   CHECK(smem::plan_sort(hopper, sort_of(Scalar::float32, 2000)).variant == "one_row");
   CHECK(smem::plan_sort(hopper, sort_of(Scalar::float32, 12000)).entry_point == "sort_rows_tile");
-  CHECK(smem::plan_sort(hopper, sort_of(Scalar::float32, 16000)).variant == "merge");
+  CHECK(smem::plan_sort(hopper, sort_of(Scalar::float32, 16000)).variant == "onesweep");
   CHECK(smem::plan_sort(test::target("sm_75"), sort_of(Scalar::float32, 2000)).variant == "bitonic");
   // The order of doubles takes registers, so that their tiles are others than those of integers.
   CHECK(smem::plan_sort(hopper, sort_of(Scalar::uint64, std::size_t{1} << 26)).tile_cols == 384 * 20);
