@@ -118,6 +118,21 @@ struct DepthwisePolicy {
   /// 115.
   std::size_t windows_taps = 9, windows_group = 256, windows_packs = 32, windows_pack_bytes = 8,
               windows_x = 4, windows_bytes = 256;
+  /// Of planes in local memory: columns and rows of a work-item, rows with many registers for each;
+  /// work-items of a group; bytes of several planes of a group; groups by multiprocessors, of which there are
+  /// no fewer. Of planes whose rows are whole vectors, which are read where they lie: weights of a window,
+  /// results of a work-item and its registers, at most, and results of a row, at least.
+  ///
+  /// H200, 64 images, half, us, by neither, by planes in local memory, by vectors, and cuDNN: 3 x 3 of 32 x
+  /// 112^2 68, 61, 38, 65; of 128 x 56^2 64 by planes, 42, 79; of 256 x 28^2 35, 30, 42; of 1024 x 7^2 13.2
+  /// and 19.6; / 2 of 64 x 112^2 55, 43, 132, of 144 x 56^2 36, 29, 77; 5 x 5 of 256 x 14^2 36, 16.5, -, 31;
+  /// of 240 x 28^2 46, 48, 84; / 2 of 72 x 56^2 25, 29, 64. Float: 3 x 3 of 32 x 112^2 76, 81, 59, 241; of
+  /// 256 x 28^2 41, 35, 122. By planes with 4 columns 53, 55, 36, 11.5, 75, 50, 16.1, 49, 28; groups of 128
+  /// and 512, and half or twice the bytes, are no faster. By vectors with 32 results 44, 50, with strides 43;
+  /// 64 results 88, 98, 58.
+  std::size_t planes_x = 2, planes_y = 8, planes_y_of_wide = 4, planes_group = 256,
+              planes_bytes = std::size_t{24} << 10, planes_rounds = 4;
+  std::size_t vectors_taps = 9, vectors_results = 16, vectors_registers = 120, vectors_width = 28;
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
            ring_evidence = {.what = "no measurement: a Hopper's sizes and times"},
            windows_evidence = {.what = "no measurement: a Hopper's sizes"};
@@ -189,6 +204,11 @@ struct Policy {
 // implicit: half of its smallest wide tile, and four steps of its sums. With 16 filters of 16 x 3^2, "direct"
 // took 0.265 ms on the H200, 14 TFLOP/s, with registers full of them.
 //
+// product, implicit of Hopper: 64 images, float, channels last, us, "direct" and "gemm": 1 x 1 of 32 x 112^2
+// to 16 274, 73, of 16 x 112^2 to 96 610, 173, of 144 x 56^2 to 24 362, 85, of 24 x 56^2 to 144 322, 68
+// (cuDNN 175, 374, 154, 166); planes of the first and third 170, 49, and 248, 59 (cuDNN 107, 76). 3 x 3 / 2
+// of 3 x 224^2 to 32 "direct" and "implicit" 260, 200, planes 145, 82 (cuDNN 122, 113).
+//
 // Of CPUs, product: a window of one cell gives a tile nothing to use again. columns: small planes use a
 // weight too few times to pay for its way into the cache, and leave vectors half empty. PoCL on two Zen 4
 // cores, ms with "cpu" and "gemm": 64 x 56^2, 64 of 3 x 3 2.8, 4.5; 128 x 28^2, 128 3.7, 3.6; 256 x 14^2, 256
@@ -219,6 +239,8 @@ inline constexpr Policy kPolicies[] = {
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"},
+     .product = {16, 16},
+     .implicit = {32, 27},
      .depthwise = {.cells_evidence = kCellsMeasured,
                    .ring_evidence = kRingMeasured,
                    .windows_evidence = kWindowsMeasured}},
