@@ -118,24 +118,29 @@ struct DepthwisePolicy {
   /// 115.
   std::size_t windows_taps = 9, windows_group = 256, windows_packs = 32, windows_pack_bytes = 8,
               windows_x = 4, windows_bytes = 256;
-  /// Of planes in local memory: columns and rows of a work-item, rows with many registers for each;
-  /// work-items of a group; bytes of several planes of a group; groups by multiprocessors, of which there are
-  /// no fewer. Of planes whose rows are whole vectors, which are read where they lie: weights of a window,
-  /// results of a work-item and its registers, at most, and results of a row, at least.
+  /// Of planes in local memory: columns of a work-item, and those of 16 bits, of windows without strides of
+  /// few weights; its rows, and those of numbers that take many registers; work-items of a group; bytes of
+  /// several planes of a group; groups by multiprocessors, of which there are no fewer.
   ///
-  /// H200, 64 images, half, us, by neither, by planes in local memory, by vectors, and cuDNN: 3 x 3 of 32 x
-  /// 112^2 68, 61, 38, 65; of 128 x 56^2 64 by planes, 42, 79; of 256 x 28^2 35, 30, 42; of 1024 x 7^2 13.2
-  /// and 19.6; / 2 of 64 x 112^2 55, 43, 132, of 144 x 56^2 36, 29, 77; 5 x 5 of 256 x 14^2 36, 16.5, -, 31;
-  /// of 240 x 28^2 46, 48, 84; / 2 of 72 x 56^2 25, 29, 64. Float: 3 x 3 of 32 x 112^2 76, 81, 59, 241; of
-  /// 256 x 28^2 41, 35, 122. By planes with 4 columns 53, 55, 36, 11.5, 75, 50, 16.1, 49, 28; groups of 128
-  /// and 512, and half or twice the bytes, are no faster. By vectors with 32 results 44, 50, with strides 43;
-  /// 64 results 88, 98, 58.
-  std::size_t planes_x = 2, planes_y = 8, planes_y_of_wide = 4, planes_group = 256,
+  /// H200, 64 images, half, us, by 2 columns, by 4, and cuDNN: 3 x 3 of 32 x 112^2 61, 53, 65,
+  /// of 128 x 56^2 64, 55, 79; of 256 x 28^2 35, 36, 42; of 512 x 14^2 19.5, 18.1, 24; of 1024 x 7^2 13.2,
+  /// 11.5, 20; / 2 of 64 x 112^2 55, 75, 132, of 144 x 56^2 36, 50, 77; 5 x 5 of 256 x 14^2 16.5, 16.1, 31,
+  /// of 240 x 28^2 46, 49, 84. Without local memory, by single loads: 32 x 112^2 68, 5 x 5 of 256 x 14^2 36.
+  /// Groups of 128 and 512, and half or twice the bytes, are no faster.
+  std::size_t planes_x = 2, planes_x_of_short = 4, planes_y = 8, planes_y_of_wide = 4, planes_group = 256,
               planes_bytes = std::size_t{24} << 10, planes_rounds = 4;
+  /// Of planes whose rows are whole vectors, which are read where they lie: weights of a window, results of a
+  /// work-item and its registers, at most, and results of a row, at least.
+  ///
+  /// Of the layers above, us, by 16 results of a work-item, by 32, by 64: 32 x 112^2 38, 44, 88; 128 x 56^2
+  /// 42, 50, 98; 64 x 112^2 / 2 43, 43, 58; 256 x 28^2 30 and 144 x 56^2 / 2 29 by 16; 5 x 5 of 240 x
+  /// 28^2 48. Float: 32 x 112^2 59 (76 by single loads, 81 in local memory), of 256 x 28^2 35 (41 in local
+  /// memory).
   std::size_t vectors_taps = 9, vectors_results = 16, vectors_registers = 120, vectors_width = 28;
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
            ring_evidence = {.what = "no measurement: a Hopper's sizes and times"},
-           windows_evidence = {.what = "no measurement: a Hopper's sizes"};
+           windows_evidence = {.what = "no measurement: a Hopper's sizes"},
+           planes_evidence = {.what = "no measurement: a Hopper's sizes"};
 };
 
 /// "depthwise" of interleaved channels. By ROWSxCOLUMNS, ms: 3 x 3 of 64 x 32 x 112^2 half 8x4 0.050, 16x4
@@ -162,6 +167,14 @@ inline constexpr Evidence kWindowsMeasured{
         "64 images, channels last, us, by windows, by the ring, and cuDNN: 3 x 3 / 2 of 64 x 112^2 half and "
         "float, of 144 x 56^2 half and float",
     .share = "39.3, 68.6, 27.7, 40.3; 42.7, 75.1, 29.3, 47.7; 37.3, 63.5, 26.4, 37.9"};
+
+inline constexpr Evidence kPlanesMeasured{
+    .device = "H200",
+    .driver = "580.159",
+    .what =
+        "64 images, planes, half, us: 3 x 3 of 32 x 112^2 and / 2 of 64 x 112^2 by vectors, 5 x 5 of 256 x "
+        "14^2 in local memory; cuDNN",
+    .share = "38, 43, 17; 67, 132, 32"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
 /// measurement yet: as of NVIDIA's.
@@ -243,7 +256,8 @@ inline constexpr Policy kPolicies[] = {
      .implicit = {32, 27},
      .depthwise = {.cells_evidence = kCellsMeasured,
                    .ring_evidence = kRingMeasured,
-                   .windows_evidence = kWindowsMeasured}},
+                   .windows_evidence = kWindowsMeasured,
+                   .planes_evidence = kPlanesMeasured}},
     {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,

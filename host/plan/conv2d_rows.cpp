@@ -132,7 +132,10 @@ struct PlaneTile {
 PlaneTile plane_tile_of(const Device& device, const Conv2dProblem& p) {
   const plan::conv2d::DepthwisePolicy& policy = plan::conv2d::policy_of(device).depthwise;
   const bool is_wide = p.type == Scalar::float64 || p.activation == Activation::gelu;
-  PlaneTile t{.each_x = policy.planes_x, .each_y = is_wide ? policy.planes_y_of_wide : policy.planes_y};
+  const bool is_short =
+      size_of(p.type) == 2 && p.taps() <= policy.vectors_taps && p.stride.x * p.stride.y == 1 && !is_wide;
+  PlaneTile t{.each_x = is_short ? policy.planes_x_of_short : policy.planes_x,
+              .each_y = is_wide ? policy.planes_y_of_wide : policy.planes_y};
   // Of the rows that leave the fewest places of the last ones empty, the most.
   for (std::size_t rows = t.each_y; rows > t.each_y / 2; --rows)
     if (round_up(p.out_height, rows) < round_up(p.out_height, t.each_y)) t.each_y = rows;
