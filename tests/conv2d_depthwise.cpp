@@ -179,6 +179,7 @@ TEST_CASE("conv2d: depthwise planes: several of a group, bands, gaps, and every 
     run(float32, 2, 26, 14, 8, 3, 3, Conv2d::square(2, 1));
     run(half, 90, 1, 1, 2, 3, 3, Conv2d::square(1, 1));
   }
+  run(half, 2, 12, 9, 10, 7, 7, Conv2d::square(1, 3));
   // Bands, the last of which has fewer rows; rows of more work-items than a group has.
   run(half, 2, 2, 57, 131, 3, 3, Conv2d::square(1, 1));
   run(half, 1, 3, 61, 99, 5, 4, padded(2, 2, {3, 1, 0, 2}));

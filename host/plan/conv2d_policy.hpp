@@ -128,7 +128,7 @@ struct DepthwisePolicy {
   /// of 240 x 28^2 46, 49, 84. Without local memory, by single loads: 32 x 112^2 68, 5 x 5 of 256 x 14^2 36.
   /// Groups of 128 and 512, and half or twice the bytes, are no faster.
   std::size_t planes_x = 2, planes_x_of_short = 4, planes_y = 8, planes_y_of_wide = 4, planes_group = 256,
-              planes_bytes = std::size_t{24} << 10, planes_rounds = 4;
+              planes_bytes = std::size_t{24} << 10, planes_rounds = 4, planes_taps = 49;
   /// Of planes whose rows are whole vectors, which are read where they lie: weights of a window, results of a
   /// work-item and its registers, at most, and results of a row, at least.
   ///

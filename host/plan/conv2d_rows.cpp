@@ -76,16 +76,16 @@ bool plan::conv2d::is_depthwise(const Conv2dProblem& p) {
 namespace {
 
 /// Why registers cannot have the windows of a depthwise convolution; empty: they can.
-std::string no_depthwise(const Device& device, const Conv2dProblem& p) {
+std::string no_depthwise(const Device& device, const Conv2dProblem& p, std::size_t most_taps) {
   const plan::conv2d::DepthwisePolicy& policy = plan::conv2d::policy_of(device).depthwise;
   if (!plan::conv2d::is_depthwise(p)) return "needs one channel and one filter in each group";
   if (device.vendor == Vendor::intel && device.type == DeviceType::gpu)
     return "Intel's compiler keeps its rows in memory";
-  if (p.taps() > policy.most_taps || std::max(p.stride.x, p.stride.y) > policy.most_stride ||
-      p.dilation.x != 1 || p.dilation.y != 1) {
+  if (p.taps() > most_taps || std::max(p.stride.x, p.stride.y) > policy.most_stride || p.dilation.x != 1 ||
+      p.dilation.y != 1) {
     return formatted(
-        "keeps windows of at most {} weights, {} apart at most and without dilation, in registers",
-        policy.most_taps, policy.most_stride);
+        "keeps windows of at most {} weights, {} apart at most and without dilation, in registers", most_taps,
+        policy.most_stride);
   }
   return {};
 }
@@ -93,6 +93,8 @@ std::string no_depthwise(const Device& device, const Conv2dProblem& p) {
 }  // namespace
 
 namespace {
+
+using namespace plan;
 
 /// Elements of a vector, of which all rows of the input and of results have whole numbers, each under as many
 /// results; 1: none.
@@ -167,10 +169,12 @@ PlaneTile plane_tile_of(const Device& device, const Conv2dProblem& p) {
 }  // namespace
 
 plan::Attempt plan::conv2d::depthwise_planes(const Device& device, const Conv2dProblem& p) {
-  if (std::string reason = no_depthwise(device, p); !reason.empty()) return reason;
+  const DepthwisePolicy& policy = policy_of(device).depthwise;
+  const bool is_wide = p.type == Scalar::float64 || p.activation == Activation::gelu;
+  const std::size_t most_taps = is_wide ? policy.most_taps : policy.planes_taps;
+  if (std::string reason = no_depthwise(device, p, most_taps); !reason.empty()) return reason;
   if (!p.in_packed || !p.out_packed) return "copies rows that follow each other without gaps";
-  if (vector_of_rows(policy_of(device).depthwise, p) > 1)
-    return "its rows are read by vectors where they lie";
+  if (vector_of_rows(policy, p) > 1) return "its rows are read by vectors where they lie";
   if (std::min({p.images, p.groups, p.plane_results()}) == 0 || p.width * p.height == 0)
     return "has no results";
   const PlaneTile t = plane_tile_of(device, p);
@@ -205,8 +209,8 @@ plan::Attempt plan::conv2d::depthwise_planes(const Device& device, const Conv2dP
 }
 
 plan::Attempt plan::conv2d::depthwise(const Device& device, const Conv2dProblem& p) {
-  if (std::string reason = no_depthwise(device, p); !reason.empty()) return reason;
   const DepthwisePolicy& policy = policy_of(device).depthwise;
+  if (std::string reason = no_depthwise(device, p, policy.most_taps); !reason.empty()) return reason;
   const bool wide = p.type == Scalar::float64;
   const std::size_t pack = vector_of_rows(policy, p);
   const std::size_t each_x = pack > 1 ? pack : policy.each_x;

@@ -175,6 +175,8 @@ TEST_CASE("plan of conv2d: depthwise planes in local memory") {
   CHECK(smem::plan_conv2d(h200, planes(32, 24, 3)).entry_point == "conv2d_depthwise_planes");
   CHECK(smem::plan_conv2d(h200, planes(32, 24, 3)).tile_cols == 4);
   CHECK(smem::plan_conv2d(h200, planes(32, 24, 5)).tile_cols == 2);
+  CHECK(smem::plan_conv2d(h200, planes(96, 56, 7)).entry_point == "conv2d_depthwise_planes");
+  CHECK(smem::plan_conv2d(h200, planes(96, 56, 8)).variant == "direct");
   Conv2dProblem loose = planes(32, 112, 3);
   loose.in_alignment = 2;
   CHECK(smem::plan_conv2d(h200, loose).entry_point == "conv2d_depthwise_planes");
