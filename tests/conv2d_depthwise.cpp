@@ -150,3 +150,75 @@ TEST_CASE("conv2d: depthwise windows: packs, strides, paddings and tails") {
   run(layer(half, 3, 8, 1, 1, 3, 3, Conv2d::square(1, 1)), 2);
   CHECK(sweep.ran() == asked);
 }
+
+TEST_CASE("conv2d: depthwise planes: several of a group, bands, gaps, and every type") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Scalar type, std::size_t images, std::size_t channels, std::size_t width,
+                       std::size_t height, std::size_t window_w, std::size_t window_h, const Conv2d& how) {
+    Conv2dCase c{type, images, channels, width, height, channels, window_w, window_h, how};
+    c.how.groups = channels;
+    c.variant = "depthwise";
+    c.bias = asked % 2 == 0;
+    c.gaps = asked % 3 == 1;  // also between the planes of a group
+    c.gap = 1;
+    c.how.activation = asked % 4 == 3 ? Activation::gelu : Activation::none;
+    if (type == Scalar::int8) c.how.activation = Activation::relu;
+    c.to_sums = type == Scalar::bfloat16;
+    sweep.run(c);
+    ++asked;
+  };
+  using enum Scalar;
+  // Planes that begin anywhere in a vector, and fewer elements than one has.
+  for (int turn = 0; turn < 2; ++turn) {
+    run(half, 3, 48, 7, 7, 3, 3, Conv2d::square(1, 1));
+    run(half, 2, 30, 5, 9, 5, 5, Conv2d::square(1, 2));
+    run(bfloat16, 3, 20, 6, 13, 3, 2, padded(2, 1, {1, 0, 1, 1}));
+    run(int8, 5, 9, 3, 1, 3, 3, Conv2d::square(1, 1));
+    run(float32, 2, 26, 14, 8, 3, 3, Conv2d::square(2, 1));
+    run(half, 90, 1, 1, 2, 3, 3, Conv2d::square(1, 1));
+  }
+  run(half, 2, 12, 9, 10, 7, 7, Conv2d::square(1, 3));
+  // Bands, the last of which has fewer rows; rows of more work-items than a group has.
+  run(half, 2, 2, 57, 131, 3, 3, Conv2d::square(1, 1));
+  run(half, 1, 3, 61, 99, 5, 4, padded(2, 2, {3, 1, 0, 2}));
+  run(float32, 1, 2, 1100, 11, 3, 3, Conv2d::square(2, 1));
+  run(half, 1, 2, 530, 37, 3, 3, Conv2d::square(1, 1));
+  // Bands that see nothing of the plane.
+  run(half, 2, 3, 200, 4, 3, 3, padded(1, 1, {9, 70, 1, 61}));
+  if (context.device().fp64) run(float64, 2, 8, 9, 7, 3, 3, Conv2d::square(1, 1));
+  CHECK(sweep.ran() == (runs_here(context.device()) ? asked : 0));
+}
+
+TEST_CASE("conv2d: depthwise planes whose rows are whole vectors") {
+  const smem::Context context;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Scalar type, std::size_t width, std::size_t height, std::size_t window_w,
+                       std::size_t window_h, const Conv2d& how) {
+    Conv2dCase c{type, 2, 3, width, height, 3, window_w, window_h, how};
+    c.how.groups = 3;
+    c.variant = "depthwise";
+    c.bias = asked % 2 == 0;
+    c.gaps = asked % 3 == 1;
+    c.gap = 16;
+    c.how.activation = asked % 4 == 3 ? Activation::relu : Activation::none;
+    c.to_sums = type == Scalar::half && asked % 2 == 1;
+    sweep.run(c);
+    ++asked;
+  };
+  using enum Scalar;
+  // Vectors of 8 and 4 elements; tails of rows; windows beside, before and after their results.
+  for (int turn = 0; turn < 2; ++turn) {
+    run(half, 56, 13, 3, 3, Conv2d::square(1, 1));
+    run(half, 28, 5, 3, 3, Conv2d::square(1, 1));
+    run(float32, 32, 9, 3, 2, padded(1, 1, {1, 0, 1, 0}));
+    run(half, 112, 14, 3, 3, Conv2d::square(2, 1));
+    run(bfloat16, 40, 7, 5, 1, padded(1, 1, {0, 0, 4, 2}));
+  }
+  run(float32, 80, 11, 2, 4, padded(2, 2, {1, 3, 0, 1}));
+  run(int8, 48, 6, 3, 3, padded(1, 2, {2, 1, 0, 1}));
+  run(half, 64, 3, 1, 3, padded(1, 1, {0, 9, 0, 8}));
+  CHECK(sweep.ran() == (runs_here(context.device()) ? asked : 0));
+}

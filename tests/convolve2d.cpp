@@ -109,6 +109,49 @@ TEST_CASE("convolve2d: rows of registers, for windows that lie beside their resu
   CHECK(sweep.ran() > 18);
 }
 
+TEST_CASE("convolve2d: rows of registers, of windows with strides and dilations") {
+  const smem::Context context;
+  test::ConvolutionSweep sweep(context);
+  ConvolutionCase c;
+  c.variant = "rows";
+  // Rows at multiples of 64 bytes, and where they come to lie; each has vectors and ends.
+  const auto on_both = [&](std::size_t channels, std::size_t bytes) {
+    for (const bool aligned : {true, false}) {
+      for (const smem::GridSize& size : {smem::GridSize{203, 61}, {70, 2}}) {
+        c.size = size;
+        c.in = c.out = {.channels = channels};
+        const auto gap = [&](std::size_t width) {
+          return aligned ? 64 - width * channels * bytes % 64 / bytes : 1;
+        };
+        c.in.row_gap = gap(size.width);
+        c.out.row_gap = gap(smem::convolved_size(
+            size.width, c.width, c.how.stride.x, c.how.dilation.x,
+            c.how.padding ? c.how.padding->left : c.width / 2 * c.how.dilation.x,
+            c.how.padding ? c.how.padding->right : (c.width - 1 - c.width / 2) * c.how.dilation.x));
+        sweep.run(c);
+      }
+    }
+  };
+  c.width = 3, c.height = 3;
+  c.how.stride = {2, 2};
+  on_both(1, 4);
+  c.how.edges.boundary = Boundary::constant;
+  c.how.dilation = {1, 3};
+  on_both(4, 4);
+  c.how = {.stride = {2, 3}, .dilation = {2, 2}, .padding = smem::Padding{7, 0, 1, 5}};
+  c.width = 4, c.height = 2;
+  on_both(1, 4);
+  c.how = {.turned = true, .dilation = {5, 4}, .edges = {Boundary::clamp}};
+  c.width = 3, c.height = 4;
+  on_both(3, 4);
+  c.type = smem::Scalar::uint8;
+  c.how = {.stride = {1, 4}, .dilation = {2, 6}};
+  on_both(1, 1);
+  c.how.stride = {4, 2};
+  on_both(2, 1);
+  CHECK(sweep.ran() == 24);
+}
+
 TEST_CASE("convolve2d: rows of bytes by weights that int8 holds, which lie beside their results") {
   const smem::Context context;
   test::ConvolutionSweep sweep(context);

@@ -2,7 +2,8 @@
 // global memory about once, and again from the cache by the neighbours of the work-item.
 //
 // A work-item has EACH_X columns of EACH_Y rows of results in registers. It loads rows of the input one after the other, as far as its
-// windows reach, and adds each to all results that see it.
+// windows reach, and adds each to all results that see it. With VECTORS it loads all rows first, what lies under its results as vectors of
+// PACK elements, of which each begins at a multiple of as many; EACH_X is PACK.
 //
 // Launch: three dimensions of work-items: blocks of results of a plane, 1, planes; a grid-stride loop over planes. No local memory.
 #include "conv2d/arguments.clh"
@@ -34,13 +35,24 @@
 #ifndef EACH_Y
 #define EACH_Y 4  // rows
 #endif
+#ifndef VECTORS
+#define VECTORS 0
+#endif
+#ifndef PAD_LEFT
+#define PAD_LEFT 1  // pad_left, with VECTORS
+#endif
 #ifndef PACK_OUT
-#define PACK_OUT 1  // results that are written at once: 4 where all rows of the output begin at multiples of 4 and EACH_X is 4, else 1
+#define PACK_OUT 1  // results that are written at once: 4 where all rows of the output begin at multiples of 4, as EACH_X is, else 1
 #endif
 #define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)   // elements of a row that a work-item needs
 #define LINES ((EACH_Y - 1) * STRIDE_Y + WINDOW_H)  // rows
 
 typedef JOIN(VALUE, 4) value4;
+
+#if VECTORS
+// Whether element j of a line lies under the results of a work-item.
+static inline bool is_in_middle(uint j) { return j - PAD_LEFT < PACK * STRIDE_X; }
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void conv2d_depthwise(CONV2D_ARGUMENTS) {
@@ -65,16 +77,38 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
     for (uint i = 0; i < EACH_Y; ++i)
 #pragma unroll
       for (uint j = 0; j < EACH_X; ++j) sums[i][j] = first;
+#if VECTORS
+    pack middle[LINES][STRIDE_X];
+    VALUE beside[LINES][LINE];  // those outside of the middle are used
+#pragma unroll
+    for (uint i = 0; i < LINES; ++i) {
+      const ulong row = (ulong)clamp(top + (int)i, 0, (int)in_h - 1) * in_pitch + x * STRIDE_X;
+#pragma unroll
+      for (uint j = 0; j < STRIDE_X; ++j) middle[i][j].all = load_pack(from, row + j * PACK);
+#pragma unroll
+      for (uint j = 0; j < LINE; ++j) {
+        beside[i][j] = 0;
+        if (!is_in_middle(j) && (uint)(left + (int)j) < in_w) beside[i][j] = load_value(from, row + j - PAD_LEFT);
+      }
+    }
+#endif
 #pragma unroll
     for (uint i = 0; i < LINES; ++i) {
       VALUE line[LINE];
       const bool is_there = (uint)(top + (int)i) < in_h;  // negative numbers are very large as unsigned ones
+#if VECTORS
+      if (!is_there) continue;
+#pragma unroll
+      for (uint j = 0; j < LINE; ++j)
+        line[j] = is_in_middle(j) ? middle[i][(j - PAD_LEFT) / PACK % STRIDE_X].each[(j - PAD_LEFT) % PACK] : beside[i][j];
+#else
       const long row = (long)(top + (int)i) * (long)in_pitch + left;  // its element 0 of the work-item, perhaps outside
 #pragma unroll
       for (uint j = 0; j < LINE; ++j) {
         line[j] = 0;
         if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_value(from, row + (int)j);
       }
+#endif
 #pragma unroll
       for (uint r = 0; r < EACH_Y; ++r) {
         if (i < r * STRIDE_Y || i >= r * STRIDE_Y + WINDOW_H) continue;
@@ -91,8 +125,9 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
       if (y + r >= out_h) continue;
       const ulong at = (ulong)(y + r) * out_pitch + x;
 #if PACK_OUT == 4
-      const value4 all = (value4)(activate(sums[r][0]), activate(sums[r][1]), activate(sums[r][2]), activate(sums[r][3]));
-      store_four(all, to + at);
+#pragma unroll
+      for (uint j = 0; j < EACH_X; j += 4)
+        store_four((value4)(activate(sums[r][j]), activate(sums[r][j + 1]), activate(sums[r][j + 2]), activate(sums[r][j + 3])), to + at + j);
 #else
 #pragma unroll
       for (uint j = 0; j < EACH_X; ++j)

@@ -8,7 +8,11 @@
 //
 // Launch: GROUP_X x GROUP_Y work-items a group; PACK elements along x and ROWS rows along y for each; planes of all grids along
 // z. At least one group more along x: these compute the elements at both ends of the rows, whose windows reach beyond the row, one
-// at a time. Grid-stride loops over y and z. Stride and dilation are 1.
+// at a time. Grid-stride loops over y and z.
+//
+// With strides and dilations, the rows that a work-item loads are DILATION_Y apart, and its rows of results are CLASSES apart, so that each
+// loaded row serves as many results as it can: a window begins ROW_STEP loaded rows after the one above. TURNS is 1 then. Of a row, a work-item
+// loads STRIDE_X vectors and both halos; cells between those that have weights are not added.
 #ifndef PACK
 #define PACK 4  // elements of a vector: 1, 2, 4, 8, 16; at most 16 bytes
 #endif
@@ -43,14 +47,35 @@
 #define HALO 1  // elements of the halo that are loaded at once: a power of two, at most PACK
 #endif
 
-#define ROWS (STEPS * TURNS - (WINDOW_Y - 1))  // of results of a work-item
+#ifndef STRIDE_X
+#define STRIDE_X 1  // of windows; where it is more, PACK is a multiple of CHANNELS
+#endif
+#ifndef STRIDE_Y
+#define STRIDE_Y 1
+#endif
+#ifndef DILATION_X
+#define DILATION_X 1
+#endif
+#ifndef DILATION_Y
+#define DILATION_Y 1
+#endif
+#ifndef ROW_STEP
+#define ROW_STEP 1  // STRIDE_Y by the greatest common divisor of both
+#endif
+#ifndef CLASSES
+#define CLASSES 1  // DILATION_Y by it
+#endif
+
+#define ROWS ((STEPS * TURNS - WINDOW_Y) / ROW_STEP + 1)  // of results of a work-item
 // Sums at a time: sum o is complete with row o of those that are loaded at once, and begins WINDOW_Y - 1 rows before.
 #define SUMS (TURNS == 1 ? STEPS : STEPS + WINDOW_Y - 1)
 #define LEFT (BEFORE_X > 0 ? BEFORE_X * CHANNELS : 0)
-#define RIGHT (WINDOW_X - 1 - BEFORE_X > 0 ? (WINDOW_X - 1 - BEFORE_X) * CHANNELS : 0)
+#define AFTER_X ((WINDOW_X - 1) * DILATION_X - BEFORE_X - (STRIDE_X - 1))  // cells after the middle of a row
+#define RIGHT (AFTER_X > 0 ? AFTER_X * CHANNELS : 0)
 #define LEFT_PARTS ((LEFT + HALO - 1) / HALO)
 #define RIGHT_PARTS ((RIGHT + HALO - 1) / HALO)
-#define SPAN (LEFT_PARTS * HALO + PACK + RIGHT_PARTS * HALO)  // elements of a row that are loaded
+#define MIDDLE (PACK * STRIDE_X)  // elements between both halos
+#define SPAN (LEFT_PARTS * HALO + MIDDLE + RIGHT_PARTS * HALO)  // elements of a row that are loaded
 #define BESIDE_WORDS(n) (HALO % (n) == 0)
 #define WEIGHTS (SHAPE == STAR ? WINDOW_X + WINDOW_Y - 1 : WINDOW_X * WINDOW_Y)
 #ifndef BYTE_SUMS
@@ -90,28 +115,36 @@ static inline halo_vector load_halo(global const ELEMENT* p) {
 }
 
 // Loads a row whose cells all exist; `element`: the first of the middle.
-static inline void load_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY],
+static inline void load_row(halo_pack left[LEFT_ARRAY], middle_pack middle[STRIDE_X], halo_pack right[RIGHT_ARRAY],
                             global const ELEMENT* element) {
 UNROLLED
   for (int i = 0; i < LEFT_PARTS; ++i) left[i].all = load_halo(element - (LEFT_PARTS - i) * HALO);
-  middle->all = load_middle(element);
 UNROLLED
-  for (int i = 0; i < RIGHT_PARTS; ++i) right[i].all = load_halo(element + PACK + i * HALO);
+  for (int i = 0; i < STRIDE_X; ++i) middle[i].all = load_middle(element + i * PACK);
+UNROLLED
+  for (int i = 0; i < RIGHT_PARTS; ++i) right[i].all = load_halo(element + MIDDLE + i * HALO);
 }
 
 // A row beyond an edge, where all cells have one value.
-static inline void fill_row(halo_pack left[LEFT_ARRAY], middle_pack* middle, halo_pack right[RIGHT_ARRAY], VALUE beyond) {
+static inline void fill_row(halo_pack left[LEFT_ARRAY], middle_pack middle[STRIDE_X], halo_pack right[RIGHT_ARRAY], VALUE beyond) {
   const STORED stored = stored_of(beyond);
 UNROLLED
   for (int i = 0; i < LEFT_PARTS * HALO; ++i) left[i / HALO].each[i % HALO / EACH_STORED] = stored;
 UNROLLED
-  for (int i = 0; i < PACK; ++i) middle->each[i / EACH_STORED] = stored;
+  for (int i = 0; i < MIDDLE; ++i) middle[i / PACK].each[i % PACK / EACH_STORED] = stored;
 UNROLLED
   for (int i = 0; i < RIGHT_PARTS * HALO; ++i) right[i / HALO].each[i % HALO / EACH_STORED] = stored;
 }
 
 // Whether sum o begins in the turn before.
 INLINED int begins_before(int o) { return o < WINDOW_Y - 1; }
+// Whether a sum that does not is one of a result, and the rows of the output from that of sum 0 to its own.
+INLINED int is_result(int o) { return ROW_STEP == 1 || (o - (WINDOW_Y - 1)) % ROW_STEP == 0; }
+INLINED int row_of_sum(int o) {
+  return ROW_STEP * CLASSES == 1 ? o : (o - (WINDOW_Y - 1)) / ROW_STEP * CLASSES + WINDOW_Y - 1;
+}
+// Elements from the first one of the middle to that which the window of result i begins at, with no cells before it.
+INLINED int place_of_result(int i) { return STRIDE_X == 1 ? i : i / CHANNELS * STRIDE_X * CHANNELS + i % CHANNELS; }
 
 // Whether cell i of row j of the window has a weight, and its index. Constants of unrolled loops.
 #if SHAPE == STAR
@@ -134,15 +167,15 @@ static inline row_weights find_weights(WEIGHT_SPACE const VALUE* weights) { retu
 static inline VALUE result_of_sum(row_sum sum, row_weights weights UNUSED) { return scaled_sum(sum); }
 
 // Converts a row from the format of memory.
-static inline void convert_row(VALUE cells[SPAN], const halo_pack left[LEFT_ARRAY], const middle_pack* middle,
+static inline void convert_row(VALUE cells[SPAN], const halo_pack left[LEFT_ARRAY], const middle_pack middle[STRIDE_X],
                                const halo_pack right[RIGHT_ARRAY]) {
 UNROLLED
   for (int i = 0; i < LEFT_PARTS * HALO; ++i) cells[i] = number_at(left[i / HALO].each, i % HALO);
 UNROLLED
-  for (int i = 0; i < PACK; ++i) cells[LEFT_PARTS * HALO + i] = number_at(middle->each, i);
+  for (int i = 0; i < MIDDLE; ++i) cells[LEFT_PARTS * HALO + i] = number_at(middle[i / PACK].each, i % PACK);
 UNROLLED
   for (int i = 0; i < RIGHT_PARTS * HALO; ++i)
-    cells[LEFT_PARTS * HALO + PACK + i] = number_at(right[i / HALO].each, i % HALO);
+    cells[LEFT_PARTS * HALO + MIDDLE + i] = number_at(right[i / HALO].each, i % HALO);
 }
 
 #if SHAPE != CUSTOM
@@ -151,14 +184,14 @@ INLINED void add_row(row_sum sums[SUMS][PACK], const row_cell cells[SPAN], int s
 UNROLLED
   for (int j = 0; j < WINDOW_Y; ++j) {
     const int o = s + WINDOW_Y - 1 - j;  // the sum in whose window this is row j
-    if (o >= SUMS || (TURNS == 1 && begins_before(o))) continue;
+    if (o >= SUMS || (TURNS == 1 && begins_before(o)) || !is_result(o)) continue;
 UNROLLED
     for (int c = 0; c < WINDOW_X; ++c) {
       if (!has_weight(c, j)) continue;
       const VALUE weight = scaled_weight(weights[1 + weight_place(c, j)]);
 UNROLLED
       for (int i = 0; i < PACK; ++i)
-        sums[o][i] = fma(weight, cells[LEFT_PARTS * HALO + i + (c - BEFORE_X) * CHANNELS], sums[o][i]);
+        sums[o][i] = fma(weight, cells[LEFT_PARTS * HALO + place_of_result(i) + (c * DILATION_X - BEFORE_X) * CHANNELS], sums[o][i]);
     }
   }
 }
@@ -187,7 +220,7 @@ static inline VALUE edge_result(global const ELEMENT* in, ulong pitch, ulong pla
   long at_x[WINDOW_X];  // elements from the row's first one, or -1
 UNROLLED
   for (int i = 0; i < WINDOW_X; ++i) {
-    at_x[i] = place_by(BOUNDARY, x + i - BEFORE_X, width);
+    at_x[i] = place_by(BOUNDARY, x * STRIDE_X + i * DILATION_X - BEFORE_X, width);
     if (at_x[i] >= 0) at_x[i] = at_x[i] * CHANNELS + channel;
   }
   VALUE sum = 0;
@@ -198,7 +231,7 @@ UNROLLED
 #pragma unroll 1
 #endif
   for (int j = 0; j < WINDOW_Y; ++j) {
-    const long at_y = place_by(BOUNDARY, y + j - BEFORE_Y, height);
+    const long at_y = place_by(BOUNDARY, y * STRIDE_Y + j * DILATION_Y - BEFORE_Y, height);
     global const ELEMENT* line = in + (ulong)z * plane + (ulong)max(at_y, 0L) * pitch;
 UNROLLED
     for (int i = 0; i < WINDOW_X; ++i) {
@@ -251,21 +284,24 @@ kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
 void stencil_rows(STENCIL_ARGUMENTS) {
   const ulong elements = out_width * CHANNELS, in_elements = width * CHANNELS;
   // The vectors whose halos all lie in their row begin at `begin` to `end` - PACK.
-  const ulong begin = min((ulong)((LEFT_PARTS * HALO + PACK - 1) / PACK * PACK), elements);
+  const ulong begin = min((ulong)((LEFT_PARTS * HALO + MIDDLE - 1) / MIDDLE * PACK), elements);
   const ulong room = in_elements > RIGHT_PARTS * HALO ? in_elements - RIGHT_PARTS * HALO : 0;
-  const ulong end = max(begin, min(room, elements) / PACK * PACK);
+  const ulong end = max(begin, min(room / STRIDE_X, elements) / PACK * PACK);
   const ulong e = get_global_id(0) * PACK;
   // The groups after those of the vectors write the ends of the rows.
   const ulong vector_groups = (elements + GROUP_X * PACK - 1) / (GROUP_X * PACK);
   const bool is_at_ends = get_group_id(0) >= vector_groups;
   const row_weights taps = find_weights(weights);
+  // Rows of results of all work-items of a column, with those of the last ones beyond the output.
+  const ulong all_rows = CLASSES == 1 ? out_height : out_height + CLASSES * ROWS - 1;
   for (ulong p = get_group_id(2); p < out_depth * batch; p += get_num_groups(2)) {
     const ulong grid = grid_of(p, out_depth, batch), z = p - grid * out_depth;
     if (!is_written(BOUNDARY, z, first_z, size_z, depth)) continue;
     global const ELEMENT* from = in + in_offset + grid * in_stride;
     global RESULT* plane_to = out + out_offset + grid * out_stride + z * out_plane;
-    for (ulong first = get_group_id(1) * (GROUP_Y * ROWS); first < out_height; first += get_num_groups(1) * (GROUP_Y * ROWS)) {
+    for (ulong first = get_group_id(1) * (GROUP_Y * ROWS); first < all_rows; first += get_num_groups(1) * (GROUP_Y * ROWS)) {
       if (is_at_ends) {
+        if (CLASSES > 1 && first >= out_height) break;
         const uint group = (uint)(get_group_id(0) - vector_groups), groups = (uint)(get_num_groups(0) - vector_groups);
         const uint item = group * (GROUP_X * GROUP_Y) + get_local_id(1) * GROUP_X + get_local_id(0);
         write_ends(item, groups * (GROUP_X * GROUP_Y), plane_to, out_pitch, first,
@@ -273,34 +309,35 @@ void stencil_rows(STENCIL_ARGUMENTS) {
                    height, depth, weights);
         continue;
       }
-      const ulong y = first + get_local_id(1) * ROWS;
+      ulong y = first + get_local_id(1) * ROWS;
+      if (CLASSES > 1) y -= y % (CLASSES * ROWS) - (uint)(y % (CLASSES * ROWS)) / ROWS;
       if (e < begin || e >= end || y >= out_height) continue;
 
-      global const ELEMENT* plane = from + z * in_plane + e;
+      global const ELEMENT* plane = from + z * in_plane + e * STRIDE_X;
       row_sum sums[SUMS][PACK];
 UNROLLED
       for (int o = 0; o < SUMS; ++o)
 UNROLLED
         for (int i = 0; i < PACK; ++i) sums[o][i] = SUM_START;
-      long top = (long)y - BEFORE_Y;  // the first row of the input that is loaded next
+      long top = (long)y * STRIDE_Y - BEFORE_Y;  // the first row of the input that is loaded next
       global RESULT* to = plane_to + e + ((long)y - (WINDOW_Y - 1)) * (long)out_pitch;  // the destination of sum 0, if it is a result
-      long missing = (long)(out_height - y) + WINDOW_Y - 1;                             // rows of results from there on
+      long missing = (long)((out_height - y + CLASSES - 1) / CLASSES * ROW_STEP) + WINDOW_Y - 1;  // sums of results from there on
 
 #pragma unroll 1
       for (int turn = 0; turn < TURNS && missing > 0; ++turn) {
         // All rows are loaded before any is used, so that the loads overlap.
         halo_pack left[STEPS][LEFT_ARRAY], right[STEPS][RIGHT_ARRAY];
-        middle_pack middle[STEPS];
-        if (top >= 0 && top + STEPS <= (long)height) {
+        middle_pack middle[STEPS][STRIDE_X];
+        if (top >= 0 && top + (STEPS - 1L) * DILATION_Y + 1 <= (long)height) {
           global const ELEMENT* highest = plane + (ulong)top * in_pitch;
 UNROLLED
-          for (int s = 0; s < STEPS; ++s) load_row(left[s], &middle[s], right[s], highest + (ulong)s * in_pitch);
+          for (int s = 0; s < STEPS; ++s) load_row(left[s], middle[s], right[s], highest + (ulong)s * (DILATION_Y * in_pitch));
         } else {
 UNROLLED
           for (int s = 0; s < STEPS; ++s) {
-            const long at_y = place_by(BOUNDARY, top + s, (long)height);
-            load_row(left[s], &middle[s], right[s], plane + (ulong)max(at_y, 0L) * in_pitch);
-            if (at_y < 0) fill_row(left[s], &middle[s], right[s], weights[0]);
+            const long at_y = place_by(BOUNDARY, top + (long)s * DILATION_Y, (long)height);
+            load_row(left[s], middle[s], right[s], plane + (ulong)max(at_y, 0L) * in_pitch);
+            if (at_y < 0) fill_row(left[s], middle[s], right[s], weights[0]);
           }
         }
 
@@ -308,7 +345,7 @@ UNROLLED
 #if SHAPE == CUSTOM
         VALUE cells[STEPS][SPAN];
 UNROLLED
-        for (int s = 0; s < STEPS; ++s) convert_row(cells[s], left[s], &middle[s], right[s]);
+        for (int s = 0; s < STEPS; ++s) convert_row(cells[s], left[s], middle[s], right[s]);
 #endif
 UNROLLED
         for (int s = 0; s < STEPS; ++s) {  // row s completes sum s
@@ -316,12 +353,12 @@ UNROLLED
           if (!begins_before(s)) evaluate(sums[s], cells, s);
 #else
           row_cell cells[ROW_CELLS];
-          convert_row(cells, left[s], &middle[s], right[s]);
+          convert_row(cells, left[s], middle[s], right[s]);
           add_row(sums, cells, s, taps);
 #endif
-          if (begins_before(s) && turn == 0) continue;
+          if ((begins_before(s) && turn == 0) || !is_result(s)) continue;
           if ((all_exist || s < missing) && is_written(BOUNDARY, out_height - missing + s, -BEFORE_Y, WINDOW_Y, height))
-            store_results(to + s * out_pitch, sums[s], taps);
+            store_results(to + row_of_sum(s) * out_pitch, sums[s], taps);
         }
 #if TURNS > 1
         top += STEPS;

@@ -140,6 +140,8 @@ const Evidence& evidence(const Device& device, const Conv2dProblem& /*p*/, const
   if (plan.entry_point == "conv2d_depthwise_ring") return conv2d::policy_of(device).depthwise.ring_evidence;
   if (plan.entry_point == "conv2d_depthwise_windows")
     return conv2d::policy_of(device).depthwise.windows_evidence;
+  if (plan.entry_point == "conv2d_depthwise_planes" || plan.entry_point == "conv2d_depthwise")
+    return conv2d::policy_of(device).depthwise.planes_evidence;
   if (plan.entry_point == "conv2d_depthwise_cells") return conv2d::policy_of(device).depthwise.cells_evidence;
   return conv2d::policy_of(device).evidence;
 }

@@ -314,7 +314,9 @@ bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& 
 
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
-  if (!no_mma(device, p).empty() || p.depth() < policy.least_depth) return false;
+  const bool has_many = p.group_filters() >= policy.many_filters && p.out_interleaved && size_of(p.type) == 2;
+  if (!no_mma(device, p).empty() || p.depth() < (has_many ? policy.many_filters_depth : policy.least_depth))
+    return false;
   return p.group_filters() >= policy.least_filters || p.depth() >= policy.few_filters_depth ||
          (chosen(device, p).needs.merged > 1 && prefers_wgmma(device, p));
 }

@@ -144,6 +144,9 @@ struct Policy {
   Few few = kFew;
   /// Filters of a group and weights of one, from which matrix units are worth their packing.
   std::size_t least_filters = 8, least_depth = 16;
+  /// The same of many filters of halves, to interleaved channels. H200, 3 x 3 of 8 images of 1 x 224^2 to 64,
+  /// us, "direct", "mma", "wgmma_few" and cuDNN: 107, 66, 23, 40.
+  std::size_t many_filters = 64, many_filters_depth = 9;
   /// Weights of a filter, from which they are worth it for fewer filters. H200, half, us, "direct", "mma",
   /// which leaves 12 to 15 of 16 columns empty, and cuDNN: 3 x 3 of 2 images of 320 x 64^2 to 4 720, 20.5,
   /// 19; of 128 x 512^2 to 3 557, 90, 107; of 64 x 256^2 to 1 190, 19, 28; of 8 images of 16 x 128^2 to 2 57,

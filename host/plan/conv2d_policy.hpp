@@ -118,9 +118,29 @@ struct DepthwisePolicy {
   /// 115.
   std::size_t windows_taps = 9, windows_group = 256, windows_packs = 32, windows_pack_bytes = 8,
               windows_x = 4, windows_bytes = 256;
+  /// Of planes in local memory: columns of a work-item, and those of 16 bits, of windows without strides of
+  /// few weights; its rows, and those of numbers that take many registers; work-items of a group; bytes of
+  /// several planes of a group; groups by multiprocessors, of which there are no fewer.
+  ///
+  /// H200, 64 images, half, us, by 2 columns, by 4, and cuDNN: 3 x 3 of 32 x 112^2 61, 53, 65,
+  /// of 128 x 56^2 64, 55, 79; of 256 x 28^2 35, 36, 42; of 512 x 14^2 19.5, 18.1, 24; of 1024 x 7^2 13.2,
+  /// 11.5, 20; / 2 of 64 x 112^2 55, 75, 132, of 144 x 56^2 36, 50, 77; 5 x 5 of 256 x 14^2 16.5, 16.1, 31,
+  /// of 240 x 28^2 46, 49, 84. Without local memory, by single loads: 32 x 112^2 68, 5 x 5 of 256 x 14^2 36.
+  /// Groups of 128 and 512, and half or twice the bytes, are no faster.
+  std::size_t planes_x = 2, planes_x_of_short = 4, planes_y = 8, planes_y_of_wide = 4, planes_group = 256,
+              planes_bytes = std::size_t{24} << 10, planes_rounds = 4, planes_taps = 49;
+  /// Of planes whose rows are whole vectors, which are read where they lie: weights of a window, results of a
+  /// work-item and its registers, at most, and results of a row, at least.
+  ///
+  /// Of the layers above, us, by 16 results of a work-item, by 32, by 64: 32 x 112^2 38, 44, 88; 128 x 56^2
+  /// 42, 50, 98; 64 x 112^2 / 2 43, 43, 58; 256 x 28^2 30 and 144 x 56^2 / 2 29 by 16; 5 x 5 of 240 x
+  /// 28^2 48. Float: 32 x 112^2 59 (76 by single loads, 81 in local memory), of 256 x 28^2 35 (41 in local
+  /// memory).
+  std::size_t vectors_taps = 9, vectors_results = 16, vectors_registers = 120, vectors_width = 28;
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
            ring_evidence = {.what = "no measurement: a Hopper's sizes and times"},
-           windows_evidence = {.what = "no measurement: a Hopper's sizes"};
+           windows_evidence = {.what = "no measurement: a Hopper's sizes"},
+           planes_evidence = {.what = "no measurement: a Hopper's sizes"};
 };
 
 /// "depthwise" of interleaved channels. By ROWSxCOLUMNS, ms: 3 x 3 of 64 x 32 x 112^2 half 8x4 0.050, 16x4
@@ -147,6 +167,14 @@ inline constexpr Evidence kWindowsMeasured{
         "64 images, channels last, us, by windows, by the ring, and cuDNN: 3 x 3 / 2 of 64 x 112^2 half and "
         "float, of 144 x 56^2 half and float",
     .share = "39.3, 68.6, 27.7, 40.3; 42.7, 75.1, 29.3, 47.7; 37.3, 63.5, 26.4, 37.9"};
+
+inline constexpr Evidence kPlanesMeasured{
+    .device = "H200",
+    .driver = "580.159",
+    .what =
+        "64 images, planes, half, us: 3 x 3 of 32 x 112^2 and / 2 of 64 x 112^2 by vectors, 5 x 5 of 256 x "
+        "14^2 in local memory; cuDNN",
+    .share = "38, 43, 17; 67, 132, 32"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
 /// measurement yet: as of NVIDIA's.
@@ -189,6 +217,11 @@ struct Policy {
 // implicit: half of its smallest wide tile, and four steps of its sums. With 16 filters of 16 x 3^2, "direct"
 // took 0.265 ms on the H200, 14 TFLOP/s, with registers full of them.
 //
+// product, implicit of Hopper: 64 images, float, channels last, us, "direct" and "gemm": 1 x 1 of 32 x 112^2
+// to 16 274, 73, of 16 x 112^2 to 96 610, 173, of 144 x 56^2 to 24 362, 85, of 24 x 56^2 to 144 322, 68
+// (cuDNN 175, 374, 154, 166); planes of the first and third 170, 49, and 248, 59 (cuDNN 107, 76). 3 x 3 / 2
+// of 3 x 224^2 to 32 "direct" and "implicit" 260, 200, planes 145, 82 (cuDNN 122, 113).
+//
 // Of CPUs, product: a window of one cell gives a tile nothing to use again. columns: small planes use a
 // weight too few times to pay for its way into the cache, and leave vectors half empty. PoCL on two Zen 4
 // cores, ms with "cpu" and "gemm": 64 x 56^2, 64 of 3 x 3 2.8, 4.5; 128 x 28^2, 128 3.7, 3.6; 256 x 14^2, 256
@@ -219,9 +252,12 @@ inline constexpr Policy kPolicies[] = {
                   .share = "64 x 56^2, 64 of 3 x 3 37.6, 13.0, 15.0; 256 x 14^2, 256 of 3 x 3 38.7, 13.6, "
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"},
+     .product = {16, 16},
+     .implicit = {32, 27},
      .depthwise = {.cells_evidence = kCellsMeasured,
                    .ring_evidence = kRingMeasured,
-                   .windows_evidence = kWindowsMeasured}},
+                   .windows_evidence = kWindowsMeasured,
+                   .planes_evidence = kPlanesMeasured}},
     {.when = {.family = "nvidia"}, .evidence = kWithoutSpills, .direct = {.each_x_of_gelu = 2}},
     {.when = {.family = "intel"},
      .evidence = kFromRegisters,

@@ -407,7 +407,9 @@ plan::Attempt plan::conv2d::plan_variant(const Device& device, const Conv2dProbl
            formatted("{} x {}", fixed.tile_rows, fixed.tile_cols));
   }
   const Conv2dProblem planes = as_planes(p);
-  Attempt made = variant == "direct"      ? direct(device, planes)
+  Attempt by_planes = variant == "depthwise" ? depthwise_planes(device, planes) : Attempt{""};
+  Attempt made = by_planes.plan           ? std::move(by_planes)
+                 : variant == "direct"    ? direct(device, planes)
                  : variant == "implicit"  ? implicit(device, planes)
                  : variant == "depthwise" ? depthwise(device, planes)
                                           : cpu(device, planes);

@@ -42,6 +42,9 @@ Attempt by_rows(const Device& device, const Conv2dProblem& p);
 /// Whether each channel has a filter of its own; and windows of them in registers, for GPUs.
 bool is_depthwise(const Conv2dProblem& p);
 Attempt depthwise(const Device& device, const Conv2dProblem& p);
+/// The same of rows without gaps, by planes or bands of them in local memory.
+inline constexpr std::size_t kPlaneVector = 16;  // bytes
+Attempt depthwise_planes(const Device& device, const Conv2dProblem& p);
 /// The same of interleaved channels, to interleaved channels. Of `fixed` tile_rows and tile_cols: rows of a
 /// strip, and columns of a work-item.
 Attempt depthwise_cells(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <numeric>
+#include <set>
 #include <utility>
 
 namespace smem::plan::stencil {
@@ -103,7 +105,7 @@ bool sums_cells(const Device& device, const StencilProblem& problem, const Vecto
   constexpr unsigned kSm72 = 72;
   constexpr std::size_t kMostColumns = 3;  // of a window: two results share four cells
   const bool here = compute_capability(device) >= kSm72 || device.type == DeviceType::cpu;
-  return here && v.aligned && problem.type == Scalar::uint8 && problem.int8_weights &&
+  return here && v.aligned && is_plain(problem) && problem.type == Scalar::uint8 && problem.int8_weights &&
          problem.shape != StencilShape::expression && problem.window[0] <= kMostColumns;
 }
 
@@ -111,7 +113,8 @@ bool sums_cells(const Device& device, const StencilProblem& problem, const Vecto
 /// turns. `across`: vectors of a row.
 std::size_t turns_of_bytes(const Device& device, const StencilProblem& problem, const StencilRows& sizes,
                            std::size_t across, std::size_t most) {
-  if (problem.type != Scalar::uint8 || problem.shape == StencilShape::expression) return 1;
+  if (problem.type != Scalar::uint8 || problem.shape == StencilShape::expression || !is_plain(problem))
+    return 1;
   if (sizes.byte_steps < 2 * problem.window[1]) return 1;  // too many sums would wait for their next rows
   const std::size_t jobs = across * problem.out_size[2] * problem.batch;
   const auto busy = [&](std::size_t rows) {
@@ -121,6 +124,56 @@ std::size_t turns_of_bytes(const Device& device, const StencilProblem& problem, 
   while (turns > 1 && !busy(sizes.byte_steps * turns))
     turns /= 4;
   return at_least_1(turns);
+}
+
+/// How windows with strides and dilations share rows (cl/stencil/rows.cl).
+struct Apart {
+  std::size_t row_step = 1;  ///< loaded rows from a result's window to the next one's
+  std::size_t classes = 1;   ///< rows of results from one of a work-item to its next one
+
+  explicit Apart(const StencilProblem& problem) {
+    const std::size_t common = std::gcd(problem.stride[1], problem.dilation[1]);
+    row_step = problem.stride[1] / common;
+    classes = problem.dilation[1] / common;
+  }
+  std::size_t steps(const StencilProblem& problem, std::size_t count) const {
+    return (count - 1) * row_step + problem.window[1];
+  }
+  /// Of a column, with as many rows of results each.
+  std::size_t work_items(const StencilProblem& problem, std::size_t count) const {
+    return classes * divide_up(divide_up(problem.out_size[1], classes), count);
+  }
+};
+
+/// Why "rows" has no such strides and dilations; empty: it has them, if they fit its registers.
+std::string why_not_apart(const StencilProblem& problem, std::size_t pack) {
+  constexpr std::size_t kMostStride = 4;  // a work-item has as many vectors of a row
+  if (problem.stride[0] > kMostStride || problem.stride[1] > kMostStride)
+    return formatted("its windows are at most {} apart", kMostStride);
+  if (problem.stride[0] > 1 && pack % problem.channels != 0) return "its vectors would have parts of cells";
+  return {};
+}
+
+/// Words of a row that are loaded for a vector of results: of the parts in which cells have weights, which
+/// are a vector of elements, and beside the middle `halo`.
+std::size_t words_apart(const StencilProblem& problem, std::size_t pack, std::size_t halo) {
+  const std::size_t channels = problem.channels, bytes = size_of(problem.type);
+  const auto middle = static_cast<std::ptrdiff_t>(pack * problem.stride[0]);
+  std::set<std::pair<std::size_t, std::ptrdiff_t>> parts;  // their sizes and places
+  for (std::size_t i = 0; i < pack; ++i) {
+    for (std::size_t c = 0; c < problem.window[0]; ++c) {
+      const std::size_t cell = i / channels * problem.stride[0] + c * problem.dilation[0];
+      const auto element = static_cast<std::ptrdiff_t>(cell * channels + i % channels) +
+                           problem.first[0] * static_cast<std::ptrdiff_t>(channels);
+      const std::size_t size = element < 0 || element >= middle ? halo : pack;
+      const auto wide = static_cast<std::ptrdiff_t>(size);
+      parts.emplace(size, element < 0 ? -((-element + wide - 1) / wide) : element / wide);
+    }
+  }
+  std::size_t words = 0;
+  for (const auto& part : parts)
+    words += divide_up(part.first * bytes, 4);
+  return words;
 }
 
 /// Why "planes" has no such windows; empty: it has them, if they fit its registers.
@@ -140,7 +193,6 @@ std::string why_no_planes(const StencilProblem& problem, const StencilPolicy& po
 }  // namespace
 
 Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  if (!is_plain(problem)) return "needs strides and dilations of 1";
   if (problem.window[2] > 1) return "a volume's planes would each be read as often as the window is deep";
   const bool custom = problem.shape == StencilShape::expression;
   const StencilPolicy& policy = stencil_policy(device);
@@ -149,24 +201,34 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const Vector v = vector_of(device, problem);
   const bool aligned = v.aligned;
   const std::size_t pack = v.pack;
+  const bool is_apart = !is_plain(problem);
+  Apart apart(problem);
+  if (std::string why = why_not_apart(problem, pack); !why.empty()) return why;
   // Elements that are read beside a vector.
   const auto before = -problem.first[0];
-  const auto after = static_cast<std::ptrdiff_t>(problem.window[0]) - 1 + problem.first[0];
+  const auto after = static_cast<std::ptrdiff_t>((problem.window[0] - 1) * problem.dilation[0]) -
+                     static_cast<std::ptrdiff_t>(problem.stride[0] - 1) + problem.first[0];
   const std::size_t left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(before, 0)) * problem.channels;
   const std::size_t right = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 0)) * problem.channels;
   // Bytes come in words, and halves where one instruction makes numbers of them.
   const std::size_t least = aligned && problem.type == Scalar::uint8 ? 4 : v.half_words ? 2 : 1;
   const std::size_t halo = std::min(pack, std::bit_ceil(std::max({left, right, least})));
   if (left > 1024 || right > 1024) return "the window does not fit its registers";
-  const std::size_t span = round_up(left, halo) + pack + round_up(right, halo);
+  const std::size_t span = round_up(left, halo) + pack * problem.stride[0] + round_up(right, halo);
   // As they are read, rows of small elements are packed; the row at work and the sums are not.
   const std::size_t value_words = value_bytes(problem) / 4;
   const std::size_t vector_words = bytes >= 4 ? pack * value_words : divide_up(pack * bytes, 4);
   const std::size_t raw_words =
       bytes >= 4 ? span * value_words : vector_words + (span - pack) / halo * divide_up(halo * bytes, 4);
   std::size_t count = problem.out_size[1] > 1 ? sizes.rows : 1;
+  if (is_apart) count = std::min(count, at_least_1(divide_up(problem.out_size[1], apart.classes)));
   const auto registers = [&] {
-    const std::size_t steps = count + problem.window[1] - 1;
+    const std::size_t steps = apart.steps(problem, count);
+    if (is_apart) {
+      const std::size_t loaded = std::min(steps, count * problem.window[1]);
+      return loaded * words_apart(problem, pack, halo) + count * pack * value_words +
+             (bytes >= 4 ? 0 : span * value_words);
+    }
     if (custom) return steps * span * value_words + 2 * pack * value_words;
     // Of a star's rows only those through the middle of a result have a halo.
     const std::size_t whole = problem.shape == StencilShape::star && sizes.counts_halos ? count : steps;
@@ -176,10 +238,11 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const auto unrolled = [&] { return count * pack * problem.weights(); };
   const std::size_t budget = register_budget(sizes, problem, v);
   while (count > 1 && (registers() > budget || unrolled() > policy.most_unrolled))
-    count /= 2;
+    count = is_apart ? count - 1 : count / 2;
   if (registers() > budget || unrolled() > policy.most_unrolled)
     return "the window does not fit its registers";
-  std::size_t steps = count + problem.window[1] - 1;
+  if (count == 1) apart.classes = 1;
+  std::size_t steps = apart.steps(problem, count);
   const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
   const bool by_cells = sums_cells(device, problem, v);
   const std::size_t most_turns = by_cells ? sizes.cell_turns : sizes.byte_turns;
@@ -189,7 +252,7 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
     count = steps * turns - (problem.window[1] - 1);
   }
   Plan plan = base_plan(device, problem, "rows");
-  const Sizes extent{across_all, divide_up(problem.out_size[1], count), problem.out_size[2] * problem.batch};
+  const Sizes extent{across_all, apart.work_items(problem, count), problem.out_size[2] * problem.batch};
   const std::size_t most = std::bit_floor(at_least_1(device.max_work_group));
   const std::size_t usual = turns > 1                         ? sizes.byte_group
                             : problem.type == Scalar::float64 ? sizes.group_of_doubles
@@ -218,6 +281,14 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}})
     plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
   define(plan, "HALO", halo);
+  if (is_apart) {
+    define(plan, {{"STRIDE_X", problem.stride[0]},
+                  {"STRIDE_Y", problem.stride[1]},
+                  {"DILATION_X", problem.dilation[0]},
+                  {"DILATION_Y", problem.dilation[1]},
+                  {"ROW_STEP", apart.row_step},
+                  {"CLASSES", apart.classes}});
+  }
   plan.reason = formatted("{} x {} results in a work-item's registers; a row that is read serves all of them",
                           pack, count);
   return plan;

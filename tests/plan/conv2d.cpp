@@ -240,6 +240,13 @@ TEST_CASE("plan of conv2d: few filters, and rows that are too long for a strip")
     p.in_channels = 3;
     CHECK(smem::plan_conv2d(target("sm_90"), p).variant == "direct");
   }
+  // Of one channel matrix units are worth it for many filters.
+  Conv2dProblem one = layer(8, 1, 224, 64, 3);
+  one.type = one.out = smem::Scalar::half;
+  one.out_interleaved = true;
+  CHECK(smem::plan_conv2d(target("sm_90"), one).variant == "wgmma_few");
+  one.out_channels = 56;
+  CHECK(smem::plan_conv2d(target("sm_90"), one).variant == "direct");
   CHECK(smem::plan_conv2d(target("sm_90"), layer(2, 320, 64, 4, 3)).variant == "implicit");
   CHECK(smem::plan_conv2d(target("sm_90"), layer(1, 128, 512, 3, 3)).variant == "direct");
 

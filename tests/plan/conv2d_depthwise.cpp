@@ -1,5 +1,6 @@
 // Plans of depthwise layers of interleaved channels: by rings of rows in local memory
-// (host/plan/conv2d_ring.cpp), each condition, and by whole windows (host/plan/conv2d_cells.cpp).
+// (host/plan/conv2d_ring.cpp), each condition, and by whole windows (host/plan/conv2d_cells.cpp); and of
+// planes in local memory (host/plan/conv2d_rows.cpp).
 #include <smem/conv2d_plan.hpp>
 
 #include "support/conv2d_layers.hpp"
@@ -10,6 +11,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 using smem::Conv2dProblem;
 using test::layer;
@@ -133,4 +135,57 @@ TEST_CASE("plan of conv2d: whole windows of interleaved channels, a filter for e
   CHECK(plan("sm_90", layer(64, 72, 56, 72, 5, 72), 2).entry_point == "conv2d_depthwise_ring");
   CHECK(plan("sm_90", layer(1, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
   CHECK(plan("gfx90a", layer(64, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
+}
+
+TEST_CASE("plan of conv2d: depthwise planes in local memory") {
+  smem::Device h200 = test::target("sm_90");
+  h200.compute_units = 132;
+  const auto planes = [](std::size_t channels, std::size_t size, std::size_t window) {
+    Conv2dProblem p;
+    p.type = p.out = smem::Scalar::half;
+    p.images = 64;
+    p.in_channels = p.out_channels = p.groups = channels;
+    p.width = p.height = p.out_width = p.out_height = size;
+    p.window = {window, window};
+    p.padding.left = p.padding.top = p.padding.right = p.padding.bottom = window / 2;
+    return p;
+  };
+  for (const auto& [channels, size] : {std::pair{256, 14}, {1024, 7}, {130, 27}, {32, 113}, {3, 225}}) {
+    const Conv2dProblem p = planes(static_cast<std::size_t>(channels), static_cast<std::size_t>(size), 3);
+    const smem::Plan plan = smem::plan_conv2d(h200, p);
+    CHECK(plan.entry_point == "conv2d_depthwise_planes");
+    CHECK(p.groups % plan.number("block_k") == 0);
+    const bool is_whole = plan.number("tile_h") == p.out_height;
+    CHECK(is_whole == (size < 113));
+    if (!is_whole) CHECK(plan.number("block_k") == 1);
+    CHECK(plan.groups() >= 4 * h200.compute_units);
+    CHECK(plan.groups() == p.images * p.groups / plan.number("block_k") *
+                               ((p.out_height + plan.number("tile_h") - 1) / plan.number("tile_h")));
+  }
+  // Rows of whole vectors are read where they lie, of windows that leave registers.
+  smem::Plan vectors = smem::plan_conv2d(h200, planes(32, 112, 3));
+  CHECK(vectors.entry_point == "conv2d_depthwise");
+  CHECK(vectors.vector_width == 8);
+  CHECK(vectors.tile_rows == 2);
+  vectors = smem::plan_conv2d(h200, planes(32, 28, 3));
+  CHECK(vectors.entry_point == "conv2d_depthwise");
+  CHECK(vectors.vector_width == 4);
+  CHECK(vectors.tile_rows == 4);
+  CHECK(smem::plan_conv2d(h200, planes(32, 112, 5)).entry_point == "conv2d_depthwise_planes");
+  CHECK(smem::plan_conv2d(h200, planes(32, 24, 3)).entry_point == "conv2d_depthwise_planes");
+  CHECK(smem::plan_conv2d(h200, planes(32, 24, 3)).tile_cols == 4);
+  CHECK(smem::plan_conv2d(h200, planes(32, 24, 5)).tile_cols == 2);
+  CHECK(smem::plan_conv2d(h200, planes(96, 56, 7)).entry_point == "conv2d_depthwise_planes");
+  CHECK(smem::plan_conv2d(h200, planes(96, 56, 8)).variant == "direct");
+  Conv2dProblem loose = planes(32, 112, 3);
+  loose.in_alignment = 2;
+  CHECK(smem::plan_conv2d(h200, loose).entry_point == "conv2d_depthwise_planes");
+  Conv2dProblem other = planes(256, 14, 3);
+  other.in_packed = false;
+  CHECK(smem::plan_conv2d(h200, other).entry_point == "conv2d_depthwise");
+  other = planes(256, 14, 3);
+  other.out_packed = false;
+  CHECK(smem::plan_conv2d(h200, other).entry_point == "conv2d_depthwise");
+  other = planes(4, 50000, 3);  // rows of more than local memory has
+  CHECK(smem::plan_conv2d(h200, other).entry_point == "conv2d_depthwise");
 }

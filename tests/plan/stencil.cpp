@@ -109,7 +109,27 @@ TEST_CASE("plan of stencil: what each kind of device and window gets") {
   smem::StencilProblem strided = smem::stencil_problem(Scalar::float32, {512, 512, 1}, {1, 1, 0});
   strided.stride = {2, 2, 1};
   strided.out_size = {256, 256, 1};
+  const smem::Plan rows = smem::plan_stencil(h200, strided);
+  CHECK(rows.variant == "rows");
+  CHECK(defined(rows, "STRIDE_X") == 2);
+  CHECK(defined(rows, "ROW_STEP") == 2);
+  CHECK(defined(rows, "CLASSES") == 1);
+  strided.dilation = {3, 6, 1};
+  CHECK(defined(smem::plan_stencil(h200, strided), "ROW_STEP") == 1);
+  CHECK(defined(smem::plan_stencil(h200, strided), "CLASSES") == 3);
+  strided.channels = 3;  // vectors would have parts of cells
   CHECK(smem::plan_stencil(h200, strided).variant == "tiled");
+  strided.stride[0] = 1;
+  CHECK(smem::plan_stencil(h200, strided).variant == "rows");
+  strided.channels = 1;
+  strided.stride = {5, 1, 1};
+  CHECK(smem::plan_stencil(h200, strided).variant == "tiled");
+  // One row of results of a work-item: rows between them are no part of any.
+  strided.stride = {1, 1, 1};
+  strided.dilation = {1, 400, 1};
+  strided.out_size = {512, 256, 1};
+  CHECK(defined(smem::plan_stencil(h200, strided), "CLASSES") == 1);
+  CHECK(smem::plan_stencil(h200, strided).global[1] >= 256);
 }
 
 TEST_CASE("plan of stencil: volumes are made in registers where their windows fit") {

@@ -1,0 +1,37 @@
+// Plans of layers of floats of few channels or filters (host/plan/conv2d_policy.hpp).
+#include <smem/conv2d_plan.hpp>
+
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+
+using smem::Conv2dProblem;
+using test::target;
+
+TEST_CASE("plan of conv2d: floats of few filters or channels on Hopper") {
+  smem::Device h200 = target("sm_90");
+  h200.compute_units = 132;
+  const auto layer_of = [](std::size_t channels, std::size_t filters, std::size_t size, bool interleaved) {
+    Conv2dProblem p;
+    p.images = 64;
+    p.in_channels = channels, p.out_channels = filters;
+    p.width = p.height = p.out_width = p.out_height = size;
+    p.window = {1, 1};
+    p.in_interleaved = p.out_interleaved = p.weights_interleaved = interleaved;
+    return p;
+  };
+  for (const bool interleaved : {false, true}) {
+    CHECK(smem::plan_conv2d(h200, layer_of(32, 16, 112, interleaved)).variant == "gemm");
+    CHECK(smem::plan_conv2d(h200, layer_of(16, 96, 112, interleaved)).variant == "gemm");
+    Conv2dProblem first = layer_of(3, 32, 224, interleaved);
+    first.window = {3, 3};
+    first.stride = {2, 2};
+    first.padding = {1, 1, 1, 1};
+    first.out_width = first.out_height = 112;
+    CHECK(smem::plan_conv2d(h200, first).variant == "implicit");
+  }
+  CHECK(smem::plan_conv2d(h200, layer_of(15, 96, 112, false)).variant == "direct");
+  CHECK(smem::plan_conv2d(h200, layer_of(32, 15, 112, false)).variant == "direct");
+}
