@@ -121,11 +121,12 @@ struct Model {
     }
     return all;
   }
-  /// Whether the factors that several tiles read stay in the cache, so that groups need not be at the same k.
+  /// Whether the factors that several tiles read stay in the cache, so that groups need not be at the same k,
+  /// and no other factor streams, whose lines are then neighbours in memory at one time.
   bool may_spread(const nvidia::Wgmma& tile) const {
     const double a = problem.n > tile.of.tile_n ? real(problem.m, problem.k) : 0;
     const double b = problem.m > tile.tile_m() ? real(problem.n, problem.k) : 0;
-    return (a + b) * real(size_of(problem.in)) <= policy.spread_bytes;
+    return (a + b) * real(size_of(problem.in)) <= policy.spread_bytes && bytes() <= policy.streamed_bytes;
   }
   /// Whether sums of so many values find room, which kernels count in 32 bits.
   bool has_room(std::size_t values) const {

@@ -352,16 +352,19 @@ struct Policy {
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
   /// Parts of a sum that are added first, where it has more than so many.
   std::size_t team = 8, team_parts = 12;
-  /// Steps of a group of "wgmma" from which a work-item copies boxes, and of a tile in a batch. On an H200
-  /// the maps that it reads take 1 to 2 us: 1424 x 12912 x 16 half 20.9 us without, 23.5 with; 4480 x 2992 x
-  /// 2752 138 and 124, 6064 x 6816 x 7360 855 and 799; 128 of 512^3 68, 65; 600 of 200^3 68, 62; 3000 of 96^3
+  /// Steps of a group of "wgmma" from which a work-item copies boxes, of a group whose tiles have as many,
+  /// and of a tile in a batch. On an H200, us, without and with: 1424 x 12912 x 16 half 14.0, 16.7; 13424 x
+  /// 672 x 80, both transposed, 11.4, 12.2; 4096 x 4096 x 128 14.1, 13.7; 8080 x 1328 x 304 19.3, 18.4; 3136
+  /// x 2048 x 512, B transposed, 19.6, 15.0; 816 x 2960 x 1088 15.1, 12.5; 600 of 200^3 68, 62; 3000 of 96^3
   /// 46, 48.
-  std::size_t box_steps = 24, batched_box_steps = 3;
+  std::size_t box_steps = 24, tile_box_steps = 4, batched_box_steps = 3;
   /// The bytes of factors that several tiles read, up to which groups of "wgmma" may be at different k of a
   /// sum in parts: beyond that the cache of 50 MB, in two halves, no longer has what others have read. In us
   /// on an H100, half, equal parts and others: 624 x 2736 x 8064, 54 MB: 128 x 256 60 and 116, 128 x 192 75
   /// and 104; 176 x 2160 x 10512, 45 MB: 64 x 128 40 and 54; 1024 x 1536 x 6016, 31 MB: 128 x 256 50 and 57;
   /// 624 x 2736 x 3008, 20 MB: 43 and 46.
+  /// Where arrays stream, half on an H200, equal parts and others: 6880 x 160 x 9264, both transposed, by 128
+  /// x 160 51, 56; 6912 x 160 x 9216 46, 53; 6096 x 208 x 11536, B transposed, by 128 x 256 74, 76.
   double spread_bytes = 19e6;
   /// Bytes of all arrays up to which they stay in the cache, and from which each call reads them from memory.
   /// In us on an H200, half: 12992 x 96 x 688, 20 MB, 128 x 96 9.6 (by 4000 bytes a nanosecond 12.3),
