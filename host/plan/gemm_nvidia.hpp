@@ -306,7 +306,7 @@ struct Policy {
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
   Rates multistage_rates = {5770, 3360, 670, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 4760,
-                       .memory = 4000,
+                       .memory = 4250,
                        .join = 2000,
                        .join_bytes = 50,
                        .loose_c = 1.3,
@@ -316,8 +316,8 @@ struct Policy {
                        .short_c = 0.61,
                        .loose_words_c = 1.6,
                        .cached = 6400,
-                       .short_lines = 1600,
-                       .reread = 1550,
+                       .short_lines = 2650,
+                       .reread = 2650,
                        .across_words = 3600,
                        .shared = 75,
                        .shared_aligned = 150,
