@@ -266,9 +266,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
         tile.is_thin() ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),
                                     at_least_1(groups))
                        : rates;
-    choices.push_back({"wgmma", split,
-                       before + (boxes ? model.policy.maps : 0) +
-                           model.with_memory(of, time, tile.tile_m(), tile.of.tile_n)});
+    choices.push_back({"wgmma", split, before + model.with_memory(of, time, tile.tile_m(), tile.of.tile_n)});
   };
   Split split;
   split.tile = number;
