@@ -121,11 +121,12 @@ struct Model {
     }
     return all;
   }
-  /// Whether the factors that several tiles read stay in the cache, so that groups need not be at the same k.
+  /// Whether the factors that several tiles read stay in the cache, so that groups need not be at the same k,
+  /// and no other factor streams, whose lines are then neighbours in memory at one time.
   bool may_spread(const nvidia::Wgmma& tile) const {
     const double a = problem.n > tile.of.tile_n ? real(problem.m, problem.k) : 0;
     const double b = problem.m > tile.tile_m() ? real(problem.n, problem.k) : 0;
-    return (a + b) * real(size_of(problem.in)) <= policy.spread_bytes;
+    return (a + b) * real(size_of(problem.in)) <= policy.spread_bytes && bytes() <= policy.streamed_bytes;
   }
   /// Whether sums of so many values find room, which kernels count in 32 bits.
   bool has_room(std::size_t values) const {
@@ -241,9 +242,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
         tile.is_thin() ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),
                                     at_least_1(groups))
                        : rates;
-    choices.push_back({"wgmma", split,
-                       before + (boxes ? model.policy.maps : 0) +
-                           model.with_memory(of, time, tile.tile_m(), tile.of.tile_n)});
+    choices.push_back({"wgmma", split, before + model.with_memory(of, time, tile.tile_m(), tile.of.tile_n)});
   };
   Split split;
   split.tile = number;

@@ -202,10 +202,12 @@ bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, cons
   constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::size_t steps = divide_up(problem.k * size_of(problem.in), nvidia::kStepBytes);
   const std::size_t all = count(problem, tile.tile_m(), tile.of.tile_n) * steps;
-  return !tile.loose && !problem.listed &&
-         (problem.batch == 1 || steps >= nvidia::policy_of(device).batched_box_steps) &&
-         std::max({problem.m, problem.n, problem.k, problem.batch}) <= kMost &&
-         all >= groups * nvidia::policy_of(device).box_steps;
+  const nvidia::Policy& policy = nvidia::policy_of(device);
+  const bool is_worth_maps = all >= groups * policy.box_steps ||
+                             (steps >= policy.tile_box_steps && all >= groups * policy.tile_box_steps);
+  return !tile.loose && !problem.listed && is_worth_maps &&
+         (problem.batch == 1 || steps >= policy.batched_box_steps) &&
+         std::max({problem.m, problem.n, problem.k, problem.batch}) <= kMost;
 }
 
 bool nvidia::shares_join(const Device& device, const GemmProblem& problem, const Split& split) {
@@ -345,6 +347,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                 {"TENSOR", boxes ? 1 : 0},
                 {"C_VECTOR", width}});
   if (boxes_of_warp > 0) define(plan, "BOXES_OF_WARP", boxes_of_warp);
+  if (tile.loose && tile.of.consumers < tile.of.producers) define(plan, "LOOSE_BATCH", 2);
   if (tile.of.tile_n % mma_n != 0) define(plan, "MMA_REST", tile.of.tile_n % mma_n);
   // What reads C is half of the instructions of a tile's end, on which compilers take most of their time.
   // Four warpgroups that store single results spill for sm_90 without it.

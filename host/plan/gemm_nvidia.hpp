@@ -51,6 +51,9 @@ struct Multistage {
 // (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
 // (48.2 by copies, 47.6 through registers).
 //
+// 128 x 256: of loops of 8 or 16 k instead of 32 ptxas takes half and two thirds of its time; 8192^3 takes
+// 22.0 and 22.5 ms on an H200, so 21.3.
+//
 // along_b: on an H200, in us, B transposed, by 64 x 128 or 48 x 128 and by tiles of few rows, for which the
 // rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, with B packed 330, cuBLAS 287; 48 x 1904 x
 // 11056 85, by 16 x 128 137, by 64 x 64 88, cuBLAS 98.
@@ -197,8 +200,9 @@ struct Rates {
   /// 3 parts, 4736 x 224 x 3264 by 144 x 128 25.8, 26.9.
   double shared_join = 0;
   /// Bytes a nanosecond of aligned results of TF32 that a group stores beside a tile's own time; 0: in that.
-  /// By "wgmma" on an H200, in us, and the model without: 15520 x 3168 x 240 by 192 x 128 128, 96, by 128 x
-  /// 128 132, 98; 656 x 14720 x 48 29.7, 25.7, by "mma" 27.4, 29.3.
+  /// By "wgmma" on an H200, in us, and the model without: 1680 x 11968 x 32, both transposed, by 128 x 256
+  /// 33, by "mma" 42.5; 15520 x 3168 x 240 by 192 x 128 128, 96, by 128 x 128 132, 98; 656 x 14720 x
+  /// 48 29.7, 25.7, by "mma" 27.4, 29.3.
   double stored = 0;
 };
 
@@ -239,9 +243,9 @@ struct Policy {
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
-  Rates multistage_rates = {5770, 3360, 670, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
-  Rates wgmma_rates = {.launch = 4760,
-                       .memory = 4000,
+  Rates multistage_rates = {5120, 3360, 670, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
+  Rates wgmma_rates = {.launch = 4400,
+                       .memory = 4250,
                        .join = 2000,
                        .join_bytes = 50,
                        .loose_c = 1.3,
@@ -251,14 +255,14 @@ struct Policy {
                        .short_c = 0.61,
                        .loose_words_c = 1.6,
                        .cached = 6400,
-                       .short_lines = 1600,
-                       .reread = 1550,
+                       .short_lines = 2650,
+                       .reread = 2650,
                        .across_words = 3600,
                        .shared = 75,
                        .shared_aligned = 150,
                        .shared_join = 2500,
-                       .stored = 70};
-  Rates mma_rates = {.launch = 5250,
+                       .stored = 120};
+  Rates mma_rates = {.launch = 4600,
                      .memory = 4220,
                      .join = 720,
                      .join_bytes = 95,
@@ -287,23 +291,25 @@ struct Policy {
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
   /// Parts of a sum that are added first, where it has more than so many.
   std::size_t team = 8, team_parts = 12;
-  /// Steps of a group of "wgmma" from which a work-item copies boxes, and of a tile in a batch. On an H200
-  /// the maps that it reads take 1 to 2 us: 1424 x 12912 x 16 half 20.9 us without, 23.5 with; 4480 x 2992 x
-  /// 2752 138 and 124, 6064 x 6816 x 7360 855 and 799; 128 of 512^3 68, 65; 600 of 200^3 68, 62; 3000 of 96^3
+  /// Steps of a group of "wgmma" from which a work-item copies boxes, of a group whose tiles have as many,
+  /// and of a tile in a batch. On an H200, us, without and with: 1424 x 12912 x 16 half 14.0, 16.7; 13424 x
+  /// 672 x 80, both transposed, 11.4, 12.2; 4096 x 4096 x 128 14.1, 13.7; 8080 x 1328 x 304 19.3, 18.4; 3136
+  /// x 2048 x 512, B transposed, 19.6, 15.0; 816 x 2960 x 1088 15.1, 12.5; 600 of 200^3 68, 62; 3000 of 96^3
   /// 46, 48.
-  std::size_t box_steps = 24, batched_box_steps = 3;
+  std::size_t box_steps = 24, tile_box_steps = 4, batched_box_steps = 3;
   /// The bytes of factors that several tiles read, up to which groups of "wgmma" may be at different k of a
   /// sum in parts: beyond that the cache of 50 MB, in two halves, no longer has what others have read. In us
   /// on an H100, half, equal parts and others: 624 x 2736 x 8064, 54 MB: 128 x 256 60 and 116, 128 x 192 75
   /// and 104; 176 x 2160 x 10512, 45 MB: 64 x 128 40 and 54; 1024 x 1536 x 6016, 31 MB: 128 x 256 50 and 57;
   /// 624 x 2736 x 3008, 20 MB: 43 and 46.
+  /// Where arrays stream, half on an H200, equal parts and others: 6880 x 160 x 9264, both transposed, by 128
+  /// x 160 51, 56; 6912 x 160 x 9216 46, 53; 6096 x 208 x 11536, B transposed, by 128 x 256 74, 76.
   double spread_bytes = 19e6;
   /// Bytes of all arrays up to which they stay in the cache, and from which each call reads them from memory.
   /// In us on an H200, half: 12992 x 96 x 688, 20 MB, 128 x 96 9.6 (by 4000 bytes a nanosecond 12.3),
   /// cuBLAS 10.2. 3360 x 160 x 7648, 55 MB, both factors transposed: 64 x 192 43, 64 x 96 37, 64 x 128 59,
   /// whose lines of A have 128 bytes, 128 x 192 32, 128 x 96 35, cuBLAS 24.
   double cached_bytes = 25e6, streamed_bytes = 50e6;
-  double maps = 440;  ///< nanoseconds until the maps are made
   /// Nanoseconds that "wgmma" takes beside its other ones where words across k go through registers. Of small
   /// products on an H200, us, by 64 x 64, without in the model, by "mma": 208 x 128 x 880 8.7 to 10.3, 10.0,
   /// 7.6 to 7.9; 64 x 48 x 176 8.9 to 9.7, 7.0, 6.4 to 8.5; 32 x 224 x 1200, both transposed, 9.3 to 14.3,
@@ -361,9 +367,9 @@ inline constexpr Policy kPolicies[] = {
                              .share = "median error 6 %, its choice 1.5 % over the best"},
      .wgmma_evidence = {.device = "H200",
                         .driver = "580.159",
-                        .what = "700 tiles and parts of 195 shapes of half, bfloat16 and TF32, 30 of them a "
-                                "transformer's, most where models differed",
-                        .share = "median error 12 %, its choice 2.5 % over the best, at most 5 % in 163"},
+                        .what = "1200 tiles and parts of 277 shapes of half, bfloat16 and TF32, many of them "
+                                "where models differed",
+                        .share = "median error 11 %, its choice 2.2 % over the best, at most 5 % in 234"},
      .mma_evidence = {.device = "H200",
                       .driver = "580.159",
                       .what = "75 tiles and parts of 27 random shapes of half, bfloat16 and TF32, model",

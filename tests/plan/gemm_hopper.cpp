@@ -18,6 +18,16 @@ using test::copies_boxes;
 using test::plan_problem_of;
 using test::target;
 
+namespace {
+
+long number(const smem::Plan& plan, const char* name) {
+  const auto at =
+      std::find_if(plan.defines.begin(), plan.defines.end(), [&](const auto& d) { return d.first == name; });
+  return at == plan.defines.end() ? 0 : at->second;
+}
+
+}  // namespace
+
 TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
   const smem::Device hopper = target("sm_90");
   const auto copies = [&](smem::GemmProblem problem, std::size_t alignment = 64) {
@@ -36,6 +46,8 @@ TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
     CHECK(!copies(large));
   }
   CHECK(!copies(plan_problem_of(1424, 12912, 16, Scalar::half)));
+  CHECK(!copies(plan_problem_of(3136, 2048, 192, Scalar::half)));
+  CHECK(copies(plan_problem_of(3136, 2048, 256, Scalar::half)));  // four steps of a tile
   smem::GemmProblem loose = plan_problem_of(300, 300, 11000, Scalar::half);
   CHECK(copies(loose));
   CHECK(!copies(loose, 2));  // too small to pack
@@ -59,16 +71,33 @@ TEST_CASE("plan of gemm: groups are at the same k of factors that the cache does
   CHECK(depth(4096) == 39);  // 80 tiles of 64 steps for 132 units
   const std::size_t beyond = depth(8192);
   CHECK((beyond == 0 || 8192 / 64 % beyond == 0 || 8192 / 64 / beyond == 2));  // whole tiles, or equal parts
+  // Of a factor that streams, also where the other one stays in the cache.
+  smem::GemmProblem streams = plan_problem_of(6912, 160, 9216, Scalar::half);
+  streams.a_along_k = false;
+  streams.b_along_k = true;
+  const smem::PlanOverrides fixed{.variant = "wgmma", .tile_rows = 128, .tile_cols = 160};
+  CHECK(smem::plan_gemm(hopper, streams, fixed).number("part_depth") == 72);  // half of a tile's steps
+}
+
+TEST_CASE("plan of gemm: tiles of unaligned rows") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  const auto planned = [&](std::size_t m, std::size_t n, std::size_t k) {
+    smem::GemmProblem problem = plan_problem_of(m, n, k, Scalar::half);
+    problem.a_alignment = problem.b_alignment = problem.c_alignment = 2;
+    return smem::plan_gemm(hopper, problem, {.variant = "wgmma"});
+  };
+  smem::Plan plan = planned(59, 9076, 467);
+  CHECK(plan.tile_rows == 64);
+  CHECK(number(plan, "LOOSE_BATCH") == 2);  // of 64 rows two producers have two rounds each
+  plan = planned(311, 3887, 687);
+  CHECK(plan.tile_rows == 128);
+  CHECK(number(plan, "LOOSE_BATCH") == 0);
 }
 
 TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;
-  const auto number = [](const smem::Plan& plan, const char* name) {
-    const auto at = std::find_if(plan.defines.begin(), plan.defines.end(),
-                                 [&](const auto& d) { return d.first == name; });
-    return at == plan.defines.end() ? 0 : at->second;
-  };
   // 272 columns are one tile, of two instructions.
   smem::GemmProblem tall = plan_problem_of(14992, 272, 6224, Scalar::half);
   tall.out = Scalar::half;
