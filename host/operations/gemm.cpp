@@ -145,8 +145,10 @@ void set_problem(Product& of) {
                !p.expression.empty();
   p.tf32 = how.tf32;
   const auto alignment = [&](std::size_t rows, std::size_t cols, Scalar type) {
-    if (p.listed) return size_of(type);  // a matrix may begin anywhere
-    return packed_alignment(detail::size_product(rows, p.batch), cols * size_of(type));
+    const std::size_t of_rows =
+        packed_alignment(detail::size_product(rows, p.listed ? 1 : p.batch), cols * size_of(type));
+    if (p.listed) p.list_alignment = std::min(p.list_alignment, of_rows);
+    return p.listed ? size_of(type) : of_rows;  // a listed matrix may begin anywhere
   };
   p.a_alignment = alignment(p.a_along_k ? p.m : p.k, p.a_along_k ? p.k : p.m, p.in);
   p.b_alignment = alignment(p.b_along_k ? p.n : p.k, p.b_along_k ? p.k : p.n, p.in);

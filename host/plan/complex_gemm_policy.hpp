@@ -72,11 +72,17 @@ inline constexpr std::array<ComplexStages, 6> kComplexStages{{
     {{4, 1, 8, 4, 4, 8, 4}, 5, {805, 725, 1000}},
     {{1, 1, 4, 4, 2, 8, 2}, 24, {280, 100, 300}, false},
 }};
-inline constexpr std::array<ComplexUnits, 4> kComplexUnits{{
+//
+// 16 k a step, whose fragments are read 8 k ahead, are for groups that are few on a multiprocessor: double on
+// an H200, us, by it and of 8 k, 512^3 26, 32 by 32 x 32, 33 by 32 x 64; 128 x 128 x 16384, A transposed, 60,
+// 86; but 5000 of 32^3 93, 75, 400 of 100^3 141, 124. 64 x 32 and 64 x 64 of 16 k: 512^3 30, 37; 2048^3 by 64
+// x 64 1398, 32 x 32 1292.
+inline constexpr std::array<ComplexUnits, 5> kComplexUnits{{
     {{2, 2, 32, 16, 8, 4}, 3, {373, 373, 3000}},
     {{2, 2, 16, 32, 8, 4}, 3, {345, 345, 3000}},
-    {{2, 2, 16, 16, 8, 4}, 4, {201, 201, 600}},
+    {{2, 2, 16, 16, 8, 4}, 4, {410, 165, 600}},
     {{1, 4, 16, 16, 8, 4}, 4, {403, 201, 600}},
+    {{2, 2, 16, 16, 16, 4}, 3, {600, 326, 600}},
 }};
 
 /// When a real product by gemm() is chosen: it takes a second launch, and temporary memory that is written

@@ -94,6 +94,15 @@ struct Model {
             time_of(tile.of.tile_n, b_line, problem.b_along_k, problem.b_alignment)) *
            real(std::min(groups, units)) / real(units);
   }
+  /// What C and the epilogue make of the end of a tile of so many warpgroups, of a work-item's results.
+  double of_finish(std::size_t results, std::size_t warpgroups, bool by_rows) const {
+    if (!problem.reads_c && !problem.epilogue) return 0;
+    const nvidia::Finish& of = policy.finish;
+    const bool has_calls = problem.activation == Activation::gelu || !problem.expression.empty();
+    const double single = problem.reads_c || problem.residual ? of.single_read : of.single;
+    const double each = by_rows ? of.rows : single;
+    return real(results) * (has_calls ? std::max(each, of.calls * real(warpgroups)) : each);
+  }
   double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
     return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
   }
@@ -216,7 +225,9 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   if (tiles > kMaxTiles) return;
   const bool is_full = tile.has_many_sums();
   if (nvidia::lacks_registers(problem, tile)) return;
-  const double step = time_of_step(model, tile), own = model.of_tile(rates, tile.cost, results);
+  const double step = time_of_step(model, tile);
+  const double own = model.of_tile(rates, tile.cost, results) +
+                     model.of_finish(tile.of.tile_n / 2, tile.of.consumers, tile.finishes_rows());
   // The cache has so many bytes for all groups. Of one round, where it holds all arrays, it has more: 400 x
   // 2592 x 2656 half, both transposed, by 64 x 144 15 us, a step 133 bytes a nanosecond.
   const bool is_cached = model.bytes() <= model.policy.cached_bytes;
@@ -232,16 +243,22 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Rows beyond a small product: there is a tile of half as many.
   if (problem.batch > 1 && !tile.loose && tile.of.consumers % 2 == 0 && tile.tile_m() / 2 >= problem.m)
     return;
+  const bool is_exchanged = number >= model.policy.wgmma.size();
+  const nvidia::Wgmma whole_tiles = is_exchanged ? tile : nvidia::in_turns(model.device, problem, tile);
+  nvidia::Rates turns = rates;
+  turns.memory = model.policy.memory_in_turns;
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
-    const bool boxes = nvidia::copies_boxes(model.device, problem, tile, groups);
+    const bool boxes =
+        nvidia::copies_boxes(model.device, problem, split.parts > 1 ? tile : whole_tiles, groups);
     // The producers' addresses are spilled.
     if (!boxes && tile.of.consumers > 2 && (narrow || is_full)) return;
     if (!boxes && narrow) time *= model.policy.narrow_pieces;
     const nvidia::Rates& of =
-        tile.is_thin() ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),
-                                    at_least_1(groups))
-                       : rates;
+        whole_tiles.pingpong && split.parts == 1 ? turns
+        : tile.is_thin() ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),
+                                      at_least_1(groups))
+                         : rates;
     choices.push_back({"wgmma", split, before + model.with_memory(of, time, tile.tile_m(), tile.of.tile_n)});
   };
   Split split;
@@ -250,9 +267,13 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.part_depth = problem.k;
   const double of_four = problem.batch > 1 && tile.of.consumers == 4 ? model.policy.of_four : 1;
   const double all = real(steps) * step_of(tiles) * of_four, rounds = real(divide_up(tiles, units));
-  // Of a batch the next tile's copies are under way while one is stored.
-  add(split, problem.batch > 1 ? rounds * std::max(all, model.policy.stored_beside * own) + own
-                               : rounds * (all + own));
+  // Of a batch the next tile's copies are under way while one is stored, or several are at once.
+  const bool stores_parts = size_of(problem.out) == 2 && model.loose(problem.c_alignment);
+  const double stored = (stores_parts     ? model.policy.stored_loose
+                         : problem.listed ? model.policy.stored_listed
+                                          : model.policy.stored_beside) *
+                        own / real(whole_tiles.pingpong ? whole_tiles.of.consumers : 1);
+  add(split, problem.batch > 1 ? rounds * std::max(all, stored) + own : rounds * (all + own));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.
@@ -288,16 +309,17 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
 }
 
 /// `by_name`: all tiles that can be.
-void add_all_wgmma(const Model& model, bool by_name, std::vector<Choice>& choices) {
-  const GemmProblem& problem = model.problem;
+void add_all_wgmma(const Model& given, bool by_name, std::vector<Choice>& choices) {
+  const GemmProblem problem = nvidia::as_aligned(given.problem);
+  const Model model{given.device, given.policy, problem};
   const bool turns = by_name || model.policy.chooses_turned;
   std::vector<Packing> packings{{}};
   if (turns || size_of(problem.in) == 2) {
     for (const Packing& packing : packings_of(model.device, problem))
       packings.push_back(packing);
   }
-  const bool may_exchange = problem.batch == 1 && !problem.listed && !problem.epilogue && !problem.reads_c &&
-                            !is_fp8(problem.in) && problem.c_alignment >= 16;
+  const bool may_exchange = !problem.listed && !problem.epilogue && !problem.reads_c && !is_fp8(problem.in) &&
+                            problem.c_alignment >= 16;
   const auto is_other_tile = [&](std::size_t m, std::size_t n) {
     return std::any_of(model.policy.wgmma.begin(), model.policy.wgmma.end(), [&](const nvidia::Wgmma& other) {
       return !other.loose && other.tile_m() == m && other.of.tile_n == n;
@@ -308,7 +330,8 @@ void add_all_wgmma(const Model& model, bool by_name, std::vector<Choice>& choice
   const auto add = [&](const Model& of, const nvidia::Wgmma& tile, std::size_t number,
                        const Packing& packing) {
     const bool is_fast =
-        !tile.is_thin() || (of.problem.n <= tile.of.tile_n && model.bytes() > model.policy.streamed_bytes &&
+        !tile.is_thin() || (of.problem.n <= tile.of.tile_n && !of.problem.listed &&
+                            model.bytes() > model.policy.streamed_bytes &&
                             (of.problem.batch > 1 || of.tiles(tile.tile_m(), tile.of.tile_n) <= model.units));
     const std::size_t before = choices.size();
     if (is_fast || by_name) add_wgmma(of, tile, number, packing, choices);
@@ -349,9 +372,12 @@ void add_multistage(const Model& model, std::string_view variant, bool has_small
     const std::size_t bytes = tile.local_bytes(packed.a_along_k, packed.b_along_k);
     const bool joins = tile.joins && holds_tile(model.device, tile, bytes + nvidia::kFlagBytes);
     if (!holds_tile(model.device, tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
+    nvidia::Multistage in_batch = tile;
+    if (model.problem.batch > model.units)
+      in_batch.cost.tile = std::max(tile.cost.tile, model.policy.batched_tile);
     nvidia::Rates rates = model.policy.multistage_rates;
     rates.b.along *= tile.along_b, rates.b.loose_along *= tile.along_b;
-    add_tiled(of_packed, rates, variant, tile, i, tile.of.tile_k, joins, choices, packing);
+    add_tiled(of_packed, rates, variant, in_batch, i, tile.of.tile_k, joins, choices, packing);
   }
 }
 
@@ -459,6 +485,8 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
       nvidia::Mma tile = model.policy.mma[i];
       if (size_of(problem.in) != 2) tile.cost.loose = tile.cost.loose_shared = 1;  // Across has it
+      tile.cost.tile +=
+          model.of_finish(tile.of.warp_m * tile.of.warp_n / 32, divide_up(tile.group(), 128), true);
       const nvidia::Rows a = rows_of_a(problem), b = rows_of_b(problem);
       const auto fits = [&](std::size_t extent, bool along_k, nvidia::Rows rows) {
         return along_k || extent % 64 == 0 || (rows == nvidia::Rows::loose_across && tile.has_loose_rows());

@@ -206,8 +206,33 @@ bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, cons
   const bool is_worth_maps = all >= groups * policy.box_steps ||
                              (steps >= policy.tile_box_steps && all >= groups * policy.tile_box_steps);
   return !tile.loose && !problem.listed && is_worth_maps &&
-         (problem.batch == 1 || steps >= policy.batched_box_steps) &&
+         (problem.batch == 1 || tile.pingpong || steps >= policy.batched_box_steps) &&
          std::max({problem.m, problem.n, problem.k, problem.batch}) <= kMost;
+}
+
+GemmProblem nvidia::as_aligned(GemmProblem problem) {
+  if (!problem.listed || problem.list_alignment < 16) return problem;
+  problem.a_alignment = problem.b_alignment = problem.list_alignment;
+  if (size_of(problem.out) == 2) problem.c_alignment = problem.list_alignment;
+  return problem;
+}
+
+nvidia::Wgmma nvidia::in_turns(const Device& device, const GemmProblem& problem, const Wgmma& tile) {
+  const std::size_t units = at_least_1(device.compute_units);
+  Wgmma in_turn = tile;
+  in_turn.pingpong = true;
+  in_turn.of.consumers = tile.of.tile_n <= 64 ? 3 : 2;
+  if (tile.of.tile_n > 128) in_turn = with_registers(in_turn, 56, 224, false);
+  const auto bytes = [&] { return in_turn.local_bytes(true, problem.b_along_k) + kMapsBytes; };
+  for (in_turn.of.stages = kStagesInTurns; in_turn.of.stages > 3 && bytes() > device.local_bytes;)
+    --in_turn.of.stages;
+  in_turn.of.lag = std::min(tile.of.lag, in_turn.of.stages - 2);
+  const bool takes = tile.of.consumers == 1 && is_16_bit(problem.in) && size_of(problem.out) == 2 &&
+                     problem.batch > 1 && problem.k > 0 && bytes() <= device.local_bytes &&
+                     in_turn.group() <= device.max_work_group &&
+                     count(problem, tile.tile_m(), tile.of.tile_n) >= 4 * units &&
+                     copies_boxes(device, problem, in_turn, units);
+  return takes ? in_turn : tile;
 }
 
 bool nvidia::shares_join(const Device& device, const GemmProblem& problem, const Split& split) {
@@ -296,11 +321,12 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
               const Split& split) {
   refuse_all_but_tile(fixed, "wgmma");
   const nvidia::Policy& policy = nvidia::policy_of(device);
-  const auto& [tile, is_exchanged] = nvidia::wgmma_of(policy, split.tile);
-  const GemmProblem in_order = as_packed(given, split.packing);
+  const auto& [as_chosen, is_exchanged] = nvidia::wgmma_of(policy, split.tile);
+  const GemmProblem in_order = as_packed(nvidia::as_aligned(given), split.packing);
   const GemmProblem problem = is_exchanged ? nvidia::exchanged(in_order) : in_order;
   if (std::string reason = no_wgmma(device, problem); !reason.empty()) return reason;
   const bool joins = split.parts > 1;
+  const nvidia::Wgmma tile = joins || is_exchanged ? as_chosen : nvidia::in_turns(device, problem, as_chosen);
   const std::size_t tiles = joins ? split.whole + split.parts : count(problem, tile.tile_m(), tile.of.tile_n);
   const std::size_t groups = std::clamp<std::size_t>(tiles, 1, device.compute_units);
   const bool boxes = nvidia::copies_boxes(device, problem, tile, groups);
@@ -329,11 +355,13 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
     std::swap(plan.tile_rows, plan.tile_cols);
   }
   const bool words = !problem.a_along_k && !is_16_bit(problem.in);  // of which a step's are in registers too
-  const bool needs_registers = joins || (words && tile.joining_consumer_registers > 0);
+  const bool finishes = problem.reads_c || problem.epilogue;
+  const bool needs_registers = joins || ((words || finishes) && tile.joining_consumer_registers > 0);
   const nvidia::Registers registers =
-      is_fp8(problem.in) ? tile.registers_of_fp8()
-      : needs_registers  ? nvidia::Registers{tile.joining_producer_registers, tile.joining_consumer_registers}
-                         : nvidia::Registers{tile.producer_registers, tile.consumer_registers};
+      is_fp8(problem.in)                                   ? tile.registers_of_fp8()
+      : finishes && problem.listed && tile.of.tile_n > 192 ? nvidia::Registers{88, 208}
+      : needs_registers ? nvidia::Registers{tile.joining_producer_registers, tile.joining_consumer_registers}
+                        : nvidia::Registers{tile.producer_registers, tile.consumer_registers};
   const std::size_t mma_n = tile.of.mma_n / (is_fp8(problem.in) && tile.halves_fp8() ? 2 : 1);
   define(plan, {{"CONSUMERS", tile.of.consumers},
                 {"PRODUCERS", tile.of.producers},
@@ -346,6 +374,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                 {"LOOSE", tile.loose ? 1 : 0},
                 {"TENSOR", boxes ? 1 : 0},
                 {"C_VECTOR", width}});
+  if (tile.pingpong) define(plan, "PINGPONG", 1);
   if (boxes_of_warp > 0) define(plan, "BOXES_OF_WARP", boxes_of_warp);
   if (tile.loose && tile.of.consumers < tile.of.producers) define(plan, "LOOSE_BATCH", 2);
   if (tile.of.tile_n % mma_n != 0) define(plan, "MMA_REST", tile.of.tile_n % mma_n);
@@ -357,12 +386,14 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
   if (problem.batch > 1 && count(problem, tile.tile_m(), tile.of.tile_n) == problem.batch)
     define(plan, "ONE_TILE", 1);
   count_for_matrix_units(problem, plan);
-  plan.reason = "Hopper's matrix units; " +
-                (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")
-                       : formatted("{} warp(s) in four fill the tiles that the others multiply",
-                                   4 * tile.of.producers / (tile.of.producers + tile.of.consumers))) +
-                (is_exchanged ? "; the rows of tiles are columns of C" : "") +
-                (words ? "; words across k go through registers" : "") + in_parts(split, shares);
+  plan.reason =
+      "Hopper's matrix units; " +
+      (boxes ? std::string("one work-item copies boxes to the tiles that the others multiply")
+             : formatted("{} warp(s) in four fill the tiles that the others multiply",
+                         4 * tile.of.producers / (tile.of.producers + tile.of.consumers))) +
+      (tile.pingpong ? formatted("; {} groups of warps take tiles in turn", tile.of.consumers) : "") +
+      (is_exchanged ? "; the rows of tiles are columns of C" : "") +
+      (words ? "; words across k go through registers" : "") + in_parts(split, shares);
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");

@@ -80,9 +80,10 @@ inline constexpr std::array<Multistage, 19> kMultistage{{
     {{1, 4, 4, 8, 8, 16, 2}, 3, {759, 701, 1217}, true, false, false, 1.5},
     {{2, 2, 8, 8, 16, 16, 2}, 2, {2682, 1341, 940}, false},
     {{2, 2, 4, 8, 8, 16, 3}, 3, {709, 660, 790}},
-    // A warp for a product, by arithmetic: 100,000 of 16^3 take 114 us on an H100, by 64 x 32 374, cuBLAS
-    // 278.
-    {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 40, 400}, false, true},
+    // A warp for a product: 100,000 of 16^3 take 114 us on an H100, by 64 x 32 374, cuBLAS
+    // 278. `shared`, on an H200, us, by it and 64 x 64: 300 of 192^3 134, 107, cuBLAS 117; 1000 of 64 x 64 x
+    // 512 137, 108, 118; 150 of 250^3 179, 139, 134.
+    {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 52, 400}, false, true},
 }};
 
 /// How a factor lies in a stage of mma.cl.
@@ -227,6 +228,18 @@ struct Pack {
   double turned_words = 3150;
 };
 
+/// What a tile's end takes longer where C is read or there is an epilogue: nanoseconds for each result of a
+/// work-item, by rows of which all is read at once, and where one after the other is (Wgmma::finishes_rows).
+///
+/// Half on an H200, us, one after the other, and by rows: 10,000 of 64^3 with beta 1239, 189, by three
+/// consumers in turn 92, cuBLAS 106; with a residual 1227, 93; with a bias 271, 72; 4096^3 by 128 x 256, B
+/// transposed, with beta 396, 210, with a bias and GELU 288, 267; 512 x 4096 x 1024, bias and residual, 24,
+/// 13, by 128 x 128 of "mma" 58, 30.
+struct Finish {
+  double rows = 40, single_read = 400, single = 250;
+  double calls = 50;  ///< of GELU or an expression, for each warpgroup: all share the multiprocessor
+};
+
 struct Policy {
   When when;
   Evidence multistage_evidence, wgmma_evidence, mma_evidence, dmma_evidence, packed, turned, across,
@@ -319,6 +332,18 @@ struct Policy {
   /// way, and what four warpgroups make of a step. Half on an H200, us: 10,000 of 64^3 66 to 69, of 48^3, A
   /// transposed, 40; by 128 x 256 and 256 x 128 128 of 512^3 64 to 65, 69; 500 of 256^3 57, 58.
   double stored_beside = 0.39, of_four = 1.04;
+  /// The same of results of 16 bits in rows that begin anywhere: 20,000 of 49 x 49 x 32, B transposed, 317,
+  /// by three consumers in turn 149.
+  double stored_loose = 2.2;
+  /// The same of a list, whose offsets are read for each tile: 10,000 of 64^3 90, by "mma" 108.
+  double stored_listed = 1;
+  /// Bytes a nanosecond where consumers take turns, as Rates::memory: 2000 of 64 x 64 x 512 70.8, by 64 x 64
+  /// of "mma" 75.3, cuBLAS 71.
+  double memory_in_turns = 4250;
+  /// A tile's own time of "multistage" in a batch of more products than multiprocessors, at least: 10,000 of
+  /// 49 x 49 x 32 float, B transposed, by 64 x 32 166 us, by 64 x 64 133.
+  double batched_tile = 800;
+  Finish finish = {};
   /// What pieces of less than 64 bytes side by side make of the time of units whose producers copy them: 160
   /// x 16176 x 1008 half, both factors across k, takes 14 us by 160 x 128, 20 and 22 by 176 x 128 and 240 x
   /// 128.
@@ -440,6 +465,17 @@ bool loads_vectors(const GemmProblem& problem);
 
 /// The problem whose C is the transposed one: A and B are exchanged.
 GemmProblem exchanged(GemmProblem problem);
+
+/// A list's problem as "wgmma" computes it where its rows are aligned: as if its matrices were, too. Others
+/// of its matrices are copied, and results of 16 bits stored, in other ways (cl/nvidia/gemm_producer.clh).
+///
+/// Half on an H200, us, before and so: 10,000 of 64^3 108, 90, cuBLAS (not of a list) 61; 600 of 200^3 114,
+/// 68, 42; 1000 of 128^3 38, 31, 29; 128 of 512^3 134, 72, 66; 1000 of 128^3 TF32, B transposed, 73, 57, 54.
+GemmProblem as_aligned(GemmProblem problem);
+
+/// A tile of "wgmma" of one consumer as it computes whole tiles of a batch: by consumers that take them in
+/// turn, where each group has several and boxes of aligned rows; else as it is.
+Wgmma in_turns(const Device& device, const GemmProblem& problem, const Wgmma& tile);
 
 /// Whether a work-item of each of so many groups copies boxes to a tile of "wgmma", and not its producers
 /// pieces: of aligned rows without a list, in as many steps of k as are worth the maps of its factors.

@@ -17,6 +17,8 @@ inline constexpr std::size_t kMapsBytes = 640;
 inline constexpr std::size_t kBoxBytes = 8192;
 /// Of k that a step of wgmma.cl takes of each row.
 inline constexpr std::size_t kStepBytes = 128;
+/// Stages of tiles whose consumers take turns, at most.
+inline constexpr std::size_t kStagesInTurns = 12;
 /// Parts of a tile that groups add together (cl/nvidia/gemm_shared_join.clh), of which a counter has a bit
 /// for each.
 inline constexpr std::size_t kLeastShared = 4, kMostShared = 16;
@@ -49,9 +51,10 @@ struct Wgmma {
   /// The same where several groups share a tile.
   std::size_t joining_producer_registers = 0, joining_consumer_registers = 0;
   bool loose = false;
-  bool joins = true;  ///< whether several groups can share a tile
+  bool joins = true;      ///< whether several groups can share a tile
+  bool pingpong = false;  ///< whether consumers have a tile each, of 64 rows, in turn: nvidia::in_turns()
 
-  constexpr std::size_t tile_m() const { return 64 * of.consumers; }
+  constexpr std::size_t tile_m() const { return 64 * (pingpong ? 1 : of.consumers); }
   constexpr std::size_t group() const { return 128 * (of.consumers + of.producers); }
   /// Of fp8, the sums of a step are beside those of all: by half of the columns of the widest tiles.
   constexpr bool halves_fp8() const { return of.mma_n > kMostOfFp8; }
@@ -60,6 +63,10 @@ struct Wgmma {
     return {joining_producer_registers, joining_consumer_registers};
   }
   constexpr bool has_many_sums() const { return of.consumers > 2 && of.tile_n > 192; }
+  /// Whether registers are left for what C and the epilogue read of several rows: FINISHES_ROWS.
+  constexpr bool finishes_rows() const {
+    return of.consumers < 4 && of.consumers * of.tile_n <= 640 && of.tile_n != 240;
+  }
   /// Of few columns, for a factor that streams from memory once.
   constexpr bool is_thin() const { return of.tile_n < 64; }
   /// Of a warpgroup's results, on their way to C.
@@ -69,7 +76,8 @@ struct Wgmma {
   constexpr std::size_t local_bytes(bool through_local, bool b_along_k) const {
     const std::size_t lines = tile_m() + (b_along_k ? of.tile_n : (of.tile_n + 63) / 64 * 64);
     return of.stages * lines * 128 + (loose ? lines * 144 : 0) +
-           (through_local ? of.consumers * out_bytes() : 0) + 16 * of.stages + 4 * of.consumers;
+           (through_local ? of.consumers * out_bytes() : 0) + 16 * of.stages +
+           (pingpong ? 12 : 4) * of.consumers;
   }
 };
 
@@ -100,6 +108,13 @@ struct Wgmma {
 // warp for the map of each factor, and loads of two parts at once where sums are joined. Three groups a
 // multiprocessor for tiles of 64 x 64, of four stages: 40,000 of 32^3 221 us, by one group 161; 10,000 of
 // 64^3 72, 69 to 72.
+//
+// Consumers of 64 rows in turn (in_turns), half on an H200, us, before, so, and cuBLAS: 10,000 of 64^3 68 to
+// 71, 65, 62; 40,000 of 32^3 102, 73, 131; 30,000 of 24^3 90, 57, 102; 256 of 1024 x 64 x 64, B transposed,
+// 23.0, 21.5, 22.0; 200 of 384^3 by 64 x 192 54, 52, 54. The same or slower: 3000 of 96^3 by 64 x 96 53, by
+// 128 x 96 46; 128 of 512^3 by 64 x 256 67, by 128 x 256 66; by pieces and not boxes 32^3 116; 64^3 int8, B
+// transposed, 79, 77. 600 of 200^3 take 55 us, so, by 64 x 224, 69, and cuBLAS's clusters of four, which
+// share a factor and NVIDIA's OpenCL driver does not launch, 42.
 //
 // Of aligned rows a step takes the time of its products, and a tile that of its results, whichever way the
 // factors lie: on an H200 4096^3 takes 210 to 214 us by 128 x 256 in all four orders. The numbers are fitted

@@ -53,6 +53,8 @@ struct GemmProblem {
   std::size_t a_alignment = 64;
   std::size_t b_alignment = 64;  ///< the same of B
   std::size_t c_alignment = 64;  ///< the same of C
+  /// Of a list, which has any offsets, the same of all three where offsets are multiples of 64 bytes.
+  std::size_t list_alignment = 64;
 
   /// The operation's name in `smem tune`.
   std::string_view name() const { return "gemm"; }
@@ -66,7 +68,8 @@ struct GemmProblem {
                 ignored("residual", residual), ignored("residual_is_c", residual_is_c),
                 ignored("activation", activation), untuned("expression", expression), choice("mixed", mixed),
                 choice("tf32", tf32), ignored("turned", turned), aligned("a_alignment", a_alignment),
-                aligned("b_alignment", b_alignment), aligned("c_alignment", c_alignment));
+                aligned("b_alignment", b_alignment), aligned("c_alignment", c_alignment),
+                aligned("list_alignment", list_alignment));
   }
 };
 

@@ -95,6 +95,51 @@ TEST_CASE("plan of gemm: tiles of unaligned rows") {
   CHECK(number(plan, "LOOSE_BATCH") == 0);
 }
 
+TEST_CASE("plan of gemm: batches by wgmma as measured on an H200") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  const auto number = [&](const smem::GemmProblem& problem, const char* name) {
+    const smem::Plan plan = smem::plan_gemm(hopper, problem);
+    CHECK(plan.variant == "wgmma");
+    const auto at = std::find_if(plan.defines.begin(), plan.defines.end(),
+                                 [&](const auto& d) { return d.first == name; });
+    return at == plan.defines.end() ? 0 : at->second;
+  };
+  // Consumers take turns where each has several tiles, boxes copy the factors, and results have 16 bits.
+  smem::GemmProblem small = plan_problem_of(64, 64, 64, Scalar::half);
+  small.out = Scalar::half;
+  small.batch = 10000;
+  CHECK(number(small, "PINGPONG") == 1);
+  CHECK(number(small, "CONSUMERS") == 3);
+  CHECK(number(small, "STAGES") == 12);
+  CHECK(number(small, "TENSOR") == 1);
+  smem::GemmProblem other = small;
+  other.out = Scalar::float32;
+  CHECK(number(other, "PINGPONG") == 0);
+  other = small;
+  other.batch = 300;
+  CHECK(number(other, "PINGPONG") == 0);
+  // A list of aligned rows takes pieces, and unaligned ones tiles that copy them in another way.
+  other = small;
+  other.listed = true;
+  other.a_alignment = other.b_alignment = other.c_alignment = 2;
+  CHECK(number(other, "PINGPONG") == 0);
+  CHECK(number(other, "LOOSE") == 0);
+  CHECK(number(other, "C_VECTOR") == 8);
+  other.list_alignment = 8;
+  CHECK(smem::plan_gemm(hopper, other).variant != "wgmma");
+  // A second factor of TF32 across k is the first one where factors are exchanged.
+  smem::GemmProblem words = plan_problem_of(192, 192, 192);
+  words.tf32 = true;
+  words.batch = 300;
+  CHECK(number(words, "EXCHANGED") == 1);
+  // Four warpgroups read what an epilogue needs one after the other.
+  smem::GemmProblem large = plan_problem_of(4096, 4096, 4096, Scalar::half);
+  large.out = Scalar::half;
+  large.b_along_k = large.reads_c = true;
+  CHECK(number(large, "CONSUMERS") < 4);
+}
+
 TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;
@@ -134,7 +179,7 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   CHECK(!is_exchanged(wide));
   wide.c_alignment = 64;
   wide.batch = 2;
-  CHECK(!is_exchanged(wide));
+  CHECK(is_exchanged(wide));
   // Two rounds instead of three; and a group's copies are fewer for each product.
   smem::GemmProblem deep = plan_problem_of(12192, 560, 576, Scalar::half);
   deep.out = Scalar::half;

@@ -151,8 +151,10 @@ struct GemmMatrix {
     }
     extent.batch = batch;
     view = smem::Matrix(nullptr, type, rows, cols, extent);
+    // Of a list aligned rows have gaps, in which some matrices begin later, at no multiples.
+    const bool shifts = c.listed && c.place == Place::aligned && view.pitch > view.cols + 2;
     for (std::size_t b = 0; b < batch; ++b)
-      starts.push_back(view.offset + b * view.batch_stride);
+      starts.push_back(view.offset + b * view.batch_stride + (shifts ? b % 3 : 0));
     if (c.listed) view.batch = 1;
   }
   std::size_t elements() const { return (starts.empty() ? 0 : starts.back()) + view.rows * view.pitch + 9; }

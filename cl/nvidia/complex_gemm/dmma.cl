@@ -19,7 +19,7 @@
 #define WARP_N 32  // columns: multiples of 8; WARP_M * WARP_N at most 1024
 #endif
 #ifndef TILE_K
-#define TILE_K 8  // k of a step: 8
+#define TILE_K 16  // k of a step: 8, or a multiple of 16, of which fragments are read 8 k ahead
 #endif
 #ifndef STAGES
 #define STAGES 4  // 2 to 8
@@ -39,17 +39,15 @@
 #include "common/work_group.clh"
 #include "nvidia/dmma.clh"
 #include "nvidia/complex_gemm/tiles.clh"
-
-// Loads a number of each slot of k to places that are `apart`.
-GROUP_FUNCTION void load_slots(double* re, double* im, const uint apart, local const number* tile, uint first, const uint row, const int along_k) {
-  const number x = tile[first], y = tile[along_k ? first ^ 4 : first + 4 * row];
-  re[0] = x.x, im[0] = x.y, re[apart] = y.x, im[apart] = y.y;
-}
+#define STAGE (A_STAGE + B_STAGE)
+#define BLOCKS (TILE_K / 8)
+#define A_BLOCK (A_STAGE / BLOCKS)
+#define B_BLOCK (B_STAGE / BLOCKS)
+#include "nvidia/complex_gemm/units.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void complex_gemm_dmma(COMPLEX_TILES_ARGUMENTS) {
-  local number tiles[STAGES * (A_STAGE + B_STAGE) + SPLITS] __attribute__((aligned(128)));
-  local number *const a_tiles = tiles, *const b_tiles = a_tiles + STAGES * A_STAGE;
+  local number tiles[STAGES * STAGE + SPLITS] __attribute__((aligned(128)));
   DMMA_SCRATCH
   (void)batch, (void)a_sign;  // the launch has a group for each tile of each product
 #if !SPLITS
@@ -59,49 +57,65 @@ void complex_gemm_dmma(COMPLEX_TILES_ARGUMENTS) {
   const group_tile tile = find_tile(m, n, k, parts, part_depth);
   factor left = factor_from(a + a_offset + tile.product * a_stride, a_pitch, tile.row, tile.height, A_ALONG_K, &tile);
   factor right = factor_from(b + b_offset + tile.product * b_stride, b_pitch, tile.col, tile.width, B_ALONG_K, &tile);
-  const uint y = warp % WARPS_M * WARP_M, x = warp / WARPS_M * WARP_N;
-  const uint slot = lane % 4 ^ lane / 4 % 2 * 4, each_a = A_ALONG_K ? TILE_K * 8 : 8, each_b = B_ALONG_K ? TILE_K * 8 : 8;  // 8 lines
-  const uint of_a = A_ALONG_K ? (y + lane / 4) * TILE_K + slot : lane % 4 * A_ROW + y + lane / 4;
-  const uint of_b = B_ALONG_K ? (x + lane / 4) * TILE_K + slot : lane % 4 * B_ROW + x + lane / 4;
+  const uint y = warp % WARPS_M * WARP_M, x = warp / WARPS_M * WARP_N, slot = lane % 4 ^ lane / 4 % 2 * 4;
+  const uint of_a = A_ALONG_K ? (y + lane / 4) * 8 + slot : lane % 4 * A_ROW + y + lane / 4;
+  const uint of_b = B_ALONG_K ? (x + lane / 4) * 8 + slot : lane % 4 * B_ROW + x + lane / 4;
 
   double sums[2][LEFTS][RIGHTS][4];  // real and imaginary parts
 #pragma unroll
   for (uint i = 0; i < 8 * LEFTS * RIGHTS; ++i) sums[i / 4 / RIGHTS / LEFTS][i / 4 / RIGHTS % LEFTS][i / 4 % RIGHTS][i % 4] = 0;
-  for (uint s = 0; s < STAGES - 1; ++s) copy_step(a_tiles + s * A_STAGE, b_tiles + s * B_STAGE, &left, &right, item);
+  for (uint s = 0; s < STAGES - 1; ++s) copy_step(tiles + s * STAGE, tiles + s * STAGE + A_STAGE, &left, &right, item);
   uint stage = 0, next = STAGES - 1;
+  fragments f;
+#if BLOCKS == 1
 #pragma unroll 1
   for (uint step = 0; step < tile.steps; ++step) {
     WAIT_COPIES(STAGES - 2);
     barrier(CLK_LOCAL_MEM_FENCE);  // which ends the reads of the stage that is filled next, too
-    copy_step(a_tiles + next * A_STAGE, b_tiles + next * B_STAGE, &left, &right, item);
-    local const number *a_tile = a_tiles + stage * A_STAGE, *b_tile = b_tiles + stage * B_STAGE;
-    next = stage;
-    stage = stage + 1 == STAGES ? 0 : stage + 1;
-    double a_re[LEFTS][4], a_im[LEFTS][4];
-#pragma unroll
-    for (uint i = 0; i < LEFTS * 2; ++i)
-      load_slots(a_re[i / 2] + i % 2, a_im[i / 2] + i % 2, 2, a_tile, of_a + i * each_a, A_ROW, A_ALONG_K);
+    copy_step(tiles + next * STAGE, tiles + next * STAGE + A_STAGE, &left, &right, item);
+    load_rows(&f, 0, tiles + stage * STAGE, 0, of_a);
     UNROLL_UNITS
     for (uint j = 0; j < RIGHTS; ++j) {
-      double b_re[2], b_im[2], negated[2];
-      load_slots(b_re, b_im, 1, b_tile, of_b + j * each_b, B_ROW, B_ALONG_K);
-#pragma unroll
-      for (uint e = 0; e < 2; ++e) negated[e] = CONJUGATES ? -b_re[e] : -b_im[e];
-      // Instructions that add to the same sums are far apart.
-      UNROLL_UNITS
-      for (uint i = 0; i < LEFTS; ++i) MULTIPLY_ADD(sums[0][i][j], a_re[i], b_re);
-      UNROLL_UNITS
-      for (uint i = 0; i < LEFTS; ++i) MULTIPLY_ADD(sums[1][i][j], a_re[i], b_im);
-      UNROLL_UNITS
-      for (uint i = 0; i < LEFTS; ++i) MULTIPLY_ADD(sums[0][i][j], a_im[i], CONJUGATES ? b_im : negated);
-      UNROLL_UNITS
-      for (uint i = 0; i < LEFTS; ++i) MULTIPLY_ADD(sums[1][i][j], a_im[i], CONJUGATES ? negated : b_re);
+      load_columns(&f, 0, tiles + stage * STAGE, 0, j, of_b);
+      multiply_columns(sums, &f, 0, j, 0, item DMMA_SCRATCH_ARGUMENT);
     }
+    next = stage;
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
   }
+#else
+  WAIT_COPIES(STAGES - 2);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  load_rows(&f, 0, tiles, 0, of_a);
+  load_columns(&f, 0, tiles, 0, 0, of_b);
+#pragma unroll 1
+  for (uint step = 0; step < tile.steps; ++step)
+    UNROLL_UNITS
+    for (uint block = 0; block < BLOCKS; ++block) {
+      const uint after = (block + 1) % BLOCKS;
+      UNROLL_UNITS
+      for (uint j = 0; j < RIGHTS; ++j) {
+        const uint columns = (block * RIGHTS + j) % 2;
+        if (after == 0 && j + 1 == RIGHTS) {  // what is left of this stage is in registers: go to the next one
+          next = stage;
+          stage = stage + 1 == STAGES ? 0 : stage + 1;
+          WAIT_COPIES(STAGES - 2);
+          barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (j + 1 == RIGHTS) load_rows(&f, 1 - block % 2, tiles + stage * STAGE, after, of_a);
+        load_columns(&f, 1 - columns, tiles + stage * STAGE, j + 1 == RIGHTS ? after : block, (j + 1) % RIGHTS, of_b);
+        multiply_columns(sums, &f, block % 2, j, columns, item DMMA_SCRATCH_ARGUMENT);
+        if (block == 0 && j == 0) copy_factor(tiles + next * STAGE, A_ROW, TILE_M, A_ALONG_K, &left, item);
+        if (block == 0 && j + 1 == RIGHTS) {
+          copy_factor(tiles + next * STAGE + A_STAGE, B_ROW, TILE_N, B_ALONG_K, &right, item);
+          end_copies();
+        }
+      }
+    }
+#endif
   WAIT_COPIES(0);
 #if SPLITS
   if (!join_splits(sums[0][0][0], 8 * LEFTS * RIGHTS, partials, counters, parts, tile.tiles, tile.number, item,
-                   (local uint*)(tiles + STAGES * (A_STAGE + B_STAGE))))
+                   (local uint*)(tiles + STAGES * STAGE)))
     return;
 #endif
   const number alpha = (number)(alpha_re, alpha_im), beta = (number)(beta_re, beta_im);

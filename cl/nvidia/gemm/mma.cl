@@ -50,6 +50,7 @@
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/gemm_rows.clh"
+#include "nvidia/gemm_finished_rows.clh"
 #if PARTS
 #include "nvidia/gemm_join.clh"
 #endif
@@ -243,7 +244,7 @@ void gemm_mma(GEMM_ARGUMENTS) {
         }
         const ulong first = row + warp_row + i * 16 + h * 8;
 #if EPILOGUE || C_VECTOR == 2
-        write_rows(&d, mine, OUT_ROW, 8, WARP_N, first, 1, q.m, col + warp_col, q.n, lane);
+        finish_rows(&d, mine, OUT_ROW, 8, WARP_N, first, q.m, col + warp_col, q.n, lane);
 #else
         store_rows(&d, mine, OUT_ROW, 8, WARP_N, first, 1, q.m, col + warp_col, q.n, lane);
 #endif

@@ -4,7 +4,7 @@
 // PRODUCERS warpgroups fill the STAGES stages of a pipeline in local memory with tiles of A and B, 128 bytes of k each. CONSUMERS
 // warpgroups multiply them: each has 64 rows by TILE_N columns of accumulators in registers. They synchronise only at the barriers of
 // the stages (nvidia/pipeline.clh). The kernel is persistent: a group computes several tiles of C, and its producers load the next tile
-// while its consumers store the last one.
+// while its consumers store the last one. Or each consumer has tiles of its own (PINGPONG), so that some store while others multiply.
 //
 // Tiles have the layouts of nvidia/wgmma.clh, whichever dimension is contiguous in memory: wgmma takes 16-bit operands K-major and
 // MN-major, so nothing is transposed; words of A go through registers (nvidia/wgmma_words.clh). If all rows of A and B are aligned, cp.async
@@ -14,7 +14,8 @@
 //
 // Launch: GROUP work-items; as many groups as multiprocessors, or as tiles (with STREAM also units) if they are fewer. Local memory:
 // STAGES * STAGE_BYTES and the barriers. LOOSE adds (TILE_M + TILE_N) * 144 bytes. TENSOR adds 640. BOXES_OF_WARP adds CONSUMERS * 8192 a box.
-// THROUGH_LOCAL adds CONSUMERS * 16 * ROWS_OF_WARP. For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
+// THROUGH_LOCAL adds CONSUMERS * 16 * ROWS_OF_WARP, PINGPONG CONSUMERS * 8.
+// For sm_90a: nvidia/wgmma.clh says how that passes NVIDIA's OpenCL compiler.
 //
 // EXCHANGED: nvidia/gemm_exchanged.clh. SHARED_JOIN: nvidia/gemm_shared_join.clh.
 //
@@ -73,11 +74,14 @@
 #ifndef BAND
 #define BAND 12  // tile rasterisation: nvidia/gemm_band.clh
 #endif
+#ifndef PINGPONG
+#define PINGPONG 0  // 1: consumers take the group's tiles, of 64 rows, in turn. Without STREAM, EXCHANGED and A_WORDS; k is not 0
+#endif
 #ifndef SHARED_JOIN
 #define SHARED_JOIN 0  // 1: nvidia/gemm_shared_join.clh, with ALIGNED_UNITS of which each group has one
 #endif
 
-#define TILE_M (64 * CONSUMERS)
+#define TILE_M (64 * (PINGPONG ? 1 : CONSUMERS))
 #define GROUP (128 * (PRODUCERS + CONSUMERS))
 #define PRODUCER_ITEMS (128 * PRODUCERS)
 #define A_BYTES (TILE_M * 128)
@@ -88,6 +92,9 @@
 // Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time.
 #define OUT_COLUMNS (CONSUMERS < 4 ? 64 : 32)
 #define OUT_ROW (OUT_COLUMNS + 8)  // their pitch: the pairs of 4 rows access 32 banks
+// Whether registers are left for what C and the epilogue read of several rows, and of which that is in registers at a time.
+#define FINISHES_ROWS (CONSUMERS < 4 && CONSUMERS * TILE_N <= 640 && TILE_N != 240)
+#define FINISHED_ROWS (CONSUMERS == 3 && TILE_N > 160 ? 2 : TILE_N > 224 || (EPILOGUE && RESIDUAL) ? 4 : 8)
 #define ROWS_OF_WARP (CONSUMERS < 4 ? 640 : 320)  // values that a warp has there
 #define COLUMNS_FROM(x) (TILE_N % OUT_COLUMNS == 0 ? OUT_COLUMNS : min(TILE_N - (x), (uint)OUT_COLUMNS))  // that a tile has from column x on
 
@@ -133,6 +140,7 @@
 #include "nvidia/gemm_exchanged.clh"
 #else
 #include "nvidia/gemm_rows.clh"
+#include "nvidia/gemm_finished_rows.clh"
 #endif
 #include "nvidia/gemm_operands.clh"
 #include "nvidia/wgmma.clh"
@@ -154,33 +162,84 @@
 #endif
 
 #if THROUGH_LOCAL && !EXCHANGED
-// Stores a warp's accumulators through local memory, so that stores are coalesced: 8 rows of OUT_COLUMNS at a time. Rows and columns
-// before row_end and col_end lie in C.
+// Stores OUT_COLUMNS columns from `x` on of rows h * 8 to h * 8 + 7 of a warp's accumulators through local memory, so that stores are coalesced.
+// Rows and columns before row_end and col_end lie in C.
+GROUP_FUNCTION void store_columns(const destination d, const value sum[TILE_N / 2], const uint h, const uint x, ulong row, ulong row_end,
+                                  ulong col, ulong col_end, uint lane, local value* mine) {
+#pragma unroll
+  for (uint j = 0; j < OUT_COLUMNS / 8; ++j)
+    if (x / 8 + j < TILE_N / 8)
+      *(local value2*)(mine + lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2) =
+          (value2)(sum[(x / 8 + j) * 4 + h * 2], sum[(x / 8 + j) * 4 + h * 2 + 1]);
+#if FINISHES_ROWS
+  const uint finishes = EPILOGUE + (C_VECTOR == 8) + (d.beta != 0);
+  if (finishes > 0)
+#pragma unroll
+    for (uint r = 0; r < 8; r += FINISHED_ROWS)
+      finish_rows(&d, mine + r * OUT_ROW, OUT_ROW, FINISHED_ROWS, COLUMNS_FROM(x), row + h * 8 + r, row_end, col + x, col_end, lane);
+  else
+    store_rows(&d, mine, OUT_ROW, 8, COLUMNS_FROM(x), row + h * 8, 1, row_end, col + x, col_end, lane);
+#elif EPILOGUE || C_VECTOR == 8
+  write_rows(&d, mine, OUT_ROW, 8, COLUMNS_FROM(x), row + h * 8, 1, row_end, col + x, col_end, lane);
+#else
+  store_rows(&d, mine, OUT_ROW, 8, COLUMNS_FROM(x), row + h * 8, 1, row_end, col + x, col_end, lane);
+#endif
+}
+// Stores all.
 GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
                                         ulong col_end, uint lane, local value* mine) {
+#if TILE_N <= OUT_COLUMNS
+  store_columns(d, sum, 0, 0, row, row_end, col, col_end, lane, mine);
+  store_columns(d, sum, 1, 0, row, row_end, col, col_end, lane, mine);
+#else
 #pragma unroll
   for (uint h = 0; h < 2; ++h)
 #pragma unroll
-    for (uint x = 0; x < TILE_N; x += OUT_COLUMNS) {
-#pragma unroll
-      for (uint j = x / 8; j < (x + OUT_COLUMNS) / 8; ++j)
-        if (j < TILE_N / 8)
-          *(local value2*)(mine + lane / 4 * OUT_ROW + (j * 8 - x) + lane % 4 * 2) = (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
-#if EPILOGUE || C_VECTOR == 8
-      write_rows(&d, mine, OUT_ROW, 8, COLUMNS_FROM(x), row + h * 8, 1, row_end, col + x, col_end, lane);
-#else
-      store_rows(&d, mine, OUT_ROW, 8, COLUMNS_FROM(x), row + h * 8, 1, row_end, col + x, col_end, lane);
+    for (uint x = 0; x < TILE_N; x += OUT_COLUMNS) store_columns(d, sum, h, x, row, row_end, col, col_end, lane, mine);
 #endif
-    }
 }
 #endif
 
-#if LOOSE_HALVES
+#if LOOSE_HALVES || (LISTED && C_VECTOR == 8 && !EPILOGUE)
 #include "nvidia/gemm_loose_halves.clh"
 #endif
 
 #if C_VECTOR == 8 && !EPILOGUE && !EXCHANGED
 #include "nvidia/gemm_half_results.clh"
+#endif
+
+#if READS_C && !THROUGH_LOCAL && !BOXES_OF_WARP
+// Stores a warp's accumulators in pairs where C is read, of which some are in flight at once.
+GROUP_FUNCTION void add_pairs(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end, uint lane) {
+  const uint at_once = 8;
+#pragma unroll
+  for (uint h = 0; h < 2; ++h) {
+    const ulong r = row + lane / 4 + h * 8, first = col + lane % 4 * 2;
+    const uint width = r < row_end && first < col_end ? (uint)min(col_end - first, (ulong)TILE_N) : 0;
+    global result* const to = d.c + r * d.pitch + first;
+#pragma unroll
+    for (uint x = 0; x < TILE_N / 8; x += at_once) {
+      value2 old[8];
+#pragma unroll
+      for (uint j = x; j < x + at_once; ++j) {
+        old[j - x] = 0;
+        if (j * 8 + 1 < width)
+          old[j - x] = *(global const value2*)(to + j * 8);
+        else if (j * 8 < width)
+          old[j - x].s0 = to[j * 8];
+      }
+#pragma unroll
+      for (uint j = x; j < x + at_once; ++j) {
+        if (j >= TILE_N / 8) continue;
+        const value2 v = d.alpha * (value2)(sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]) + d.beta * old[j - x];
+        if (j * 8 + 1 < width)
+          *(global value2*)(to + j * 8) = v;
+        else if (j * 8 < width)
+          to[j * 8] = v.s0;
+      }
+    }
+  }
+}
 #endif
 
 #if STREAM
@@ -213,7 +272,14 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
   (void)flags;
 #endif
   const uint consumer = item / 128, lane = item % 32, warp = item / 32 % 4;
+  const uint slab = PINGPONG ? 0 : consumer;  // which 64 rows of a tile
   work_list work = begin_work();
+#if PINGPONG
+  const uint steps = steps_of_tile(g);
+  begin_turns(&p, consumer);
+  work.item += consumer * get_num_groups(0);
+  skip_stages(&p, consumer * steps);
+#endif
   segment s;
 #if BOXES_OF_WARP
   uint acquired = 0;  // once a stage is full, whose producer has published the maps before
@@ -224,7 +290,14 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
     value sum[TILE_N / 2];
 #pragma unroll
     for (uint i = 0; i < TILE_N / 2; ++i) sum[i] = 0;
-    multiply_tile(sum, (uint)((q.k + TILE_K - 1) / TILE_K), &p, consumer, lane);
+#if PINGPONG
+    await_turn(&p);
+#endif
+    multiply_tile(sum, (uint)((q.k + TILE_K - 1) / TILE_K), &p, slab, lane);
+#if PINGPONG
+    work.item += (CONSUMERS - 1) * get_num_groups(0);
+    skip_stages(&p, (CONSUMERS - 1) * steps);
+#endif
 #if SHARED_JOIN
     const tile_parts parts = parts_of(g, &s, consumer);
     share_parts(destination_of(g, place.number), sum, g->partials, parts, s.first / (uint)g->part_depth,
@@ -242,7 +315,7 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #endif
 
     const destination d = destination_of(g, place.number);
-    const ulong row = (ulong)place.down * TILE_M + consumer * 64 + warp * 16, col = (ulong)place.across * TILE_N;
+    const ulong row = (ulong)place.down * TILE_M + slab * 64 + warp * 16, col = (ulong)place.across * TILE_N;
 #if BOXES_OF_WARP
     if (!acquired && lane == 0) acquire_tensor_map(maps + MAP_OF_RESULTS);
     acquired = 1;
@@ -252,6 +325,11 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
     store_exchanged(d, sum, col, q.n, row - warp * 16, q.m, item % 128, consumer + 1, (local staged*)(rows + consumer * 4 * ROWS_OF_WARP));
 #elif THROUGH_LOCAL
     local value* const mine = rows + (consumer * 4 + warp) * ROWS_OF_WARP;
+#if LISTED && C_VECTOR == 8 && !EPILOGUE
+    if (d.beta == 0 && (ulong)d.c % 16 != 0)
+      store_loose_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)mine);
+    else
+#endif
 #if C_VECTOR == 8 && !EPILOGUE
     if (d.beta == 0)
       store_halves(d, sum, row, q.m, col, q.n, lane, (local uint*)mine);
@@ -263,6 +341,12 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #endif
       store_through_local(d, sum, row, q.m, col, q.n, lane, mine);
 #else
+#if READS_C
+    if (d.beta != 0) {
+      add_pairs(d, sum, row, q.m, col, q.n, lane);
+      continue;
+    }
+#endif
 #pragma unroll
     for (uint h = 0; h < 2; ++h)
       if (row + lane / 4 + h * 8 < q.m)
@@ -280,7 +364,7 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_wgmma(GEMM_ARGUMENTS) {
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
-  local ulong barriers[2 * STAGES];
+  local ulong barriers[2 * STAGES + (PINGPONG ? CONSUMERS : 0)];
 #if LOOSE
   local uchar pieces[(TILE_M + TILE_N) * 144] __attribute__((aligned(128)));
 #endif
@@ -297,7 +381,7 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #endif
   const uint item = get_local_id(0);
   pipeline p = begin_pipeline(tiles, barriers);
-  if (item == 0) init_pipeline(&p, TENSOR ? 1 : PRODUCER_ITEMS, 4 * CONSUMERS);
+  if (item == 0) init_pipeline(&p, TENSOR ? 1 : PRODUCER_ITEMS, PINGPONG ? 4 : 4 * CONSUMERS);
   barrier(CLK_LOCAL_MEM_FENCE);
 
 #if TENSOR || EXCHANGED
