@@ -79,7 +79,8 @@ TEST_CASE("gemm on NVIDIA: consumers of tiles of 64 rows take turns") {
                          Sizes{8, 200, 136, 64, 192}, Sizes{8, 232, 200, 64, 256}}) {
     const std::size_t tiles = (x.m + 63) / 64 * ((x.n + x.tile_cols - 1) / x.tile_cols);
     const Scalar type = how % 2 != 0 ? Scalar::bfloat16 : Scalar::half;
-    GemmCase c = case_of(x, how % 4, type, type, (24 * units / (x.k / 64 + 1) + 4 * units + how) / tiles + 1);
+    GemmCase c =
+        case_of(x, how % 4, type, type, (24 * units / ((x.k + 63) / 64) + 4 * units + how) / tiles + 1);
     finish(c, how++);
     turns += defines(context, c, "PINGPONG") ? 1 : 0;
     sweep.run(c);

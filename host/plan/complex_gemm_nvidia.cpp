@@ -53,6 +53,8 @@ std::vector<NvidiaChoice> sorted_choices(const Device& device, const Problem& p,
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const Tile& tile = tiles[i];
     if (!fits(device, p, tile)) continue;
+    // Longer steps are for one product, whose groups are few: kComplexUnits.
+    if (tile.of.tile_k > 8 && (p.batch > 1 || std::min(p.m, p.n) < tile.tile_m())) continue;
     choices.push_back({i, 1, p.k, time_of(device, p, tile, 1, p.k)});
     const std::size_t all = count_tiles(p, tile);
     const std::size_t bytes =
