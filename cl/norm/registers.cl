@@ -26,6 +26,9 @@
 #ifndef EARLY_WEIGHTS
 #define EARLY_WEIGHTS 0  // 1: weight and bias are loaded with the row; needs WHOLE_PACKS
 #endif
+#ifndef LOADS_AHEAD
+#define LOADS_AHEAD 0  // 1: a group's next row is loaded while this one is normalised, and weights once; needs EARLY_WEIGHTS
+#endif
 
 #ifndef LIMITS_REGISTERS
 #define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group; a team is a group
@@ -64,7 +67,20 @@ typedef raw_pack weight_pack;
 typedef packed_vector weight_pack;
 #define WIDENED_WEIGHTS(raw) (raw)
 #endif
+// The work-item's packs of weights or biases.
+INLINED void load_early_weights(weight_pack to[UNROLL], global const WEIGHT* from, const row_cut* cut, int lane) {
+  FOR_PACKS(u) {
+    if (HAS_PACK(*cut, u, lane)) to[u] = *(global const weight_pack*)(from + (u * TEAM + lane) * PACK);
+  }
+}
 #endif
+// The work-item's packs of row x; 0 for those that are not in it.
+INLINED void load_packs(held_pack x[UNROLL], global const ELEMENT* row, global const ELEMENT* residual, const row_cut* cut, int lane, int aligned) {
+  FOR_PACKS(u) {
+    x[u] = held_copies(0);
+    if (HAS_PACK(*cut, u, lane)) x[u] = load_held_x(row, residual, place_of_pack(cut, u * TEAM + lane), aligned);
+  }
+}
 
 #if (HAS_WEIGHT || HAS_BIAS) && !EARLY_WEIGHTS
 // Weights or biases of a pack that begins with element i of the row. `shift`: of the row's packs.
@@ -84,7 +100,19 @@ void norm_registers(NORM_ARGUMENTS) {
   const ulong all = rows * batch;
   // The last place of a mean, by which the reciprocal may be off, is made good with the rounding of the mean.
   const VALUE share = LIMITS_REGISTERS ? native_recip((VALUE)cols) : 1 / (VALUE)cols;
-  for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
+  const ulong step = (ulong)get_num_groups(0) * (GROUP / TEAM);
+#if LOADS_AHEAD
+  const int lane_ahead = get_local_id(0) % TEAM;
+  const ulong row_ahead = (ulong)get_group_id(0) * (GROUP / TEAM) + get_local_id(0) / TEAM;
+  const row_cut cut_ahead = cut_row(0, cols);
+  held_pack next[UNROLL];
+  load_packs(next, in + row_place(min(row_ahead, all - 1), rows, batch, in_offset, in_pitch, in_stride), 0, &cut_ahead, lane_ahead, 1);
+  weight_pack weights[UNROLL], biases[UNROLL];
+  if (HAS_WEIGHT) load_early_weights(weights, weight + weight_offset, &cut_ahead, lane_ahead);
+  if (HAS_BIAS) load_early_weights(biases, bias + bias_offset, &cut_ahead, lane_ahead);
+#pragma unroll 1
+#endif
+  for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += step) {
     const uint item = hidden(get_local_id(0));  // so what is made of it takes no registers from row to row
     const int lane = LIMITS_REGISTERS ? item : item % TEAM;
     // A team without a row has the last one, and stores nothing, as it reaches the barriers too. With LIMITS_REGISTERS all have one; of others,
@@ -96,10 +124,13 @@ void norm_registers(NORM_ARGUMENTS) {
     const int shift = WHOLE_PACKS ? 0 : from % PACK;
     const row_cut cut = cut_row(from, cols);
     held_pack x[UNROLL];
-    FOR_PACKS(u) {
-      x[u] = held_copies(0);
-      if (HAS_PACK(cut, u, lane)) x[u] = load_held_x(in + from, residual + other, place_of_pack(&cut, u * TEAM + lane), ARE_ALIGNED(other, shift));
-    }
+#if LOADS_AHEAD
+    FOR_PACKS(u) x[u] = next[u];
+    if (base + step < all)  // uniform in the group
+      load_packs(next, in + row_place(min(base + step + item / TEAM, all - 1), rows, batch, in_offset, in_pitch, in_stride), 0, &cut, lane, 1);
+#else
+    load_packs(x, in + from, residual + other, &cut, lane, ARE_ALIGNED(other, shift));
+#endif
     VALUE ends[ENDS + 1];  // one more: an array has an element
     FOR_ENDS(e) ends[e] = load_end_of_row(in + from, residual + other, place_of_end(&cut, e * TEAM + lane), cols);
 #if HAS_SUM
@@ -113,13 +144,10 @@ void norm_registers(NORM_ARGUMENTS) {
       if (is_row && i < cols) store_result(sums + sum_to, i, ends[e]);
     }
 #endif
-#if EARLY_WEIGHTS
+#if EARLY_WEIGHTS && !LOADS_AHEAD
     weight_pack weights[UNROLL], biases[UNROLL];
-    FOR_PACKS(u) {
-      const int i = (u * TEAM + lane) * PACK;
-      if (HAS_WEIGHT && HAS_PACK(cut, u, lane)) weights[u] = *(global const weight_pack*)(weight + weight_offset + i);
-      if (HAS_BIAS && HAS_PACK(cut, u, lane)) biases[u] = *(global const weight_pack*)(bias + bias_offset + i);
-    }
+    if (HAS_WEIGHT) load_early_weights(weights, weight + weight_offset, &cut, lane);
+    if (HAS_BIAS) load_early_weights(biases, bias + bias_offset, &cut, lane);
 #endif
     const uint none = flags >> 8;
     (void)none;

@@ -63,6 +63,14 @@ namespace smem::plan {
 // 16384 x 1000 0.938 and 0.887, 67108 x 1000 0.979 and 0.954, 8192 x 4096 0.965 and 0.941; 16384 x 16384,
 // groups of 256, 0.70 and 0.99. With a bias besides: 0.82 instead of 0.96 (67108 x 1000), so never there.
 //
+// loading_items, weight and bias of halves that stay in registers, from row to row: 8192 x 1000, which the
+// cache holds, by 384, 512, 768 and 1024 work-items a unit 0.842, 0.901 to 0.908, 0.871 and 0.800 of copy, a
+// group for each row 0.804 to 0.807; 8192 x 1024 0.805 and 0.802, in a queue 10.6 and 12.1 us; 9000 x 800
+// 0.789 and 0.791, unstable. Not where rows and results take more: 16384 x 1000 in 23.0 and 23.2 us, 65536 x
+// 1000 in 72.3 and 69.3, 4096 x 4096 in 26.5 and 24.2; nor of bfloat16 0.750 and 0.781, of weights alone
+// 0.897 and 0.892, of softmax 0.90 to 0.93 and 0.937; of four rows a team that follow each other 12.8 us and
+// not 10.5. Squares in one pass, of differences from the first element: 11.9.
+//
 // Rows of 16384 halves whose weights stayed in local memory, for several rows a group: 0.83; 4096: 0.78, and
 // 0.86 with a group for each row.
 //
@@ -88,6 +96,7 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .kept_bytes = 128,
      .early_items = 64,
      .early_raw_items = 64,
+     .loading_items = 512,
      .taken_registers = 108,
      .fewest_registers = 64,
      .tiled_row_bytes = 512,
@@ -112,7 +121,8 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .persistent_other_registers = 255,
      .persistent_parts_other_registers = 255},
     {.when = {.family = "cpu"},
-     .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"}},
+     .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"},
+     .loading_items = 256},
     {},
 };
 

@@ -25,6 +25,13 @@ struct RowPolicy {
   std::size_t early_packs = 4;
   std::size_t early_items = 256;
   std::size_t early_raw_items = 0;  ///< the same of elements of two bytes with one vector of weights
+  // Of "registers" and "shuffle", rows of whole packs of halves with weight and bias: work-items of a unit in
+  // groups that load their next row while they compute one, and weights once; 0: never. Chosen where rows and
+  // results take at most so many bytes, which a cache holds, a work-item has so many packs, and groups have
+  // several rows.
+  std::size_t loading_items = 0;
+  std::size_t loading_bytes = std::size_t{40} << 20;
+  std::size_t loading_packs = 4;
   // Of "shuffle", rows of whole packs of float32 that take more than `full_kept_bytes` of a work-item: the
   // registers that the compiler takes if nothing limits it, and the fewest with which it spills none. Where a
   // unit has two groups with a number between them, that is the limit. 0: none.

@@ -102,6 +102,20 @@ std::size_t full_packs(const RowWork& w, bool whole, const Team& team, std::size
   return std::min((w.cols - std::min(w.cols, ends)) / pack / team.items, team.unroll);
 }
 
+/// Groups that load a row while they compute the one before it; 0 where a group for each row is better.
+std::size_t loading_groups(const Device& device, const RowWork& w, const Team& team, std::size_t group,
+                           std::size_t pack) {
+  const RowPolicy& policy = w.policy;
+  const bool whole = w.cols % pack == 0 && w.row_alignment >= pack * size_of(w.in);
+  const bool has_both = w.weights_are_elements && w.weights_bytes == 2 * size_of(w.in);
+  const double bytes = real(results_of(w), w.cols) * (w.element_read + w.element_written);
+  if (w.in != Scalar::half || !whole || !has_both || team.unroll != policy.loading_packs ||
+      bytes > real(policy.loading_bytes))
+    return 0;
+  const std::size_t groups = policy.loading_items / group * device.compute_units;
+  return results_of(w) >= 2 * groups * (group / team.items) ? groups : 0;
+}
+
 Attempt registers(const Device& device, const RowWork& w, std::string_view variant, std::size_t wanted) {
   const bool shuffle = variant == "shuffle";
   if (shuffle && !is_nvidia_gpu(device)) return "needs NVIDIA's shuffle instructions";
@@ -126,9 +140,10 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
                           team.unroll * pack * bytes > policy.full_kept_bytes;
   const std::size_t registers = keeps_most ? registers_of_two(device, w, group, pack) : 0;
   if (registers != 0) team.unroll = policy.kept_bytes / (pack * bytes);  // one program for all of these rows
-  const bool whole = has_whole_packs(device, w, pack);
+  const std::size_t loading = holds_raw ? loading_groups(device, w, team, group, pack) : 0;
+  const bool whole = loading != 0 || has_whole_packs(device, w, pack);
   Plan plan = base_plan(w, variant, "registers", 1);
-  set_groups(plan, group, divide_up(results_of(w), group / team.items));
+  set_groups(plan, group, loading != 0 ? loading : divide_up(results_of(w), group / team.items));
   set_group_tile(plan, {.rows = group / team.items,
                         .cols = team.items * team.unroll * pack,
                         .vector_width = pack,
@@ -145,11 +160,13 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
     const bool is_early = holds_raw ? w.weights_are_elements && w.weights_bytes == size_of(w.in) &&
                                           group <= policy.early_raw_items
                                     : team.unroll <= policy.early_packs && group <= policy.early_items;
-    if (w.weights_bytes != 0 && is_early) define(plan, "EARLY_WEIGHTS", 1);
+    if (w.weights_bytes != 0 && (is_early || loading != 0)) define(plan, "EARLY_WEIGHTS", 1);
+    if (loading != 0) define(plan, "LOADS_AHEAD", 1);
   }
   plan.reason =
       formatted("{} work-items keep a row in registers, {} elements each; {}", team.items, team.unroll * pack,
                 shuffle ? "warps combine by shuffles" : "trees in local memory combine them");
+  if (loading != 0) plan.reason += "; the next row is loaded meanwhile, and weights once";
   if (registers != 0) {
     plan.most_registers = registers;
     define(plan, {{"LIMITS_REGISTERS", 1}, {"ONE_MATRIX", 1}});
