@@ -356,9 +356,11 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
     for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, STRIP);
   for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, width);
 #else
-  if (width == STRIP) {
+  // Narrow rows that follow each other are read as one, by one. On two Zen 5 cores, us, by one row and by four: vecmat of 30000 x 300 floats 525 and 780, of
+  // 3000 x 3000, whose last strip is narrow, 910 and 670, of 1000 x 6000 390 and 320.
+  if (width == STRIP || pitch != width) {
     for (; r + 4 <= end; r += 4) {
-      for (uint k = 0; k < STRIP; ++k) {
+      for (uint k = 0; k < width; ++k) {
         accumulator a = get_lane(lanes, k);
         a = accumulate(a, load_term(columns, r * pitch + k, r), r);
         a = accumulate(a, load_term(columns, (r + 1) * pitch + k, r + 1), r + 1);
