@@ -21,6 +21,9 @@
 #ifndef SHORT_ROWS
 #define SHORT_ROWS 0  // 1: rows have few elements
 #endif
+#ifndef FOUR_ROWS
+#define FOUR_ROWS 0  // 1: dot products of four rows at once
+#endif
 #ifndef FOLDS
 #define FOLDS 0  // 1: a strip has room for several rows of columns, whose order makes no difference
 #endif
@@ -236,6 +239,10 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
 }
 #endif
 
+#if FOUR_ROWS
+#include "reduce/four_rows.clh"
+#endif
+
 #if COLUMNS
 #include "reduce/column_blocks.clh"
 #else
@@ -418,6 +425,16 @@ void reduce_cpu(REDUCE_ARGUMENTS) {
     (void)counters;
 #else
     const row_source row = find_row(in, in_offset, pitch, stride, other, other_offset, bounds, bounds_offset, cols, matrix, number);
+#if FOUR_ROWS
+    if (parts == 1 && job + 4 <= min(first_job + share, jobs) && number + 4 <= rows) {
+      accumulator four[4];
+      reduce_four_rows(four, row, pitch, (acc_vector)0);
+      for (uint u = 0; u < 4; ++u) write_result(out + out_offset, result + u, four[u], row.count);
+      job += 3, result += 4, number += 4;
+      if (number == rows) number = 0, ++matrix;
+      continue;
+    }
+#endif
     const ulong piece = parts == 1 ? row.count : (row.count / LANES + parts) / parts * LANES;
     const accumulator mine = reduce_run(row, min(part * piece, row.count), min((part + 1) * piece, row.count));
     if (parts == 1) {
