@@ -48,10 +48,15 @@ void paste(Image& sheet, const Image& image, std::size_t top, std::size_t left) 
 }  // namespace
 
 Image read_image(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) throw std::runtime_error(path.string() + ": no such file");
   int width = 0, height = 0, channels_in_file = 0;
   const std::unique_ptr<stbi_uc, void (*)(void*)> data(
       stbi_load(path.c_str(), &width, &height, &channels_in_file, kChannels), stbi_image_free);
-  if (!data) throw std::runtime_error(path.string() + ": " + stbi_failure_reason());
+  if (!data) {
+    const char* const known = stbi_failure_reason();  // of a file that ends too early: none
+    const std::string reason = known ? known : "";
+    throw std::runtime_error(path.string() + ": " + (reason.empty() ? "cut off or damaged" : reason));
+  }
   Image image(static_cast<std::size_t>(height), static_cast<std::size_t>(width));
   for (std::size_t i = 0; i < image.pixels.size(); ++i) {
     const stbi_uc* p = data.get() + i * kChannels;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <stdexcept>
 #include <vector>
 
 /// The folder to write into, which is made: SMEM_SAMPLE_OUTPUT, else ./output.
@@ -19,6 +20,8 @@ inline std::filesystem::path output_folder() {
 
 /// The pictures that the sample was told to read, or those that come with it.
 inline std::vector<std::filesystem::path> pictures_of(int argc, char** argv) {
+  if (argc > 1 && argv[1][0] == '-')
+    throw std::invalid_argument(fmt::format("expected names of pictures, got {}", argv[1]));
   if (argc > 1) return {argv + 1, argv + argc};
   const std::filesystem::path data = SMEM_SAMPLE_DATA;
   return {data / "astronaut.png", data / "hubble_deep_field.jpg"};

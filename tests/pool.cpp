@@ -113,6 +113,33 @@ TEST_CASE("pool: whole planes") {
   CHECK(sweep.ran() == 24);
 }
 
+TEST_CASE("pool: small whole planes, several of a group") {
+  const smem::Context context;
+  if (context.device().max_work_group < 64) return;
+  test::PoolSweep sweep(context);
+  std::size_t turn = 0;
+  for (const auto& [width, height] :
+       {std::pair<std::size_t, std::size_t>{1, 1}, {2, 3}, {7, 7}, {14, 14}, {33, 50}}) {
+    PoolCase c;
+    c.global = true;
+    c.work_items = 64;
+    c.op = turn % 2 == 0 ? PoolOp::average : PoolOp::max;
+    c.grids.in = turn % 3 == 0 ? Scalar::uint8 : turn % 3 == 1 ? Scalar::half : Scalar::float32;
+    c.grids.out = c.grids.in;
+    c.grids.size = {width, height, 1};
+    for (const std::size_t channels : {1, 3}) {
+      c.grids.channels = channels;
+      for (const std::size_t batch : {1, 29, 64}) {  // the last group has teams without a plane, or none
+        c.grids.batch = batch;
+        c.grids.gaps = batch == 29;
+        sweep.run(c);
+      }
+    }
+    ++turn;
+  }
+  CHECK(sweep.ran() == 30);
+}
+
 TEST_CASE("pool: bytes in pairs") {
   const smem::Context context;
   test::PoolSweep sweep(context);

@@ -203,21 +203,6 @@ TEST_CASE("reduce numbers: NaNs are left out of min and max, and infinities are 
   CHECK(smem::argmax(context, infinite) == 1);
 }
 
-TEST_CASE(
-    "reduce numbers: the first of equal elements of a short vector, also before those behind its packs") {
-  const smem::Context context;
-  const smem::Array<int> equal(context, std::vector<int>(3000, 7));
-  for (const std::string variant : {"short", ""}) {
-    for (const std::size_t first : {0, 1, 3}) {
-      for (const std::size_t size : {1, 5, 7, 18, 66, 2251}) {
-        const smem::CallOptions options{.variant = variant};
-        CHECK(smem::argmax(context, equal.vector(first, size), options) == 0);
-        CHECK(smem::argmin(context, equal.vector(first, size), options) == 0);
-      }
-    }
-  }
-}
-
 TEST_CASE("reduce numbers: squares of a norm neither overflow nor vanish") {
   const smem::Context context;
   const auto is_near = [](double got, double expected, double error) {

@@ -222,9 +222,9 @@ TEST_CASE("scan rows: short ones without gaps") {
                                                  {ReduceOp::sum, Scalar::uint8},
                                                  {ReduceOp::bit_or, Scalar::int64},
                                                  {ReduceOp::custom, Scalar::uint32}};
-  constexpr std::pair<std::size_t, std::size_t> kSizes[] = {{1000, 1},  {777, 3},   {5001, 7}, {300, 16},
-                                                            {1290, 33}, {700, 100}, {40, 300}, {20, 1000},
-                                                            {9, 2047},  {5, 2048},  {4, 4095}, {3, 9000}};
+  constexpr std::pair<std::size_t, std::size_t> kSizes[] = {
+      {1000, 1}, {777, 3},  {5001, 7}, {300, 16}, {1290, 33}, {700, 100}, {40, 300}, {20, 1000},
+      {9, 2047}, {5, 2048}, {4, 4095}, {3, 9000}, {50, 301},  {31, 777},  {7, 1021}};
   std::size_t ran = 0;
   for (const auto& [op, type] : kOf) {
     ScanCase c = vector_case(op == ReduceOp::custom ? ReduceOp::sum : op, type, "short_rows");

@@ -36,8 +36,11 @@ void for_each_type(const Body& body) {
   std::apply([&](auto... key) { (body(key, number++), ...); }, test::KeyOfEachType());
 }
 
+/// Of as many keys as one group holds.
+bool is_of_one_group(std::string_view variant) { return variant == "bitonic" || variant == "one_row"; }
+
 bool must_run(const smem::Device& device, std::string_view variant, std::size_t size) {
-  if (variant == "bitonic") return size < 1000;
+  if (is_of_one_group(variant)) return size < 1000;
   return variant != "cpu" || (device.type == smem::DeviceType::cpu && device.long_loops);
 }
 
@@ -54,7 +57,7 @@ SortProblem problem_of(std::size_t size) {
 template <class K>
 std::vector<std::size_t> sizes_for(const smem::Context& context, std::string_view variant) {
   std::vector<std::size_t> sizes{0, 1, 2, 31, 32, 33, 777};
-  if (variant == "bitonic") {
+  if (is_of_one_group(variant)) {
     for (std::size_t tile = 1024; tile > 0; tile *= 2) {
       try {
         smem::plan_sort(context.device(), problem_of<K>(tile), {.variant = std::string(variant)});
@@ -83,7 +86,7 @@ TEST_CASE("small: sort" * doctest::test_suite("small")) {
     CAPTURE(variant);
     if (!must_run(context.device(), variant, 1)) continue;
     for (const std::size_t size : {700, 5003}) {  // one tile and several
-      if (variant == "bitonic" && size > 700) continue;
+      if (is_of_one_group(variant) && size > 700) continue;
       CHECK(test::sorts(context, test::make_keys<std::uint16_t>(Keys::uniform, size, size),
                         {.variant = variant, .offset = 3}));
     }
@@ -119,16 +122,15 @@ TEST_CASE("sort: keys and values past a CPU's cache") {
   const smem::Context context;
   if (!must_run(context.device(), "cpu", 1)) return;
   for (const std::size_t size : {262144, 400001}) {  // two blocks and three
-    CAPTURE(size);
     const SortCall call{.variant = "cpu", .in_place = size == 262144, .offset = size % 3};
     CHECK(test::sorts(context, test::make_keys<std::uint32_t>(Keys::uniform, size, 1), call));
     CHECK(test::sorts(context, test::make_keys<std::uint8_t>(Keys::zipf, size, 2), call));
     CHECK(test::sorts(context, test::make_keys<double>(Keys::special, size, 3), call));
+    const auto small = test::make_keys<std::uint32_t>(Keys::small, size, 4);
     for (const std::size_t bytes : {3, 4, 8})
-      CHECK(test::sorts_pairs(context, test::make_keys<std::uint32_t>(Keys::small, size, 4), bytes, call,
-                              false));
+      CHECK(test::sorts_pairs(context, small, bytes, call, false));
     CHECK(test::argsorts<float, std::uint32_t>(context, test::make_keys<float>(Keys::uniform, size, 5),
-                                               {.variant = "cpu", .offset = 2}));
+                                               {.variant = "cpu"}));
   }
 }
 
@@ -161,7 +163,7 @@ TEST_CASE("sort: zeros, NaNs, infinities and the smallest numbers, by values and
           if (t == 1 || (t + (total ? 1 : 0)) % 2 == (descending ? 1 : 0))
             CHECK(test::sorts(context, keys, {.order = {.descending = descending, .total_order = total}}));
       for (const std::string_view each : smem::sort_variants()) {
-        const auto size = each == "bitonic" ? std::ptrdiff_t{500} : std::ptrdiff_t{9001};
+        const auto size = is_of_one_group(each) ? std::ptrdiff_t{500} : std::ptrdiff_t{9001};
         const SortOrder least{.descending = (t + each.size()) % 2 == 0, .nan_least = true};
         const std::vector<K> some(keys.begin(), keys.begin() + size);
         const bool ran = test::sorts(context, some, {.variant = each, .order = least});
@@ -211,7 +213,7 @@ TEST_CASE("sort: ranges of bits") {
       const std::size_t begin = bits.first, end = bits.second;
       CAPTURE(begin);
       CAPTURE(end);
-      const std::size_t size = variant == "bitonic" ? 700 : 9001;
+      const std::size_t size = is_of_one_group(variant) ? 700 : 9001;
       SortCall call{.variant = variant, .order = {.begin_bit = begin, .end_bit = end}};
       call.in_place = turn++ % 2 == 0;
       CHECK(test::sorts(context, test::make_keys<std::uint32_t>(Keys::uniform, size, turn), call));
@@ -254,7 +256,7 @@ TEST_CASE("sort_pairs: every variant, values of 1 to 16 bytes, equal keys in the
     if (!must_run(context.device(), variant, 1)) continue;
     // Numbers, which some variants take through local memory, and others, which they do not.
     const auto value_bytes = [&]() -> std::vector<std::size_t> {
-      if (variant == "bitonic") return {1, 6, 16};
+      if (is_of_one_group(variant)) return {1, 6, 16};
       if (variant == "three_launches") return {4, 12, 2};
       if (variant == "onesweep") return {4, 12, 8};
       if (variant == "cpu") return {1, 3, 4, 12, 16};
@@ -262,7 +264,7 @@ TEST_CASE("sort_pairs: every variant, values of 1 to 16 bytes, equal keys in the
     };
     for (const std::size_t bytes : value_bytes()) {
       for (const std::size_t size : {700, 9001, 300001}) {
-        if (variant == "bitonic" && size > 700) continue;
+        if (is_of_one_group(variant) && size > 700) continue;
         if (size > 10000 && bytes != 4 && bytes != 12) continue;
         sort_pairs_of(context, variant, bytes, size, static_cast<int>(turn++ % 4));
       }
@@ -276,7 +278,7 @@ TEST_CASE("argsort: every variant, places of 32 and 64 bits") {
     CAPTURE(variant);
     if (!must_run(context.device(), variant, 1)) continue;
     for (const std::size_t size : {0, 1, 700, 9001, 300003}) {
-      if (variant == "bitonic" && size > 700) continue;
+      if (is_of_one_group(variant) && size > 700) continue;
       CAPTURE(size);
       for (const Keys kind : {Keys::special, Keys::small, Keys::equal}) {
         CHECK(test::argsorts<float, std::uint32_t>(context, test::make_keys<float>(kind, size, 1),

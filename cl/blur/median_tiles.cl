@@ -78,16 +78,11 @@ INLINED void exchange(number* a, number* b, const bool sums) {
 #if PAIR_INSTRUCTIONS
 static inline uint low_halves(uint a, uint b) { return permuted_bytes(a, b, 0x5410); }
 static inline uint high_halves(uint a, uint b) { return permuted_bytes(a, b, 0x7632); }
-// Of bytes in the halves of `pair`: its lower one after byte 2 or 3 of a word, and byte 0 or 1 of a word after its higher one.
-static inline uint after_byte(uint word, uint byte, uint pair) { return permuted_bytes(word, pair, 0x5450 + byte); }
-static inline uint before_byte(uint pair, uint word, uint byte) { return permuted_bytes(pair, word, 0x1012 + (byte + 4 << 8)); }
 static inline uint odd_bytes(uint word) { return permuted_bytes(word, 0, 0x4341); }
 static inline uint picked_bytes(uint2 words, uint picks) { return permuted_bytes(words.s0, words.s1, picks); }
 #else
 static inline uint low_halves(uint a, uint b) { return (a & 0xffff) | b << 16; }
 static inline uint high_halves(uint a, uint b) { return a >> 16 | (b & 0xffff0000u); }
-static inline uint after_byte(uint word, uint byte, uint pair) { return (word >> 8 * byte & 255) | pair << 16; }
-static inline uint before_byte(uint pair, uint word, uint byte) { return pair >> 16 | (word >> 8 * byte & 255) << 16; }
 static inline uint odd_bytes(uint word) { return word >> 8 & 0x00ff00ffu; }
 static inline uint picked_bytes(uint2 words, uint picks) {
   uint got = 0;
@@ -126,8 +121,12 @@ typedef struct {
 #define FOLDED_ENDS (IN_WORDS && BOUNDARY >= 2 && BOUNDARY <= 4)
 // The piece of a row that a work-item has.
 typedef struct {
-  int first, last;           // whether no elements are before it, or after it, in FOLDED_ENDS
+  int first, last;  // whether no elements are before it, or after it, in FOLDED_ENDS
+#if BYTES
+  uint picks[2 * RADIUS];  // of the words that have elements beside the piece: which bytes of them and of the piece
+#else
   uint pick_left, pick_right;  // then: which of its bytes are there
+#endif
 } row_piece;
 
 // All elements exist, or are folded. `from`: the first result's place.
@@ -165,14 +164,18 @@ INLINED void words_of_elements(number v[WORDS], const loaded elements[WIDE]) {
 }
 
 INLINED void words_of(number v[WORDS], const loaded_row* row, const row_piece* piece) {
-#if IN_WORDS
-#if BYTES
-  const uint2 own = (uint2)(row->own, 0);
-  const uint even = row->own & 0x00ff00ffu, odd = odd_bytes(row->own);
-#else
+#if IN_WORDS && BYTES
+  // `left` and `right` have zeros above their elements.
+  const uint2 left = (uint2)(row->left, row->own), right = (uint2)(row->right, row->own);
+#pragma unroll
+  for (uint i = 0; i < RADIUS; ++i) {
+    v[i] = picked_bytes(left, piece->picks[i]);
+    v[RADIUS + TILE + i] = picked_bytes(right, piece->picks[RADIUS + i]);
+  }
+  v[RADIUS] = row->own & 0x00ff00ffu, v[RADIUS + 1] = odd_bytes(row->own);
+#elif IN_WORDS
   const uint2 own = row->own;
   const uint even = low_halves(own.s0, own.s1), odd = high_halves(own.s0, own.s1);
-#endif
   uint left = row->left, right = row->right;
 #if FOLDED_ENDS
   if (piece->first)
@@ -180,13 +183,7 @@ INLINED void words_of(number v[WORDS], const loaded_row* row, const row_piece* p
   if (piece->last)
     right = picked_bytes(own, piece->pick_right);
 #endif
-#if BYTES && SIZE == 5
-  v[0] = after_byte(left, 0, even), v[1] = after_byte(left, 1, odd);
-  v[2] = even, v[3] = odd;
-  v[4] = before_byte(even, right, 0), v[5] = before_byte(odd, right, 1);
-#elif BYTES
-  v[0] = after_byte(left, 0, odd), v[1] = even, v[2] = odd, v[3] = before_byte(even, right, 0);
-#elif SIZE == 5
+#if SIZE == 5
   v[0] = low_halves(left, own.s0), v[1] = high_halves(left, own.s0);
   v[2] = even, v[3] = odd;
   v[4] = low_halves(own.s1, right), v[5] = high_halves(own.s1, right);
@@ -200,21 +197,40 @@ INLINED void words_of(number v[WORDS], const loaded_row* row, const row_piece* p
 }
 
 #if FOLDED_ENDS
-// The bytes of a piece that are the elements from `cell` on, of which it has those from `own` on.
-INLINED uint picks(long cell, long own, long cells) {
-  uint got = 0;
+// Which element of a piece, that begins at `own`, stands for the one at `cell`.
+INLINED uint folded(long cell, long own, long cells) { return (uint)(place_within(cell, cells) - own) & (COLS - 1); }
+#endif
+
+// The piece whose first element is `cell`.
+INLINED row_piece piece_at(long cell, long cells) {
+  row_piece piece = {0};
+#if FOLDED_ENDS
+  piece.first = cell == 0, piece.last = cell + COLS == cells;
+#endif
+#if IN_WORDS && BYTES
+#pragma unroll
+  for (uint i = 0; i < RADIUS; ++i) {
+    uint left = i, right = i;
+#if FOLDED_ENDS
+    if (piece.first)
+      left = 4 + folded((long)i - RADIUS, 0, cells);
+    if (piece.last)
+      right = 4 + folded(cells + i, cells - COLS, cells);
+#endif
+    piece.picks[i] = RADIUS * 0x1010 + (6 + i - RADIUS << 8) + left;
+    piece.picks[RADIUS + i] = RADIUS * 0x1010 + (right << 8) + 6 + i;
+  }
+#elif FOLDED_ENDS
 #pragma unroll
   for (int i = 0; i < RADIUS; ++i) {
-    const uint at = (uint)(place_within(cell + i, cells) - own) & (COLS - 1);
-#if BYTES
-    got |= at << 4 * i;
-#else
-    got |= (at * 0x22 + 0x10) << 8 * i;
-#endif
+    piece.pick_left |= (folded(i - RADIUS, 0, cells) * 0x22 + 0x10) << 8 * i;
+    piece.pick_right |= (folded(cells + i, cells - COLS, cells) * 0x22 + 0x10) << 8 * i;
   }
-  return got;
-}
+#else
+  (void)cell, (void)cells;
 #endif
+  return piece;
+}
 
 // Loads TILE rows from `row` on, whose elements may lie beyond the edges. What lies farther away is for no result. There is no branch
 // between the loads of a row.
@@ -287,6 +303,13 @@ INLINED void store_tile(global RESULT* to, ulong out_pitch, number made[TILE][TI
       store_row(to + (ulong)r * out_pitch, made[r], 0, col, first_col, end_col);
 }
 
+// The same place in the next row: a loop adds to one address, and has no multiples of a pitch in registers.
+#if PAIR_INSTRUCTIONS
+#define NEXT_ROW(type, at, pitch) ((type)not_hoisted((long)((at) + (pitch))))
+#else
+#define NEXT_ROW(type, at, pitch) ((at) + (pitch))
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void median_tiles(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch;
@@ -305,15 +328,11 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
         const uint channel = piece % CHANNELS;
         const long cell = (long)(piece / CHANNELS) * COLS;  // of the first result
         const ulong col = (ulong)cell * CHANNELS + channel;
+        const row_piece ends = piece_at(cell, (long)cells);
         // All elements exist of rows that are loaded from `least` to `most`.
-        row_piece ends = {0};
-#if FOLDED_ENDS
-        ends.first = cell == 0, ends.last = cell + COLS == (long)cells;
-        ends.pick_left = picks(-RADIUS, 0, (long)cells), ends.pick_right = picks((long)cells, (long)cells - COLS, (long)cells);
-#endif
         const int inside = (ends.first || cell >= RADIUS) && cell + COLS <= (long)cells && (ends.last || cell + COLS + RADIUS <= (long)cells);
         const int least = inside ? (int)max(-start, (long)-BEFORE) : count;
-        const int most = (int)min((long)rows - TILE - start, (long)count - 1);
+        const int most = (int)min((long)rows - TILE - start, (long)count + (IN_WORDS ? TILE : -1));
         const int whole = col >= first_col && col + COLS <= end_col;
         // Where the rows begin that are loaded next, and that have the next results.
         global const ELEMENT* load_from = from + ((ulong)(start - BEFORE) * in_pitch + col);
@@ -324,7 +343,7 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
         if (is_loaded)
           load_rows(next, load_from, in_pitch, &ends);
 #pragma unroll 1
-        for (int n = -BEFORE; n < count; n += 2 * TILE) {
+        for (int n = -BEFORE; n < count;) {
 #pragma unroll
           for (int t = 0; t < 2 * TILE; t += TILE) {
             number v[TILE][WORDS];
@@ -349,6 +368,34 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
             go_down(&before, &after);
             line += TILE * out_pitch;
           }
+          n += 2 * TILE;
+#if IN_WORDS
+          // The same where none of it depends on a condition: two tiles are whole, and the next one can be loaded.
+          const int plain = inside && whole ? min(count, most) - 2 * TILE : -1;
+          global const ELEMENT* load_row_from = load_from + TILE * in_pitch;
+#pragma unroll 1
+          for (; n <= plain; n += 2 * TILE) {
+#pragma unroll
+            for (int t = 0; t < 2; ++t) {
+              number v[TILE][WORDS], made[TILE][TILE];
+              words_of(v[0], next, &ends);
+              words_of(v[1], next + 1, &ends);
+              load_whole(next, load_row_from, &ends);
+              load_row_from = NEXT_ROW(global const ELEMENT*, load_row_from, in_pitch);
+              load_whole(next + 1, load_row_from, &ends);
+              load_row_from = NEXT_ROW(global const ELEMENT*, load_row_from, in_pitch);
+              rows_after after;
+              take_rows(&after, &before, v[0], v[1]);
+              find_tile(made, &before, &after);
+              store_row(line, made[0], 1, col, first_col, end_col);
+              line = NEXT_ROW(global RESULT*, line, out_pitch);
+              store_row(line, made[1], 1, col, first_col, end_col);
+              line = NEXT_ROW(global RESULT*, line, out_pitch);
+              go_down(&before, &after);
+            }
+          }
+          load_from = load_row_from - TILE * in_pitch;
+#endif
         }
       }
     }

@@ -3,27 +3,6 @@
 //
 // Launch: GROUP work-items; a group for each CELLS cells of CHANNELS channels of an image, cells innermost. Local memory:
 // CHANNELS * (CELLS + 2) elements; none where both are interleaved.
-#ifndef CELLS
-#define CELLS 64  // of a tile, as conv2d/pack_tile.clh says
-#endif
-#ifndef CHANNELS
-#define CHANNELS 64
-#endif
-#ifndef FROM_INTERLEAVED
-#define FROM_INTERLEAVED 0
-#endif
-#ifndef TO_INTERLEAVED
-#define TO_INTERLEAVED 1
-#endif
-#ifndef READ
-#define READ 1
-#endif
-#ifndef WRITE
-#define WRITE 1
-#endif
-#ifndef WHOLE
-#define WHOLE 0
-#endif
 #include "conv2d/pack_tile.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))

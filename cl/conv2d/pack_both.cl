@@ -2,29 +2,8 @@
 //
 // Launch: GROUP work-items; `filter_tiles` groups for the tiles of the filters, then one for each tile of the input. Local memory: the
 // larger tile.
-#ifndef CELLS
-#define CELLS 64  // of a tile, as conv2d/pack_tile.clh says
-#endif
-#ifndef CHANNELS
-#define CHANNELS 64
-#endif
-#ifndef FROM_INTERLEAVED
-#define FROM_INTERLEAVED 0
-#endif
-#ifndef TO_INTERLEAVED
-#define TO_INTERLEAVED 1
-#endif
-#ifndef READ
-#define READ 1
-#endif
-#ifndef WRITE
-#define WRITE 1
-#endif
-#ifndef WHOLE
-#define WHOLE 0
-#endif
 #ifndef FILTERS_CELLS
-#define FILTERS_CELLS 16  // the same of the filters
+#define FILTERS_CELLS 16  // as conv2d/pack_tile.clh has CELLS and so on for the input
 #endif
 #ifndef FILTERS_CHANNELS
 #define FILTERS_CHANNELS 64

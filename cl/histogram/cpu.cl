@@ -9,6 +9,7 @@
 // has for each job TABLES tables of table_words(bins * CHANNELS) words.
 #include "histogram/bin.clh"
 #include "histogram/thread_tables.clh"
+#include "common/vector_loop.clh"
 
 #ifndef TABLES
 #define TABLES 4  // of a thread
@@ -25,13 +26,16 @@ DEFINE_LOAD_RUN(load_values, private, VALUE)
 #if RULE == RULE_EDGES
 // The bins of a block. Its binary searches go on together, each with as many bins left, so that no load waits for that of another element.
 static inline void search_edges(uint bin[BLOCK], const VALUE x[BLOCK], bin_rule rule) {
+  VECTOR_LOOP
   for (uint k = 0; k < BLOCK; ++k) bin[k] = 0;
   for (uint left = rule.bins; left > 1;) {
     const uint half_of = left / 2;
+    VECTOR_LOOP
     for (uint k = 0; k < BLOCK; ++k) bin[k] += load_value(rule.edges, bin[k] + half_of) <= x[k] ? half_of : 0;
     left -= half_of;
   }
   const VALUE low = load_value(rule.edges, 0), high = load_value(rule.edges, rule.bins);
+  VECTOR_LOOP
   for (uint k = 0; k < BLOCK; ++k) {
     uint b = x[k] < low ? rule.below : bin[k];
     b = x[k] >= high ? rule.above : b;
@@ -70,6 +74,7 @@ __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulo
     uint bins[BLOCK];
     search_edges(bins, x, rule);
 #endif
+    VECTOR_LOOP
     for (uint k = 0; k < BLOCK; ++k) {
 #if RULE == RULE_EDGES
       const uint bin = bins[k];

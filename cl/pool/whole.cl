@@ -3,7 +3,7 @@
 //
 // The order in which numbers are added is fixed by the launch, so the same plan gives the same bits.
 //
-// Launch: one dimension. PHASE 0: GROUP work-items a group; group g does jobs g, g + groups, ...: job p * parts + n is part n
+// Launch: one dimension. PHASE 0: GROUP work-items a group; team t of TEAM of them does jobs t, t + teams, ...: job p * parts + n is part n
 // of plane p, of `band` rows. One work-item is a thread of a CPU, which joins RUN numbers at once, in vectors. PHASE 1: a
 // work-item for each result, of groups of GROUP.
 // Local memory: PHASE 0: GROUP numbers; of one work-item none.
@@ -15,10 +15,18 @@
 #ifndef GROUP
 #define GROUP 256
 #endif
+#ifndef TEAM
+#define TEAM GROUP  // work-items of a job: a group has one, or several teams
+#endif
 #ifndef ONE_PART
 #define ONE_PART 0  // 1: a part is a plane
 #endif
 
+#if TEAM < GROUP
+typedef uint cell_count;  // of small planes
+#else
+typedef ulong cell_count;
+#endif
 #define RUN 48  // elements: whole vectors, and whole cells of any number of channels
 
 static inline pool_sum join(pool_sum a, pool_sum b) {
@@ -27,6 +35,11 @@ static inline pool_sum join(pool_sum a, pool_sum b) {
 #else
   return is_greater(b, a) ? b : a;
 #endif
+}
+
+// plane_place(), without divisions, which take longer than a small plane, where each grid is one.
+static inline ulong plane_of(ulong p, ulong depth, ulong offset, ulong stride, ulong plane) {
+  return depth == 1 ? offset + p * stride : plane_place(p, depth, offset, stride, plane);
 }
 
 #if PHASE == 1 || ONE_PART
@@ -94,35 +107,40 @@ void pool_whole(POOL_ARGUMENTS) {
   }
 #else
   local pool_sum shared[GROUP];
-  const uint item = get_local_id(0);
+  const uint item = get_local_id(0), lane = item % TEAM;
+  local pool_sum* team = shared + (item - lane);
   // Each work-item stays with one channel: some have nothing to do.
-  const uint step = GROUP >= CHANNELS ? GROUP / CHANNELS * CHANNELS : GROUP;
-  for (ulong job = get_group_id(0); job < planes * parts; job += get_num_groups(0)) {
-    const ulong p = job / parts, first = job % parts * band;
-    global const ELEMENT* from = in + plane_place(p, depth, in_offset, in_stride, in_plane);
-    for (uint c = 0; c < (GROUP >= CHANNELS ? 1 : CHANNELS); ++c) {  // fewer work-items than channels: one after the other
+  const uint step = TEAM >= CHANNELS ? TEAM / CHANNELS * CHANNELS : TEAM;
+  const uint teams = GROUP / TEAM;
+  const ulong jobs = planes * parts;
+  for (ulong begin = get_group_id(0) * teams; begin < jobs; begin += get_num_groups(0) * teams) {
+    const ulong mine = begin + item / TEAM, job = min(mine, jobs - 1);  // a team without one does the last one again
+    const ulong p = ONE_PART ? job : job / parts, first = ONE_PART ? 0 : job % parts * band;
+    global const ELEMENT* from = in + plane_of(p, depth, in_offset, in_stride, in_plane);
+    for (uint c = 0; c < (TEAM >= CHANNELS ? 1 : CHANNELS); ++c) {  // fewer work-items than channels: one after the other
       const ulong width = in_w * CHANNELS;
-      const uint stride = GROUP >= CHANNELS ? step : CHANNELS * GROUP, begin = GROUP >= CHANNELS ? item : c + item * CHANNELS;
-      pool_sum own = AVERAGE ? 0 : (pool_sum)load_value(from + first * in_pitch, GROUP >= CHANNELS ? item % CHANNELS : c);
-      if (item < step) {
-        for (ulong row = first; row < min(first + band, in_h); ++row)
-          for (ulong i = begin; i < width; i += stride) own = join(own, (pool_sum)load_value(from + row * in_pitch, i));
+      const uint stride = TEAM >= CHANNELS ? step : CHANNELS * TEAM, start = TEAM >= CHANNELS ? lane : c + lane * CHANNELS;
+      pool_sum own = AVERAGE ? 0 : (pool_sum)load_value(from + first * in_pitch, TEAM >= CHANNELS ? lane % CHANNELS : c);
+      if (lane < step) {
+        for (ulong row = first; row < min(first + band, in_h); ++row) {
+          for (cell_count i = start; i < (cell_count)width; i += stride) own = join(own, (pool_sum)load_value(from + row * in_pitch, i));
+        }
       }
-      shared[item] = own;
+      team[lane] = own;
       barrier(CLK_LOCAL_MEM_FENCE);
       // The second half of what is left joins the first, until each result is one.
-      const uint results = GROUP >= CHANNELS ? CHANNELS : 1;
-      for (uint left = (GROUP >= CHANNELS ? step : GROUP) / results; left > 1;) {
+      const uint results = TEAM >= CHANNELS ? CHANNELS : 1;
+      for (uint left = (TEAM >= CHANNELS ? step : TEAM) / results; left > 1;) {
         const uint kept = (left + 1) / 2;
-        if (item < (left - kept) * results) shared[item] = join(shared[item], shared[item + kept * results]);
+        if (lane < (left - kept) * results) team[lane] = join(team[lane], team[lane + kept * results]);
         barrier(CLK_LOCAL_MEM_FENCE);
         left = kept;
       }
-      if (item < results) {
+      if (lane < results && mine == job) {
 #if ONE_PART
-        store_whole(out + plane_place(p, depth, out_offset, out_stride, out_plane), c + item, shared[item], in_w * in_h);
+        store_whole(out + plane_of(p, depth, out_offset, out_stride, out_plane), c + lane, team[lane], in_w * in_h);
 #else
-        scratch[job * CHANNELS + c + item] = shared[item];
+        scratch[job * CHANNELS + c + lane] = team[lane];
 #endif
       }
       barrier(CLK_LOCAL_MEM_FENCE);  // the next part takes its place

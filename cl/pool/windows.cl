@@ -2,7 +2,7 @@
 // compiled: a cell beyond the plane's edges is the nearest one of the window again, so that all loads are under way together. INSIDE: no
 // window has such cells.
 //
-// Launch: three dimensions of work-items: element of a row of results, bands of `band` rows, planes; what exceeds the launch
+// Launch: three dimensions of work-items: element of a row of results, bands of `band` rows (DOWN), planes; what exceeds the launch
 // is a loop. On a CPU a work-item has whole rows.
 #ifndef WINDOW_W
 #define WINDOW_W 0  // cells of a window across, and down; 0: arguments
@@ -19,6 +19,9 @@
 #endif
 #ifndef FEW
 #define FEW 0  // 1: planes, and what rows and columns have, are counted in 31 bits
+#endif
+#ifndef DOWN
+#define DOWN 1  // results of a work-item at a time, one below the other, of windows that are known
 #endif
 #define IS_FIXED (WINDOW_W > 0)
 #if FEW
@@ -49,10 +52,14 @@ static inline ulong col_of(const cells* w, count_of i) { return (ulong)clamp(w->
 static inline ulong row_of(const cells* w, count_of j) { return (ulong)(w->y0 + j); }
 static inline ulong col_of(const cells* w, count_of i) { return (ulong)(w->x0 + i); }
 #endif
-#if AVERAGE
+#if AVERAGE && DOWN == 1
 static inline int is_within(const cells* w, count_of i, count_of j) {
   return !IS_FIXED || INSIDE || (w->left + i >= w->x0 && w->left + i < w->x1 && w->top + j >= w->y0 && w->top + j < w->y1);
 }
+#endif
+
+#if DOWN > 1
+#include "pool/windows_down.clh"
 #endif
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
@@ -67,6 +74,14 @@ void pool_windows(POOL_ARGUMENTS) {
     global const ELEMENT* from = in + plane_begin(p, depth, in_offset, in_stride, in_plane);
     global RESULT* to = out + plane_begin(p, depth, out_offset, out_stride, out_plane);
     for (ulong first = get_global_id(1) * band; first < out_h; first += get_global_size(1) * band) {
+#if DOWN > 1
+      const count_of top = (count_of)(first * stride_h) - (count_of)pad_top, rows = (count_of)min(out_h - first, (ulong)DOWN);
+      for (ulong col = get_global_id(0); col < out_w * CHANNELS; col += get_global_size(0)) {
+        const count_of x = (count_of)col / CHANNELS, left = x * (count_of)stride_w - (count_of)pad_left;
+        make_down(from + (col - (ulong)x * CHANNELS), in_pitch, (count_of)in_w, (count_of)in_h, left, top, to + first * out_pitch + col,
+                  out_pitch, rows);
+      }
+#else
       for (ulong y = first; y < min(first + band, out_h); ++y) {
         cells w;
         w.top = (count_of)(y * stride_h) - (count_of)pad_top;
@@ -115,6 +130,7 @@ void pool_windows(POOL_ARGUMENTS) {
 #endif
         }
       }
+#endif
     }
   }
 }

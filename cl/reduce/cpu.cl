@@ -10,6 +10,7 @@
 #include "common/hand_over.clh"
 #include "common/loose.clh"
 #include "common/read_ahead.clh"
+#include "common/vector_loop.clh"
 #include "reduce/half_codes.clh"
 
 #ifndef ONE_LAUNCH
@@ -47,6 +48,7 @@ static inline void accumulate_run(lane_set* lanes, row_source row, ulong i, ulon
   }
 #endif
   for (uint turn = 0; turn < count; turn += LANES) {
+    VECTOR_LOOP
     for (uint k = 0; k < min((uint)LANES, count - turn); ++k) {
 #if OPERATION == OP_DOT
       const term t = {(ACC)first[turn + k], (ACC)other[turn + k]};
@@ -160,12 +162,14 @@ static inline ACC best_of_block(row_source row, ulong begin) {
   for (uint k = 0; k < LANES; ++k) best[k] = WORST;
   for (ulong i = begin; i < begin + SEARCHED; i += LANES) {
     READ_ON(row.first + i, LANES);
+    VECTOR_LOOP
     for (uint k = 0; k < LANES; ++k) {
       const ACC v = (ACC)load_term(row, i + k, i + k);
       best[k] = BETTER(v, best[k]) ? v : best[k];
     }
   }
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
+    VECTOR_LOOP
     for (uint k = 0; k < apart; ++k) best[k] = BETTER(best[k + apart], best[k]) ? best[k + apart] : best[k];
   return best[0];
 #endif
@@ -229,11 +233,13 @@ __attribute__((noinline)) accumulator reduce_run(row_source row, ulong begin, ul
 #endif
   for (; i + LANES <= end; i += LANES) {
     READ_ON(row.first + i, LANES);
+    VECTOR_LOOP
     for (uint k = 0; k < LANES; ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i + k, i + k), i + k));
   }
   for (uint k = 0; i < end; ++i, ++k) put_lane(&lanes, k, accumulate(get_lane(&lanes, k), load_term(row, i, i), i));
 #endif
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
+    VECTOR_LOOP
     for (uint k = 0; k < apart; ++k) put_lane(&lanes, k, combine(get_lane(&lanes, k), get_lane(&lanes, k + apart)));
   return get_lane(&lanes, 0);
 }
@@ -297,8 +303,10 @@ __attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_sour
 #if ELEMENT_HALF
     VALUE x[STRIP];
     load_run(x, columns.first, r * width, wide);
+    VECTOR_LOOP
     for (uint k = 0; k < wide; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), FOLDED_TERM(x[k]), r + after[k]));
 #else
+    VECTOR_LOOP
     for (uint k = 0; k < wide; ++k)
       put_lane(lanes, k, accumulate(get_lane(lanes, k), FOLDED_TERM(load_value(columns.first, r * width + k)), r + after[k]));
 #endif
@@ -330,6 +338,7 @@ static inline void accumulate_four_rows(lane_set* restrict lanes, row_source col
     VALUE x[4][STRIP];
     const uint count = min(most, width - first);
     for (uint u = 0; u < 4; ++u) load_run(x[u], columns.first, (r + u) * pitch + first, count);
+    VECTOR_LOOP
     for (uint k = 0; k < count; ++k) {
       accumulator a = get_lane(lanes, first + k);
       a = accumulate(a, TERM_OF(x[0][k], 0), r);
@@ -367,6 +376,7 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
   // 3000 x 3000, whose last strip is narrow, 910 and 670, of 1000 x 6000 390 and 320.
   if (width == STRIP || pitch != width) {
     for (; r + 4 <= end; r += 4) {
+      VECTOR_LOOP
       for (uint k = 0; k < width; ++k) {
         accumulator a = get_lane(lanes, k);
         a = accumulate(a, load_term(columns, r * pitch + k, r), r);
@@ -378,6 +388,7 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
     }
   }
   for (; r < end; ++r)
+    VECTOR_LOOP
     for (uint k = 0; k < width; ++k) put_lane(lanes, k, accumulate(get_lane(lanes, k), load_term(columns, r * pitch + k, r), r));
 #endif
 }

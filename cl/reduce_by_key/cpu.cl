@@ -13,6 +13,7 @@
 #define MARKS 3    // runs of equal numbers
 #define COUNTED 1  // and how many there are
 #include "scan/operation.clh"
+#include "common/vector_loop.clh"
 #include "common/compact.clh"
 #include "common/read_ahead.clh"
 #include "reduce_by_key/operation.clh"
@@ -59,6 +60,7 @@ INLINED void mark_heads(global const MARK* keys, ulong first, const uint here, u
   const uint begins = first == 0;
   heads[0] = 1;
   READ_ON(keys + first, CHUNK);
+  VECTOR_LOOP
   for (uint k = begins; k < here; ++k) heads[k] = (uchar)differ(keys[first + k], keys[first + k - 1]);
   for (uint k = here; k < CHUNK; ++k) heads[k] = 0;
 }
@@ -71,6 +73,7 @@ __attribute__((noinline)) state reduce_piece(global const MARK* keys, global con
   for (ulong first = begin; first < end; first += CHUNK) {
     mark_heads(keys, first, (uint)min((ulong)CHUNK, end - first), words);
     uint here = 0;
+    VECTOR_LOOP
     for (uint k = 0; k < CHUNK / 8; ++k) here += (uint)popcount(words[k]);
     if (here == 0) continue;
     heads += here;

@@ -3,6 +3,7 @@
 //
 // Launch: one dimension, local size 1; group g has a range of neighbouring tokens. Local memory: HEAD_SIZE + ROTATED floats.
 #include "common/attributes.clh"
+#include "common/vector_loop.clh"
 #include "rotary/operation.clh"
 
 #define PAIRS (ROTATED / 2)
@@ -21,6 +22,7 @@ void rotary_cpu(ROTARY_ARGUMENTS) {
   const uint count = flags & COPIES_REST ? HEAD_SIZE : ROTATED;
   for (ulong token = begin; token < end; ++token) {
     const long position = position_of(token, rows, positions + positions_offset, first_position, flags);
+    VECTOR_LOOP
     for (int k = 0; k < PAIRS; ++k) {
       const float angle = angle_at(turns[k], position);
       cosines[k] = cospi(angle);
@@ -28,6 +30,7 @@ void rotary_cpu(ROTARY_ARGUMENTS) {
     }
     for (ulong job = 0; job < jobs; ++job) {
       load_run(kept, in + head_place(token, job, rows, heads, in_offset, in_pitch, in_stride), 0, count);
+      VECTOR_LOOP
       for (int k = 0; k < PAIRS; ++k) {
         const int one = NEIGHBOURS ? 2 * k : k, two = NEIGHBOURS ? 2 * k + 1 : k + PAIRS;
         const float x = kept[one], y = kept[two];

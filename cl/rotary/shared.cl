@@ -1,21 +1,31 @@
 // Rotary position embedding in packs: a work-item has PACK pairs of a token, whose cosines and sines it computes once for several heads.
 //
-// Launch: two dimensions: work-items of tokens, and parts of their heads, `jobs_per_item` each; loops over both. No local memory.
+// Launch: two dimensions: work-items of tokens, and parts of their heads, `jobs_per_item` each; loops over both. First those of pairs, so
+// that others of what is only copied do not wait for their cosines. No local memory.
 #include "rotary/operation.clh"
 
 #ifndef GROUP
 #define GROUP 256  // work-items
 #endif
 #define PAIR_PACKS (ROTATED / 2 / PACK)
-#define ITEMS (PAIR_PACKS + (HEAD_SIZE - ROTATED) / PACK)  // work-items of a head: also for what is not rotated
+#define REST_PACKS ((HEAD_SIZE - ROTATED) / PACK)  // what is not rotated
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void rotary_shared(ROTARY_ARGUMENTS, ulong jobs_per_item) {
   (void)batch, (void)cols;
-  for (ulong id = get_global_id(0); id < tokens * ITEMS; id += get_global_size(0)) {
-    const ulong token = id / ITEMS;
-    const int item = (int)(id - token * ITEMS);
-    if (item >= PAIR_PACKS && !(flags & COPIES_REST)) continue;
+  const ulong pairs = tokens * PAIR_PACKS, items = pairs + (flags & COPIES_REST ? tokens * REST_PACKS : 0);
+  for (ulong id = get_global_id(0); id < items; id += get_global_size(0)) {
+#if PAIR_PACKS > 0 && REST_PACKS > 0
+    const ulong rest = id - pairs;
+    const ulong token = id < pairs ? id / PAIR_PACKS : rest / REST_PACKS;
+    const int item = (int)(id < pairs ? id - token * PAIR_PACKS : PAIR_PACKS + rest - token * REST_PACKS);
+#elif PAIR_PACKS > 0
+    const ulong token = id / PAIR_PACKS;
+    const int item = (int)(id - token * PAIR_PACKS);
+#else
+    const ulong token = id / REST_PACKS;
+    const int item = (int)(id - token * REST_PACKS);
+#endif
     packed_vector c = 0, s = 0;
     if (item < PAIR_PACKS) {
       const long position = position_of(token, rows, positions + positions_offset, first_position, flags);

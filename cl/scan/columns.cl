@@ -5,6 +5,7 @@
 // aggregate of each chunk of `piece` rows in the scratch, at (b * parts + p) * cols + c for chunk p of column c of matrix b.
 //
 // Launch: one dimension, GROUP work-items a group; group g has tile g % (tiles across) of chunk g / (tiles across).
+#include "common/vector_loop.clh"
 #include "scan/operation.clh"
 
 #ifndef GROUP
@@ -48,6 +49,7 @@ static inline void store_row(global RESULT* results, ulong i, const ACC a[STRIP]
   for (uint k = 0; k < width; ++k) made[k] = (result_value)a[k];
   store_strip(results, i, made, width);
 #else
+  VECTOR_LOOP
   for (uint k = 0; k < width; ++k) store_result(results, i + k, (result_value)a[k]);
 #endif
 }
@@ -64,6 +66,7 @@ static inline void walk(global const ELEMENT* column, ulong in_pitch, global RES
     if (u < count) load_strip(read, column, (r + u) * in_pitch, width);
     for (uint k = 0; k < width; ++k) x[u][k] = u < count ? lift(read[k]) : identity();
 #else
+    VECTOR_LOOP
     for (uint k = 0; k < width; ++k) x[u][k] = u < count ? lift(load_value(column, (r + u) * in_pitch + k)) : identity();
 #endif
   }
@@ -73,6 +76,7 @@ static inline void walk(global const ELEMENT* column, ulong in_pitch, global RES
 #if PHASE == 1 && EXCLUSIVE
     store_row(results, (r + u) * out_pitch, a, width);
 #endif
+    VECTOR_LOOP
     for (uint k = 0; k < width; ++k) a[k] = combine(a[k], x[u][k]);
 #if PHASE == 1 && !EXCLUSIVE
     store_row(results, (r + u) * out_pitch, a, width);

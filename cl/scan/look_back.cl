@@ -124,11 +124,11 @@ void scan_look_back(SCAN_ARGUMENTS) {
     state total;
     scan_tile(s, &begins, &mine, &total, tile, local_states, row, begin + step * STEP, cols, item, 0, heads,
               marks + marks_offset, marks_count);
-    write_results(s, begins, join(before, mine), tile, results, begin + step * STEP, cols, item, 0, start, has_initial);
+    write_results(s, begins, join(before, mine), tile, results, begin + step * STEP, cols, item, lead_of(row), start, has_initial);
     before = join(before, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // before the next step's elements are stored
   }
 #else
-  write_results(s, begins, join(before, mine), tile, results, begin, cols, item, 0, start, has_initial);
+  write_results(s, begins, join(before, mine), tile, results, begin, cols, item, lead_of(row), start, has_initial);
 #endif
 }

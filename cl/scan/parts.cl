@@ -29,9 +29,10 @@ void scan_parts(SCAN_ARGUMENTS) {
   const ulong number = !works ? 0 : parts == 1 ? job : rows * batch == 1 ? 0 : job / parts;
   const ulong matrix = batch == 1 ? 0 : number / rows;
   const ulong part = works ? job - number * parts : 0;
-  const ulong begin = part * piece, end = min(begin + piece, cols);
   global const ELEMENT* row = in + in_offset + matrix * in_stride + (number - matrix * rows) * in_pitch;
   global RESULT* results = out + out_offset + matrix * out_stride + (number - matrix * rows) * out_pitch;
+  const uint lead = lead_of(row);  // of rows of one part
+  const ulong begin = part * piece, end = parts == 1 ? cols + lead : min(begin + piece, cols);
   const ACC start = start_value(initial_bits, has_initial);
   state before = start_state(start), mine, total;
 
@@ -51,7 +52,7 @@ void scan_parts(SCAN_ARGUMENTS) {
     uint begins;
     scan_tile(s, &begins, &mine, &total, tile, local_states, row, first, count, item, base, heads, marks + marks_offset,
               marks_count);
-    write_results(s, begins, join(before, mine), tile, results, first, count, item, base, start, has_initial);
+    write_results(s, begins, join(before, mine), tile, results, first, count, item, base + lead, start, has_initial);
     before = join(before, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // before the next elements are stored
   }

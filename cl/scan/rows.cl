@@ -2,7 +2,8 @@
 //
 // A work-group loads as many whole rows as its tile holds: neighbouring elements, so that loads are coalesced and wide whatever
 // the length and the alignment of a row. It scans them as segments, with a head flag at the first element of each row. Small elements, whose run
-// is a pack or two, go from memory to the registers of the work-item that scans them, and back (OWN_RUNS).
+// is a pack or two, go from memory to the registers of the work-item that scans them, and back (OWN_RUNS). Where tiles begin anywhere, the
+// first work-item's run begins with the pack that holds the tile's first element (LEAD), so that all others are aligned.
 //
 // Launch: one dimension, GROUP work-items a group, a group for each `piece` elements, which are whole rows. Local memory: see
 // scan/tile.clh.
@@ -14,45 +15,15 @@
 #define OWN_RUNS 0  // 1: a work-item reads its own run; no tile
 #endif
 
-// Bit k: whether element `first` + k is the first one of a row of `width` elements.
-static inline uint heads_of_run(uint first, uint width) {
+// Bit k: whether element `first` + k is the first one of a row of `width` elements; those before the tile's first one are of none.
+static inline uint heads_of_run(int first, uint width) {
   uint begins = 0;
-  for (uint k = (width - first % width) % width; k < ITEMS; k += width) begins |= 1u << k;
+  for (uint k = first < 0 ? (uint)-first : (width - (uint)first % width) % width; k < ITEMS; k += width) begins |= 1u << k;
   return begins;
 }
 
 #if OWN_RUNS
-// The run that begins with element `first` of `count`; what is behind the end is the identity.
-static inline void read_own(ACC s[ITEMS], global const ELEMENT* from, uint first, uint count) {
-  if (first + ITEMS <= count) {
-    pack p[ITEMS / PACK];
-#pragma unroll
-    for (uint u = 0; u < ITEMS / PACK; ++u) p[u].all = load_pack(from, first + u * PACK);
-#pragma unroll
-    for (uint k = 0; k < ITEMS; ++k) s[k] = lift((VALUE)p[k / PACK].each[k % PACK]);
-  } else {
-#pragma unroll
-    for (uint k = 0; k < ITEMS; ++k) s[k] = first + k < count ? lift(load_value(from, first + k)) : identity();
-  }
-}
-
-static inline void write_own(const ACC s[ITEMS], uint begins, state before, ACC start, uint has_initial, global RESULT* to, uint first,
-                             uint count) {
-#pragma unroll
-  for (uint u = 0; u < ITEMS / OUT_PACK; ++u) {
-    result_pack p;
-#pragma unroll
-    for (uint k = 0; k < OUT_PACK; ++k) p.each[k] = (result_value)result_of(u * OUT_PACK + k, s, begins, before, start, has_initial);
-    const uint at = first + u * OUT_PACK;
-    if (first + ITEMS <= count) {
-      store_pack(to, at, p);
-    } else {
-#pragma unroll
-      for (uint k = 0; k < OUT_PACK; ++k)
-        if (at + k < count) store_result(to, at + k, p.each[k]);
-    }
-  }
-}
+#include "scan/own_runs.clh"
 #else
 // Loads `count` elements to local memory, as many packs under way at once as a work-item has.
 GROUP_FUNCTION void read_rows(local ACC* tile, global const ELEMENT* from, uint count, uint item) {
@@ -105,13 +76,18 @@ void scan_rows(SCAN_ARGUMENTS) {
   const uint count = (uint)min(rows * batch * cols - first, piece);
   const ACC start = start_value(initial_bits, has_initial);
   ACC s[ITEMS];
-  uint begins = heads_of_run(item * ITEMS, (uint)cols);
+#if OWN_RUNS
+  const int run = (int)(item * ITEMS) - own_lead(in + in_offset + first);
+#else
+  const int run = (int)(item * ITEMS);
+#endif
+  uint begins = heads_of_run(run, (uint)cols);
   state mine, all;
 #if OWN_RUNS
-  read_own(s, in + in_offset + first, item * ITEMS, count);
+  read_own(s, in + in_offset + first, run, count);
   scan_items(&mine, s, begins);
   team_scan(&mine, &all, local_states, item, GROUP);
-  write_own(s, begins, mine, start, has_initial, out + out_offset + first, item * ITEMS, count);
+  write_own(s, begins, mine, start, has_initial, out + out_offset + first, run, count);
 #else
   read_rows(tile, in + in_offset + first, count, item);
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -29,6 +29,7 @@ DEFINE_LOAD_HALVES(load_numbers, private, NUMBER)
 #endif
 #include "common/compact.clh"
 #include "common/read_ahead.clh"
+#include "common/vector_loop.clh"
 JOIN(DEFINE_TAKE_, ELEMENT_BYTES)(take, global)
 
 // Marks those of elements [first, first + here) that are selected with 1, in bytes, others up to CHUNK with 0.
@@ -45,9 +46,11 @@ INLINED void mark(global const ELEMENT* in, global const FLAG* flags, ulong firs
   NUMBER x[1 + CHUNK];  // after the one before them
   x[0] = RULE == 2 && first > 0 ? number_of(in[first - 1]) : 0;
   load_numbers(x + 1, (global const half*)in + first, here);
+  VECTOR_LOOP
   for (uint k = begins; k < here; ++k) is_selected[k] = (uchar)selects_number(x[1 + k], x[k]);
   (void)flags;
 #else
+  VECTOR_LOOP
   for (uint k = begins; k < here; ++k)
     is_selected[k] = (uchar)selects(in[first + k], in[first + k - (RULE == 2)], flags, first + k);
 #endif
@@ -61,6 +64,7 @@ __attribute__((noinline)) state count_piece(global const ELEMENT* in, global con
   for (ulong first = begin; first < end; first += CHUNK) {
     mark(in, flags, first, (uint)min((ulong)CHUNK, end - first), words);
     uint here = 0;
+    VECTOR_LOOP
     for (uint k = 0; k < CHUNK / 8; ++k) here += (uint)popcount(words[k]);
     selected += here;
     if (OUTPUT == 2 && here > 0) {

@@ -1,10 +1,28 @@
 // Stencil through a tile in local memory: a work-group loads the cells that its results' windows cover, once each and with the
-// halo, and sums from the tile. The window, the stride and the dilation are arguments, so one program serves all of them; the
-// radius of an expression is a constant of its program.
+// halo, and sums from the tile. The window, the stride and the dilation are arguments, so one program serves all of them, or
+// constants of the program (WINDOW_X and so on), where they are written out; the radius of an expression is one always.
 //
 // Launch: GROUP_X x GROUP_Y x GROUP_Z work-items a group, one cell each; groups along x, y, and the planes of all grids;
 // grid-stride loops over the last two dimensions.
 // Local memory: TILE values, at least CHANNELS * X * Y * Z: the cells that a group's windows cover along x, y and z.
+#ifdef WINDOW_X
+#define FIXED  // compiled for one window and boundary
+#define SIZE_X WINDOW_X
+#define SIZE_Y WINDOW_Y
+#define SIZE_Z WINDOW_Z
+#define STEP_X STRIDE_X
+#define STEP_Y STRIDE_Y
+#define APART_X DILATION_X
+#define APART_Y DILATION_Y
+#else
+#define SIZE_X size_x
+#define SIZE_Y size_y
+#define SIZE_Z size_z
+#define STEP_X stride_x
+#define STEP_Y stride_y
+#define APART_X dilation_x
+#define APART_Y dilation_y
+#endif
 #include "stencil/cells.clh"
 
 #ifndef GROUP_X
@@ -25,21 +43,37 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
   local VALUE tile[TILE];
   const uint lx = get_local_id(0), ly = get_local_id(1), lz = get_local_id(2);
   // The tile, in elements of a row, rows and planes.
-  const uint line = ((GROUP_X - 1) * stride_x + (size_x - 1) * dilation_x + 1) * CHANNELS;
-  const uint rows = (GROUP_Y - 1) * stride_y + (size_y - 1) * dilation_y + 1;
-  const uint planes = GROUP_Z - 1 + size_z;
+  const uint line = ((GROUP_X - 1) * STEP_X + (SIZE_X - 1) * APART_X + 1) * CHANNELS;
+  const uint rows = (GROUP_Y - 1) * STEP_Y + (SIZE_Y - 1) * APART_Y + 1;
+  const uint planes = GROUP_Z - 1 + SIZE_Z;
   const ulong x = get_global_id(0);
-  const long tile_x = ((long)(get_group_id(0) * GROUP_X * stride_x) + first_x) * CHANNELS;
+  const long tile_x = ((long)(get_group_id(0) * GROUP_X * STEP_X) + first_x) * CHANNELS;
   const ulong layers = (out_depth + GROUP_Z - 1) / GROUP_Z;  // of groups, in a grid
   for (ulong p = get_group_id(2); p < layers * batch; p += get_num_groups(2)) {
     const ulong grid = batch == 1 ? 0 : p / layers;
     const ulong first_plane = (p - grid * layers) * GROUP_Z;
     global const ELEMENT* from = in + in_offset + grid * in_stride;
     for (ulong band = get_group_id(1) * GROUP_Y; band < out_height; band += get_num_groups(1) * GROUP_Y) {
-      for (uint k = lz; k < planes; k += GROUP_Z) {
+#ifdef FIXED
+      // Tiles inside of the grid.
+      const long tile_y = (long)(band * STEP_Y) + first_y;
+      const bool is_inside = SIZE_Z == 1 && GROUP_Z == 1 && tile_x >= 0 && tile_x + line <= (long)width * CHANNELS && tile_y >= 0 &&
+                             tile_y + rows <= (long)height && first_z == 0;
+      if (is_inside) {
+        global const ELEMENT* first = from + first_plane * in_plane + (ulong)tile_y * in_pitch + tile_x;
+#pragma unroll
+        for (uint e = 0; e < rows * line; e += GROUP_X * GROUP_Y) {
+          const uint at = e + ly * GROUP_X + lx, j = at / line;
+          if (at < rows * line) tile[at] = load_value(first, j * in_pitch + (at - j * line));
+        }
+      }
+#else
+      const bool is_inside = false;
+#endif
+      for (uint k = is_inside ? planes : lz; k < planes; k += GROUP_Z) {
         const long at_z = place_by(EDGE, (long)(first_plane + k) + first_z, (long)depth);
         for (uint j = ly; j < rows; j += GROUP_Y) {
-          const long at_y = place_by(EDGE, (long)(band * stride_y + j) + first_y, (long)height);
+          const long at_y = place_by(EDGE, (long)(band * STEP_Y + j) + first_y, (long)height);
           global const ELEMENT* row = from + max(at_z, 0L) * (long)in_plane + max(at_y, 0L) * (long)in_pitch;
           local VALUE* to = tile + (k * rows + j) * line;
           for (uint i = lx; i < line; i += GROUP_X) {
@@ -51,23 +85,32 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
       barrier(CLK_LOCAL_MEM_FENCE);
 
       const ulong y = band + ly, z = first_plane + lz;
-      if (x < out_width && y < out_height && z < out_depth && is_written(EDGE, x, first_x, size_x, width) &&
-          is_written(EDGE, y, first_y, size_y, height) && is_written(EDGE, z, first_z, size_z, depth)) {
+      if (x < out_width && y < out_height && z < out_depth && is_written(EDGE, x, first_x, SIZE_X, width) &&
+          is_written(EDGE, y, first_y, SIZE_Y, height) && is_written(EDGE, z, first_z, SIZE_Z, depth)) {
         global RESULT* to = out + out_offset + grid * out_stride + z * out_plane + y * out_pitch;
-        local const VALUE* mine = tile + (lz * rows + ly * stride_y) * line + lx * stride_x * CHANNELS;
+        local const VALUE* mine = tile + (lz * rows + ly * STEP_Y) * line + lx * STEP_X * CHANNELS;
         for (uint channel = 0; channel < CHANNELS; ++channel) {
 #if SHAPE == CUSTOM
 #define NEIGHBOUR(dx, dy, dz) mine[(((dz) + RADIUS_Z) * rows + (dy) + RADIUS_Y) * line + ((dx) + RADIUS_X) * CHANNELS + channel]
           const VALUE sum = EXPRESSION;
 #else
-          const window_shape shape = shape_of(IS_STAR, first_x, first_y, first_z, size_x, size_y);
+          const window_shape shape = shape_of(IS_STAR, first_x, first_y, first_z, SIZE_X, SIZE_Y);
           VALUE sum = 0;
           uint n = 1;
-          for (uint k = 0; k < size_z; ++k)
+#ifdef FIXED
+#pragma unroll
+#endif
+          for (uint k = 0; k < SIZE_Z; ++k)
+#ifdef FIXED
+#pragma unroll
+#endif
             for (uint j = begin_y(shape, k); j < end_y(shape, k); ++j) {
-              local const VALUE* cells = mine + (k * rows + j * dilation_y) * line + channel;
+              local const VALUE* cells = mine + (k * rows + j * APART_Y) * line + channel;
+#ifdef FIXED
+#pragma unroll
+#endif
               for (uint i = begin_x(shape, k, j); i < end_x(shape, k, j); ++i)
-                sum = fma(weights[n++], cells[i * dilation_x * CHANNELS], sum);
+                sum = fma(weights[n++], cells[i * APART_X * CHANNELS], sum);
             }
 #endif
           store_cell(to, x * CHANNELS + channel, sum);

@@ -11,6 +11,7 @@
 //   whatever is more. lists: 3 * k places of a group
 #define MANY_ROWS 1  // a thread has more than one
 #include "top_k/rows.clh"
+#include "common/vector_loop.clh"
 
 #ifndef PHASE
 #define PHASE 1
@@ -32,6 +33,7 @@ static inline void make_delegates(global const KEY* keys, uint size, uint begin,
     global const KEY* span = keys + ((ulong)s << SPAN_BITS);
     sortable best = ALL_BITS;
     if (((ulong)s + 1) << SPAN_BITS <= size) {
+      VECTOR_LOOP
       for (uint i = 0; i < SPAN; ++i) best = min(best, order_of(span[i]));
     } else {
       for (uint i = 0; i < size - (s << SPAN_BITS); ++i) best = min(best, order_of(span[i]));
@@ -55,6 +57,7 @@ void top_k_cpu(TOP_K_ARGUMENTS) {
 __attribute__((noinline)) uint select_images(global const sortable* from, uint count, uint k, local uint* bins,
                                              global uint* chosen) {
   sortable low = ALL_BITS, high = 0;
+  VECTOR_LOOP
   for (uint i = 0; i < count; ++i) {
     low = min(low, from[i]);
     high = max(high, from[i]);
@@ -135,7 +138,9 @@ __attribute__((noinline)) bool keep_few(global const KEY* keys, uint size, uint 
     sortable x[BLOCK], best = ALL_BITS;
     const uint here = min(size - i, (uint)BLOCK);
     if (here == BLOCK) {
+      VECTOR_LOOP
       for (uint j = 0; j < BLOCK; ++j) x[j] = order_of(keys[i + j]);
+      VECTOR_LOOP
       for (uint j = 0; j < BLOCK; ++j) best = min(best, x[j]);
     } else {
       for (uint j = 0; j < here; ++j) best = min(best, x[j] = order_of(keys[i + j]));

@@ -244,21 +244,23 @@ GROUP_FUNCTION uint collect_listed(global const KEY* keys, local const uint* spa
   return count;
 }
 
-// Where there are too many elements (`narrows`): a bisection over those of the listed spans, by images from `low` to `high`, then by the
-// places of the k-th's equals. Then the k that come first are kept. Returns how many are kept in either case.
+// Where there are too many elements (`narrows`): a bisection over those of the listed spans, by images from `low` to `high` until there is
+// space for those that are left, else by the places of the k-th's equals. Returns how many are kept in either case.
 GROUP_FUNCTION uint narrow_listed(global const KEY* keys, local const uint* spans, uint listed, uint size, uint k, sortable low,
                                   sortable high, int narrows, local sortable* candidates, local KEY* candidate_keys,
                                   local uint* candidate_places, local uint* found, local sortable* scratch, uint side, uint item) {
   (void)side;
+  uint left = CANDIDATES + 1;
 #pragma unroll 1
-  for (uint pass = 0; pass < (narrows ? 8 * sizeof(sortable) : 0) && GOES_ON(low < high); ++pass) {
+  for (uint pass = 0; pass < (narrows ? 8 * sizeof(sortable) : 0) && GOES_ON(low < high && left > CANDIDATES); ++pass) {
     const sortable middle = low + (high - low) / 2;
     uint before = count_listed(keys, spans, listed, size, middle, size, item);
     group_sum(&before, scratch, side, item);
     side ^= 1;
-    if (low < high) {
+    if (low < high && left > CANDIDATES) {
       if (before >= k) {
         high = middle;
+        left = before;
       } else {
         low = middle + 1;
       }
@@ -266,12 +268,12 @@ GROUP_FUNCTION uint narrow_listed(global const KEY* keys, local const uint* span
   }
   uint low_place = 0, last_place = size;
 #pragma unroll 1
-  for (uint pass = 0; pass < (narrows ? 32 : 0) && GOES_ON(low_place < last_place); ++pass) {
+  for (uint pass = 0; pass < (narrows ? 32 : 0) && GOES_ON(low_place < last_place && left > CANDIDATES); ++pass) {
     const uint middle = low_place + (last_place - low_place) / 2;
     uint before = count_listed(keys, spans, listed, size, high, middle, item);
     group_sum(&before, scratch, side, item);
     side ^= 1;
-    if (low_place < last_place) {
+    if (low_place < last_place && left > CANDIDATES) {
       if (before >= k) {
         last_place = middle;
       } else {

@@ -86,7 +86,7 @@ static inline void read_ends(local element* cells, uint local_pitch, global cons
 INLINED void write_tile(local const element* cells, uint local_pitch, global element* out, ulong base, long pitch, long row, ulong col, long rows,
                         ulong cols, const bool guarded) {
   const uint lane = get_local_id(0) % LANES, line = get_local_id(0) / LANES, width = (uint)min((ulong)TILE_C, cols - col);
-#pragma unroll 2
+#pragma unroll 4
   for (uint c = line; c < width; c += LINES) {
     const ulong start = base + (ulong)((long)(col + c) * pitch);  // the output row's first element
     const uint skew = (uint)start & (WINDOW - 1);

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <memory>
 #include <numeric>
@@ -36,25 +37,54 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The name with the least distance to a word; there is one at least.
-std::string nearest(std::string_view word, const std::vector<std::string>& names) {
-  return *std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    return distance(word, a) < distance(word, b);
-  });
+/// A name, and what help says of it.
+struct Named {
+  std::string name, description;
+};
+
+std::string in_words(std::string_view text) {
+  std::string words(text);
+  for (char& letter : words)
+    letter = letter == '_' || letter == '-' ? ' ' : static_cast<char>(std::tolower(letter & 0x7f));
+  return words;
 }
 
-/// Names the first word that stands for a command and is none, and the nearest one; empty: there is no such
-/// word.
+/// The name that a word was meant for: one of few other letters, else the first one that has the word in it
+/// or in its description, as "gaussian_blur" is in that of separable filters, else one that the word has in
+/// it; empty: none.
+std::string meant(std::string_view word, const std::vector<Named>& names) {
+  const auto nearest = std::min_element(names.begin(), names.end(), [&](const Named& a, const Named& b) {
+    return distance(word, a.name) < distance(word, b.name);
+  });
+  if (nearest == names.end() || distance(word, nearest->name) <= (word.size() + 1) / 3)
+    return nearest == names.end() ? std::string() : nearest->name;
+  const std::string words = in_words(word);
+  for (const Named& named : names)
+    if (in_words(named.name).find(words) != std::string::npos) return named.name;
+  for (const Named& named : names)
+    if (in_words(named.description).find(words) != std::string::npos) return named.name;
+  for (const Named& named : names)
+    if (words.find(in_words(named.name)) != std::string::npos) return named.name;
+  return {};
+}
+
+/// Names the first word that stands for a command and is none, and what it was meant for; empty: there is no
+/// such word.
 std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words) {
   const CLI::App* at = &root;
   std::string path = root.get_name();
   for (const std::string& word : words) {
-    std::vector<std::string> names;
+    std::vector<Named> names;
     for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; }))
-      if (!command->get_group().empty() || command->get_name() == word) names.push_back(command->get_name());
+      if (!command->get_group().empty() || command->get_name() == word)
+        names.push_back({command->get_name(), command->get_description()});
     if (names.empty() || word.starts_with('-')) return {};
-    const std::string name = nearest(word, names);
-    if (name != word) return fmt::format("no command \"{}\" of {}; the nearest is \"{}\"", word, path, name);
+    const std::string name = meant(word, names);
+    if (name != word) {
+      return fmt::format("no command \"{}\" of {}; {}", word, path,
+                         name.empty() ? fmt::format("{} --help lists all", path)
+                                      : fmt::format("the nearest is \"{}\"", name));
+    }
     at = at->get_subcommand(name);
     path += " " + word;
   }
@@ -71,11 +101,12 @@ std::string with_nearest(const std::string& what) {
     return what;
   const std::string word = what.substr(name + 2, list - name - 2);
   std::istringstream text(what.substr(list + kList.size(), end - list - kList.size()));
-  std::vector<std::string> values;
+  std::vector<Named> values;
   for (std::string value; std::getline(text, value, ',');)
-    values.push_back(value);
-  return fmt::format("{}: no \"{}\"; the nearest is \"{}\"", what.substr(0, name), word,
-                     nearest(word, values));
+    values.push_back({value, {}});
+  const std::string near = meant(word, values);
+  return fmt::format("{}: no \"{}\"; {}", what.substr(0, name), word,
+                     near.empty() ? "--help lists all" : fmt::format("the nearest is \"{}\"", near));
 }
 
 /// print_fitted() breaks lines for the terminal; CLI11 from 2.5 on would break them before, for 95 columns,
@@ -124,15 +155,26 @@ bool parse(CLI::App& app, int argc, char** argv) {
     print_fitted(app.help());
     return true;
   }
+  // smem help COMMAND... is smem COMMAND... --help.
+  std::vector<char*> words(argv, argv + argc);
+  char help[] = "--help";
+  if (std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    if (const std::string what = unknown_command(app, {words.begin() + 1, words.end()}); !what.empty()) {
+      print_error(fmt::format("{}: {}\n", app.get_name(), what));
+      return false;
+    }
+    words.push_back(help);
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
     return true;
   } catch (const CLI::CallForHelp&) {
     print_fitted(app.help());
     return true;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error) == 0;  // --version ends here too
-    std::string what = unknown_command(app, std::vector<std::string>(argv + 1, argv + argc));
+    std::string what = unknown_command(app, {words.begin() + 1, words.end()});
     if (what.empty()) what = with_nearest(error.what());
     // CLI11 says first which command is missing.
     if (const auto unknown = app.remaining(true);

@@ -192,6 +192,7 @@ Operation pool_operation() {
                    {"4096x4096 half --size 3 --stride 2 --padding 1", {"windows"}},
                    {"4096x4096 uint16 --op average --size 5 --stride 1 --padding 2", {"windows"}},
                    {"4096x4096 uint8 --op average --size 9 --channels 3", {"windows"}},
+                   {"4096x4096 double --op average --size 3 --stride 1 --padding 1", {"windows"}},
                    {"4096x4096 uint8 --channels 3 --indices", {"windows"}}},
   };
 }
@@ -212,7 +213,7 @@ Operation global_pool_operation() {
                             "4096x4096 uchar --op average"},
                   .large = {"56x56 float --op average --batch 16384", "16384x16384 float",
                             "16384x16384 uchar --op average"}},
-      .programs = {{"4096x4096 uint8 --op average"}},
+      .programs = {{"4096x4096 uint8 --op average"}, {"7x7 half --op average --batch 4096"}},
   };
 }
 

@@ -175,6 +175,7 @@ std::vector<Programs> scan_programs() {
           {"268435456 --segments 1000", usual},
           {"268435456 --by-key", usual},
           {"65536x100", usual},
+          {"3000x5001 half", {"short_rows"}},
           {"4096x4096 --columns", usual},
           {"4096x4097 --columns", usual},
           {"4096x4096 half --columns", usual},

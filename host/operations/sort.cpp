@@ -82,6 +82,7 @@ Operation sort_operation() {
       .name = "sort",
       .summary = "Sorts vectors: sort, sort_pairs and argsort",
       .steps = {{"bitonic", "a sorting network over one tile in local memory: log^2 n steps"},
+                {"one_row", "one group, in registers or by passes in local memory: as a row of sort_rows"},
                 {"merge", "tiles are sorted in local memory, then merged in pairs: log n passes"},
                 {"four_bits",
                  "4 bits a pass, three launches: twice the passes, and counts of 16 digits only"},

@@ -54,6 +54,18 @@ cl::Event launch(const Context& context, const SortProblem& problem, const SortO
     const cl_mem values = problem.payload == SortPayload::values ? o.values.buffer : out_values;
     const std::size_t passes = launch.plan().number("passes"),
                       pass = launch.round() + launch.repeat() + l.number("turn");
+    if (l.variant == "one_row") {  // the arguments of a sort of rows
+      const cl_ulong size = number(problem.size);
+      launch(runtime::packed(
+          in, number(o.keys.offset), size, size, out, number(out_offset), size, size, spare, values,
+          number(o.values.offset * parts), size * parts, size * parts, out_values,
+          number(o.out_values.offset * parts), size * parts, size * parts, launch.scratch(1), number(1),
+          number(1), size, number(l.number("parts")), number(l.number("piece")),
+          static_cast<cl_uint>(problem.begin_bit), static_cast<cl_uint>(problem.end_bit),
+          static_cast<cl_uint>(l.number("digit_bits")), static_cast<cl_uint>(passes), cl_uint{0},
+          ops::route_of(0, plan::at_least_1(passes)), launch.scratch(2), cl_mem{}, number(0), number(0)));
+      return;
+    }
     launch(runtime::packed(
         in, number(o.keys.offset), out, number(out_offset), spare, values, number(o.values.offset * parts),
         out_values, number(o.out_values.offset * parts), launch.scratch(1), number(problem.size),

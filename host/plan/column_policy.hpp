@@ -19,6 +19,10 @@ struct ColumnPolicy {
   std::size_t unroll = 4;         ///< loads of a work-item that are under way at once; of doubles at most 4
   /// Work-items of "online", at most: with 16 loads ptxas spills registers in groups of 1024.
   std::size_t online_group = 1024;
+  /// Elements of 2 bytes of at most so many bytes in all, in columns of at least so many rows, are read again
+  /// from the cache by "online". 0: not measured.
+  double cached_bytes = 0;
+  std::size_t cached_rows = 512;
   std::size_t naive_group = 64;  ///< work-items of "naive"
   // Of "split": blocks for each unit below which groups share them, and rows of a work-item, at least.
   double blocks_a_unit = 0.5;
@@ -62,6 +66,12 @@ struct ColumnPolicy {
 // (softmax and layer_norm); without the waits for statistics it would be 0.85, where tiles of at most 8 MiB
 // wait.
 //
+// blocks_a_unit: "split" takes two or three launches: an H200 made norm_columns of 512 x 2000 floats in 8.8
+// us by "tiled", 12.5 by "split", of 3000 x 100 11.9 and 12.8, softmax_columns of 1500 x 50 halves 9.4 and
+// 16.3, so that it comes where local memory does not hold columns. cached_bytes: there, us by "online" and
+// "tiled", norm_columns of 768 x 5000 halves 14.4 and 20.3, 2048 x 4096 24.1 and 29.1, 300 x 20000 28.9 and
+// 29.1, softmax of 768 x 5000 14.2 and 19.4; of 1000 x 8192 floats 36.7 and 34.8.
+//
 // narrow_cols: two Zen 5 cores, PoCL 3.1, softmax_columns, ms with rows that share vectors and with vectors
 // of columns: 2000000 x 2 halves 1.8 and 69, floats 2.0 and 29; 200000 x 20 1.7 and 5.9, floats 2.1 and 6.9;
 // 30000 x 133 1.8 and 3.5, floats 2.1 and 4.2; 15000 x 250 1.8 and 2.2, 16000 x 256 floats 2.2 and 3.1.
@@ -92,7 +102,8 @@ inline constexpr ColumnPolicy kColumnPolicies[] = {
      .tile_width = 64,
      .rows_each = 32,
      .unroll = 16,
-     .online_group = 512},
+     .online_group = 512,
+     .cached_bytes = 32e6},
     {.when = {.family = "nvidia"},
      .evidence =
          {.what =

@@ -309,7 +309,12 @@ std::vector<std::string_view> plan::column_preference(const Device& device, cons
   const ColumnPolicy& policy = column_policy(device);
   const std::size_t group = online_group(device, w, true, fixed.work_items);
   const bool few = real(blocks_of(w, policy.width)) < policy.blocks_a_unit * real(device.compute_units);
-  if (few && group != 0 && count_parts(device, w, group) > 1) return {"split", "tiled", "online", "naive"};
+  const double bytes = real(w.rows, w.cols, w.batch) * real(size_of(w.in));
+  const bool cached = size_of(w.in) == 2 && w.rows >= policy.cached_rows && bytes <= policy.cached_bytes;
+  if (cached && real(blocks_of(w, policy.width)) >= real(device.compute_units))
+    return {"online", "tiled", "naive"};
+  // One launch, where local memory holds the columns.
+  if (few && group != 0 && count_parts(device, w, group) > 1) return {"tiled", "split", "online", "naive"};
   return {"tiled", "online", "naive"};
 }
 

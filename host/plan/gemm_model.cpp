@@ -183,30 +183,6 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   }
 }
 
-bool has_many_sums(const nvidia::Wgmma& tile) { return tile.of.consumers > 2 && tile.of.tile_n > 192; }
-/// Whether words of A go through registers (cl/nvidia/wgmma_words.clh).
-bool loads_words(const GemmProblem& problem) { return size_of(problem.in) == 4 && !problem.a_along_k; }
-
-/// Of fp8, sums of a step have registers of their own, which the largest tiles do not have. Of words across k
-/// four warpgroups do not have them, nor three where they do more than store sums, and C's rows are unaligned
-/// (of the largest tile: or): ptxas spills.
-bool lacks_registers(const Model& model, const nvidia::Wgmma& tile) {
-  const GemmProblem& problem = model.problem;
-  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8;
-  if (is_fp8(problem.in))
-    return tile.of.consumers > 3 || (is_wide && (tile.of.tile_n != 256 || tile.of.consumers > 2));
-  if (!loads_words(problem) || tile.of.consumers < 3) return false;
-  const bool changes = problem.reads_c || problem.epilogue, is_loose = model.loose(problem.c_alignment);
-  return tile.of.consumers > 3 || (has_many_sums(tile) ? changes || is_loose : changes && is_loose);
-}
-
-/// The same of words where sums are in parts, which a group that shares its tile adds by other code.
-bool lacks_registers_to_join(const Model& model, const nvidia::Wgmma& tile, const Split& split) {
-  if (!loads_words(model.problem) || nvidia::shares_join(model.device, model.problem, split)) return false;
-  const std::size_t sums = tile.of.consumers * tile.of.tile_n;
-  return sums >= 512 || (sums >= 320 && tile.joining_consumer_registers == 0);
-}
-
 /// Of a second factor across k whole blocks of 64 n are copied, for which a warpgroup alone waits: 272 x 1104
 /// x 10432 half takes 36 us by 64 x 144, and by 144 x 64, whose second factor lies along k, 22.
 double time_of_step(const Model& model, const nvidia::Wgmma& tile) {
@@ -237,8 +213,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const std::size_t depth = 128 / size_of(problem.in), steps = divide_up(problem.k, depth);
   const std::size_t results = tile.tile_m() * tile.of.tile_n;
   if (tiles > kMaxTiles) return;
-  const bool is_full = has_many_sums(tile);
-  if (lacks_registers(model, tile)) return;
+  const bool is_full = tile.has_many_sums();
+  if (nvidia::lacks_registers(problem, tile)) return;
   const double step = time_of_step(model, tile), own = model.of_tile(rates, tile.cost, results);
   // The cache has so many bytes for all groups. Of one round, where it holds all arrays, it has more: 400 x
   // 2592 x 2656 half, both transposed, by 64 x 144 15 us, a step 133 bytes a nanosecond.
@@ -248,7 +224,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     return std::max(step, model.of_copies(rates, tile, groups));
   };
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing) +
-                        (loads_words(problem) ? model.policy.words : 0);
+                        (nvidia::loads_words(problem) ? model.policy.words : 0);
   const auto is_narrow = [](bool along_k, std::size_t width) { return !along_k && width % 32 != 0; };
   const bool narrow =
       is_narrow(problem.a_along_k, tile.tile_m()) || is_narrow(problem.b_along_k, tile.of.tile_n);
@@ -291,7 +267,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (split.parts <= 1 || split.parts * tile.of.consumers > model.policy.counters ||
         !model.has_room(values))
       return;
-    if (lacks_registers_to_join(model, tile, split)) return;
+    if (nvidia::lacks_registers_to_join(model.device, problem, tile, split)) return;
     const std::size_t pieces =
         std::max<std::size_t>(2, divide_up(steps, chunk) + (!aligned && steps % chunk != 0 ? 1 : 0));
     const double all_steps = real(whole / units * steps + divide_up(split.parts, units) * chunk);

@@ -215,6 +215,22 @@ bool nvidia::shares_join(const Device& device, const GemmProblem& problem, const
          pieces <= nvidia::kMostShared;
 }
 
+bool nvidia::lacks_registers(const GemmProblem& problem, const Wgmma& tile) {
+  const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8;
+  if (is_fp8(problem.in))
+    return tile.of.consumers > 3 || (is_wide && (tile.of.tile_n != 256 || tile.of.consumers > 2));
+  if (!nvidia::loads_words(problem) || tile.of.consumers < 3) return false;
+  const bool changes = problem.reads_c || problem.epilogue, is_loose = problem.c_alignment < 16;
+  return tile.of.consumers > 3 || (tile.has_many_sums() ? changes || is_loose : changes && is_loose);
+}
+
+bool nvidia::lacks_registers_to_join(const Device& device, const GemmProblem& problem, const Wgmma& tile,
+                                     const Split& split) {
+  if (!nvidia::loads_words(problem) || nvidia::shares_join(device, problem, split)) return false;
+  const std::size_t sums = tile.of.consumers * tile.of.tile_n;
+  return sums >= 512 || (sums >= 320 && tile.joining_consumer_registers == 0);
+}
+
 Attempt multistage(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
                    std::string_view variant, const Split& split) {
   refuse_all_but_tile(fixed, variant);

@@ -119,7 +119,8 @@ Launch widen(const Device& device, const GemmProblem& problem, const Packing& pa
 bool has_units(const GemmProblem& problem);
 namespace nvidia {
 enum class Rows;
-}
+struct Wgmma;
+}  // namespace nvidia
 /// How the factors lie in the stages of "mma".
 nvidia::Rows rows_of_a(const GemmProblem& problem);
 nvidia::Rows rows_of_b(const GemmProblem& problem);
@@ -133,6 +134,15 @@ namespace nvidia {
 /// Whether every group of "wgmma" has one part of one tile, so that the groups of a tile add its parts
 /// together.
 bool shares_join(const Device& device, const GemmProblem& problem, const Split& split);
+/// Whether words of A go through registers (cl/nvidia/wgmma_words.clh).
+inline bool loads_words(const GemmProblem& problem) { return size_of(problem.in) == 4 && !problem.a_along_k; }
+/// Of fp8, sums of a step have registers of their own, which the largest tiles do not have. Of words across k
+/// four warpgroups do not have them, nor three where they do more than store sums, and C's rows are unaligned
+/// (of the largest tile: or): ptxas spills.
+bool lacks_registers(const GemmProblem& problem, const Wgmma& tile);
+/// The same of words where sums are in parts, which a group that shares its tile adds by other code.
+bool lacks_registers_to_join(const Device& device, const GemmProblem& problem, const Wgmma& tile,
+                             const Split& split);
 }  // namespace nvidia
 // What they share.
 

@@ -59,6 +59,7 @@ struct Wgmma {
     if (of.consumers == 3) return {40, 152};
     return {joining_producer_registers, joining_consumer_registers};
   }
+  constexpr bool has_many_sums() const { return of.consumers > 2 && of.tile_n > 192; }
   /// Of few columns, for a factor that streams from memory once.
   constexpr bool is_thin() const { return of.tile_n < 64; }
   /// Of a warpgroup's results, on their way to C.

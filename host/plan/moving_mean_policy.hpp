@@ -112,7 +112,11 @@ struct MovingMeanPolicy {
 // has_ring: for pvc, Intel's compiler keeps 4 and 8 elements of a work-item in memory (2 and 4 KiB a thread).
 //
 // one_pass: results that begin at cache lines, 2^27 floats, windows of 100001 and 5001: 0.412 -> 0.394, 0.377
-// -> 0.362. Words of 16 bytes that are copied instead of 4 need more registers: 0.433 and 0.371.
+// -> 0.362. Words of 16 bytes that are copied instead of 4 need more registers: 0.433 and 0.371. Warps that
+// copy whole cache lines, wherever a chunk begins: 0.400 -> 0.390 and 0.370 -> 0.366, of 20001 0.388 -> 0.375,
+// 2^28 and 100001 0.781 -> 0.760 (0.67 of copy). Of 2^25 and 100001 0.112; without waiting for other groups'
+// sums 0.102 (0.69), without the second read of elements 0.115: neither bounds it. No faster, 2^27 and 100001:
+// sums asked for early 0.433, copied to local memory meanwhile 0.437, both scans at once 0.442.
 inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
@@ -122,7 +126,7 @@ inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
      .of_one_pass = {.device = "H200",
                      .driver = "580",
                      .what = "2^28 floats, windows of 100001 and 5001",
-                     .share = "0.64 and 0.70 of copy, through registers 0.48 and 0.59"},
+                     .share = "0.66 and 0.70 of copy, through registers 0.48 and 0.59"},
      .of_ring = {.device = "H200",
                  .driver = "580",
                  .what = "2^27 and 2^26 floats, windows of 5001 and 2001",

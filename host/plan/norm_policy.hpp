@@ -33,7 +33,7 @@ namespace smem::plan {
 // without arithmetic 0.92, and 0.94 with fetched rows; without copies 1.02: both limit. Groups of 384 and
 // 512, whose registers spill: 0.65 and 0.58. Stores by work-items, of whole chunks: 0.12. Second halves
 // loaded after all is counted: 0.76. A row as one section of all work-items: 0.89 instead of 0.88. Not
-// measured, and so never: floats with weights alone.
+// measured, and so never: floats with weights alone in whole rows.
 //
 // persistent_most_parts, persistent_stages, persistent_parts_items, by teams of groups that share rows: 4096
 // x 50257 floats, three parts of three rows 0.897 of copy, four of four 0.836 (groups of 512: 0.827), "ahead"
@@ -43,7 +43,10 @@ namespace smem::plan {
 // exchange limit. From floats in three and four parts a turn takes 0.85 us beside the copies
 // (persistent_turn_bytes is about that). Halves of 50257 in two parts 0.625, one group 0.925. With the part
 // after the next one loaded as results leave, in time for a turn more: four of four 0.843, five of five
-// 0.712, six of six 0.654. Not measured, and so never: weights alone, and more than four parts.
+// 0.712, six of six 0.654. Longer rows and weights alone, ms, by "persistent" and before (cooperative, or
+// ahead): 500 x 100000 floats with weight 0.120 and 0.225, and bias 0.122 and 0.196, rms_norm of halves 0.066
+// and 0.080, of 2048 x 100003 0.222 and 0.267; of 2048 x 50257 floats 0.219 and 0.255; 1000 x 150000 floats,
+// weight and bias, 0.335 and 0.597.
 //
 // persistent_parts_other_registers: with 384 work-items and 37 of 44 words' weights in registers, ptxas for
 // sm_90 spills none, with 39 36 bytes.
@@ -51,6 +54,10 @@ namespace smem::plan {
 // Few rows, split and cooperative, ms: 30 x 600000 floats with weight and bias 0.117 and 0.092, 16 x 50257
 // 0.029 and 0.015. ahead_rows_a_unit: as softmax; 60 x 50257 by split 0.0316, cooperative 0.0242, ahead
 // 0.0245.
+//
+// tiled_whole_bytes, H200, us by short_rows and by shuffle: 1000000 x 32 halves 40 and 54, x 16 floats 41 and
+// 56, rms_norm with weights of 500000 x 32 bfloat16 25 and 53; x 24 halves with weights 23 and 21; 500000 x
+// 64 halves with weight and bias 42 and 41.
 //
 // early_raw_items: rms_norm of halves with weights loaded with the row 8192 x 1000 0.903 instead of 0.819,
 // 16384 x 1000 0.938 and 0.887, 67108 x 1000 0.979 and 0.954, 8192 x 4096 0.965 and 0.941; 16384 x 16384,
@@ -84,12 +91,13 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .taken_registers = 108,
      .fewest_registers = 64,
      .tiled_row_bytes = 512,
+     .tiled_whole_bytes = 64,
      .ahead_packs = {2049, 4097, 4096},
      .ahead_loose_packs = 3073,
      .persistent_row_bytes = {60000, 98305},
      .persistent_parts_items = {384, 256},
      .persistent_parts_other_registers = 94,
-     .persistent_most_parts = 4,
+     .persistent_most_parts = 12,
      .shares_long_rows = true,
      .cooperative_items = 256,
      .ahead_rows_a_unit = 0.2},

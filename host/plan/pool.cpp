@@ -54,15 +54,37 @@ Plan windows_plan(const PoolProblem& problem, std::string_view variant, const ch
   return plan;
 }
 
+/// Results of a work-item of "windows", one below the other: 1 where their windows are not known to the
+/// program, or work-items would be few.
+std::size_t results_down(const Device& device, const PoolProblem& problem) {
+  const PoolPolicy& policy = pool_policy(device);
+  const Pooling& w = problem.pooling;
+  const std::size_t rows = w.down(problem.height), area = size_product(w.window.width, w.window.height);
+  if (problem.indices || area > policy.most_written_out || area == 0) return 1;
+  const std::size_t read = policy.down_elements / w.window.width;  // rows of windows
+  if (read < w.window.height + w.stride.y) return 1;
+  const double all = real(w.across(problem.width) * problem.channels, rows, at_least_1(problem.planes));
+  const double each = all / real(policy.items_a_unit, at_least_1(device.compute_units));
+  const auto most = static_cast<std::size_t>(std::clamp(each, 1.0, real(policy.most_down)));
+  const std::size_t down = std::min(most, (read - w.window.height) / w.stride.y + 1);
+  return down < 2 ? 1 : divide_up(rows, divide_up(rows, down));
+}
+
 /// `wanted`: work-items of a group.
 void set_launch(const Device& device, const PoolProblem& problem, std::size_t per_item, bool cpu,
-                std::size_t wanted, Plan& plan) {
+                std::size_t wanted, Plan& plan, std::size_t down = 1) {
   const std::size_t cols = problem.pooling.across(problem.width) * problem.channels;
   const std::size_t rows = problem.pooling.down(problem.height);
-  const std::size_t band = cpu ? cpu_band(device, rows, problem.planes, 0) : 1;
+  const std::size_t band = cpu ? cpu_band(device, rows, problem.planes, 0) : down;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(at_least_1(cols), per_item),
                                           divide_up(at_least_1(rows), band), at_least_1(problem.planes)};
   set_grid(plan, device, cpu ? 1 : wanted, extent);
+  if (down > 1 && std::bit_ceil(extent[1]) < plan.work_group[1] && plan.work_group[2] * 4 <= extent[2]) {
+    auto& group = plan.work_group;  // few bands: more planes
+    group[2] *= group[1] / std::bit_ceil(extent[1]);
+    group[1] = std::bit_ceil(extent[1]);
+    plan.global = global_size(extent, group);
+  }
   define_group(plan);
   plan.items_per_work_item = per_item;
   plan.numbers = {{"band", band}};  // rows of results of a work-item
@@ -178,9 +200,12 @@ Attempt plan_variant(const Device& device, const PoolProblem& problem, const Pla
   const std::optional<Block> block = block_for(device, problem);
   if (variant == "windows") {
     Plan plan = windows_plan(problem, variant, "pool/windows.cl", "pool_windows");
-    set_launch(device, problem, 1, false, wanted, plan);
+    const std::size_t down = results_down(device, problem);
+    set_launch(device, problem, 1, false, wanted, plan, down);
     define_few(problem, pool_policy(device), plan);
-    plan.reason = "one result a work-item, of any window";
+    if (down > 1) define(plan, {{"DOWN", down}, {"STRIDE_H", problem.pooling.stride.y}});
+    plan.reason = down > 1 ? formatted("{} results a work-item, one below the other, of rows read once", down)
+                           : "one result a work-item, of any window";
     return plan;
   }
   if (!block) {
@@ -202,15 +227,24 @@ Attempt plan_variant(const Device& device, const PoolProblem& problem, const Pla
   return plan;
 }
 
-std::vector<std::string_view> preference(const Device& /*device*/, const PoolProblem& /*problem*/,
+std::vector<std::string_view> preference(const Device& device, const PoolProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
+  const Pooling& w = problem.pooling;
+  const bool overlap = w.stride.x < w.window.width || w.stride.y < w.window.height;
+  if (pool_policy(device).down_first && results_down(device, problem) > 1) {
+    const std::optional<Block> block = block_for(device, problem);
+    const bool is_dense = w.stride.x == 1 && w.stride.y == 1;
+    const bool is_wide = is_dense && overlap && w.window.height > 1 && size_of(problem.in) >= 4;
+    const bool is_single = block && block->read == 1 && !overlap;
+    if (block && (is_single || is_wide)) return {"windows", "vector"};
+  }
   return {"cpu", "vector", "windows"};
 }
 
 std::string why_not(const Device& /*device*/, const PoolProblem& /*problem*/, std::string_view /*variant*/,
                     const Plan& chosen) {
-  return chosen.variant == "cpu" ? "work-items of few results are loops on a CPU"
-                                 : "it reads single elements";
+  if (chosen.variant == "cpu") return "work-items of few results are loops on a CPU";
+  return chosen.variant == "windows" ? "it reads rows again for windows below" : "it reads single elements";
 }
 
 const Evidence& evidence(const Device& device, const PoolProblem& /*problem*/, const Plan& /*plan*/) {
@@ -242,7 +276,6 @@ void check_planes(const char* operation, const Device& device, const Problem& pr
 }  // namespace
 
 void plan::check_pool(const char* operation, const Device& device, const PoolProblem& problem) {
-  check_planes(operation, device, problem);
   check_planes(operation, device, problem);
   const Pooling& w = problem.pooling;
   const auto check = [&](std::size_t window, std::size_t stride, std::size_t before, std::size_t after) {
@@ -291,6 +324,20 @@ std::size_t usual_group(const Device& device, std::size_t elements) {
                     policy.most_group);
 }
 
+/// Whether planes of so few elements share a group, of several teams.
+bool has_teams(const Device& device, std::size_t elements) {
+  const GlobalPoolPolicy& policy = global_pool_policy(device);
+  return elements <= policy.most_team * policy.item_elements;
+}
+
+/// Work-items of a team of a group of `group`: all, or a power of two.
+std::size_t team_for(const Device& device, std::size_t elements, std::size_t group) {
+  const GlobalPoolPolicy& policy = global_pool_policy(device);
+  const std::size_t team = std::clamp(std::bit_floor(at_least_1(elements / policy.team_elements)),
+                                      policy.least_team, policy.most_team);
+  return has_teams(device, elements) && group % team == 0 ? team : group;
+}
+
 /// How whole planes are cut.
 struct PlaneCut {
   std::size_t joined = 1;  ///< rows of the input that are one row
@@ -336,16 +383,22 @@ Plan phase_of_planes(const Device& device, const GlobalPoolProblem& problem, std
 Attempt plan_parts(const Device& device, const GlobalPoolProblem& problem, const PlanOverrides& fixed,
                    std::string_view /*variant*/) {
   const PlaneCut cut = cut_planes(device, problem);
-  const std::size_t rows = cut.band * cut.joined;
-  Plan plan = phase_of_planes(
-      device, problem, group_wanted(fixed, usual_group(device, rows * problem.width * problem.channels)), 0);
-  const std::size_t group = plan.work_group[0];
-  set_groups(plan, group, cut.parts * problem.planes, std::size_t{1} << 20);
+  const std::size_t rows = cut.band * cut.joined, elements = rows * problem.width * problem.channels;
+  const std::size_t usual =
+      has_teams(device, elements) ? global_pool_policy(device).teams_group : usual_group(device, elements);
+  Plan plan = phase_of_planes(device, problem, group_wanted(fixed, usual), 0);
+  const std::size_t group = plan.work_group[0], team = team_for(device, elements, group);
+  constexpr std::size_t kShortLoops =
+      20000;  // elements of a work-item, which has up to three loops over them
+  if (!device.long_loops && elements > kShortLoops * team)
+    return "its loops are shorter than a part of a plane";
+  if (team < group) define(plan, "TEAM", team);
+  set_groups(plan, group, divide_up(cut.parts * problem.planes, group / team), std::size_t{1} << 20);
   plan.local_bytes = group > 1 ? group * 8 : 0;
   plan.numbers = {{"joined", cut.joined}, {"band", cut.band}};
   if (cut.parts == 1) {
     define(plan, "ONE_PART", 1);
-    plan.reason = "a group takes a plane";
+    plan.reason = team < group ? formatted("{} work-items take a plane", team) : "a group takes a plane";
   } else {
     plan.reason = formatted("groups take {} rows of a plane each", rows);
     add_scratch(plan, cut.parts * problem.planes * problem.channels * 8);

@@ -26,6 +26,10 @@ struct PoolPolicy {
   bool single_halves = false;         ///< halves that are not read in vectors by "vector"
   std::size_t single_span = 16;       ///< bytes of a row that a work-item reads one by one
   std::size_t most_written_out = 25;  ///< cells of a window of "windows" that is known when it is compiled
+  /// Of "windows" that are known: elements of the input that a work-item reads for its results, and these.
+  std::size_t down_elements = 36, most_down = 1;
+  std::size_t items_a_unit = 2048;  ///< that shall have work
+  bool down_first = false;  ///< measured: these before "vector" of single elements, or where windows overlap
 };
 
 // vector_group: H200, 16384 x 16384, groups of 64, 128 and 256, ms: max 3 x 3 / 2 of floats 0.418, 0.427,
@@ -48,6 +52,14 @@ struct PoolPolicy {
 // single_halves: there, by "windows" and by "vector": max 2 x 2 of 8191 x 4191 0.073 and 0.056, padded max 3
 // x 3 / 1 of 4000 x 3000 0.135 and 0.064; means of 3 x 3 / 1 of 100000 of 14 x 14 0.257 and 0.336.
 //
+// down_elements, down_first: there, us by "windows" with one result a work-item (by "vector") and with
+// several, one below the other: means of 3 x 3 / 1, padded, of 100000 of 14 x 14 halves 255 (336) and 98, of
+// 5000 of 56 x 56 floats 201 (146) and 83; max 3 x 3 / 1 of 4000 x 3000 floats (64) and 58, 5 x 5 (93) and
+// 69; means of 2 x 2 of 4001 x 3001 bytes of 3 channels 73 and 51; max 2 x 2 of 8191 x 4191 halves (55) and
+// 39, bytes (41) and 34; but 3 x 3 / 2 of 8192 x 8192 halves (89) and 103, means of 3 x 3 / 1 of 4096 x 4096
+// uint16 (64) and 76, max 5 x 1 of floats (60) and 75. With 45 elements ptxas for sm_90 spills 56 bytes of
+// sums of uint16.
+//
 // span_bytes: Intel's compiler runs 32 work-items in the registers of one thread.
 inline constexpr PoolPolicy kPoolPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
@@ -58,7 +70,9 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
      .vector_group = 64,
      .narrow_results = 64,
      .single_halves = true,
-     .single_span = 8},
+     .single_span = 8,
+     .most_down = 8,
+     .down_first = true},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes"},
      .vector_group = 64},
@@ -67,7 +81,9 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
      .evidence = {.device = "EPYC",
                   .driver = "PoCL 3.1",
                   .what = "4096 x 4096 on two Zen 5 cores, ms",
-                  .share = "max 2 x 2 float 2.2, half 1.8, uint8 0.7, of 3 channels 2.3; mean uint8 0.8"}},
+                  .share = "max 2 x 2 float 2.2, half 1.8, uint8 0.7, of 3 channels 2.3; mean uint8 0.8"},
+     .most_down = 8,
+     .items_a_unit = 1},  // "windows", which runs there by name alone, as on GPUs
     {},
 };
 
@@ -79,13 +95,22 @@ struct GlobalPoolPolicy {
   Evidence evidence = kFromFacts;
   std::size_t least_group = 32;  ///< work-items
   std::size_t most_group = 256;
-  std::size_t finish_group = 256;      ///< of the launch that joins parts
-  std::size_t item_elements = 64;      ///< that a work-item reads, where it may
+  std::size_t finish_group = 256;  ///< of the launch that joins parts
+  std::size_t item_elements = 64;  ///< that a work-item reads, where it may
+  /// Small planes share a group of so many work-items: each has a team.
+  std::size_t teams_group = 256;
+  std::size_t least_team = 8;
+  std::size_t most_team = 32;
+  std::size_t team_elements = 24;      ///< that a work-item of a team reads, where it may
   std::size_t part_elements = 16384;   ///< of a part, at least: about as many as its start takes
   std::size_t joined_elements = 2048;  ///< of a row made of several: shorter ones leave work-items idle
   std::size_t groups_a_unit = 8;
 };
 
+// team_elements, H200, us, a group for each plane, a team of 32 for each, and so: max of 100000 of 14 x 14
+// floats 70, 56, 35; means of 500000 of 7 x 7 halves (teams of 8) 57, 44; of 200000 of 7 x 7 bytes of 3
+// channels 98, 34; of 50000 of 28 x 28 halves 47, 39.
+//
 // item_elements: H200, 16384 planes of 56 x 56 floats: 64 work-items 0.055 ms, 128 0.065.
 inline constexpr GlobalPoolPolicy kGlobalPoolPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
@@ -93,12 +118,16 @@ inline constexpr GlobalPoolPolicy kGlobalPoolPolicies[] = {
                   .driver = "580.159",
                   .what = "means of 16384 planes of 56 x 56 floats",
                   .share = "0.055 ms, 3.8 TB/s"}},
-    {.when = {.family = "cpu"}, .least_group = 1, .most_group = 1},
+    {.when = {.family = "cpu"}, .least_group = 1, .most_group = 1, .teams_group = 1},
     {},
 };
 
+/// Of a CPU whose loops end early (Device::long_loops): planes are for many work-items, as on GPUs.
+inline constexpr GlobalPoolPolicy kShortLoopsPool{
+    .evidence = {.what = "no measurement: loops of one work-item end before a plane does"}};
+
 inline const GlobalPoolPolicy& global_pool_policy(const Device& device) {
-  return row_for(kGlobalPoolPolicies, device);
+  return device.long_loops ? row_for(kGlobalPoolPolicies, device) : kShortLoopsPool;
 }
 
 }  // namespace smem::plan

@@ -79,7 +79,7 @@ std::optional<RowSections> shared_rows(const Device& device, const RowWork& w, s
   const std::size_t wanted = fixed.tile_cols == 0 ? 0 : divide_up(w.cols, fixed.tile_cols);
   // By name also where it was not measured.
   const bool is_chosen = fixed.variant.empty();
-  if (is_chosen && w.weights_bytes != 2 * size_of(w.in)) return best;
+  if (is_chosen && w.weights_bytes == 0) return best;
   const std::size_t chosen = is_chosen ? w.policy.persistent_most_parts : kLanes;
   const std::size_t most = wanted != 0 ? kLanes : std::min(chosen, device.compute_units);
   for (std::size_t parts = wanted != 0 ? wanted : 2; parts <= most; ++parts) {
@@ -239,8 +239,8 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, cons
   const std::size_t group = group_for(
       device, group_wanted({.work_items = fixed.work_items}, policy.persistent_items), 2 * value_bytes(w));
   if (group == 0 || group % kLanes != 0) return no_tile_fits(device);
-  // Of bfloat16, where local memory holds two rows, sections are faster: see softmax_policy.hpp.
-  const bool begins_with_rings = w.has_row_rings && w.in != Scalar::bfloat16;
+  const bool begins_with_rings =
+      w.has_row_rings && !(w.in == Scalar::bfloat16 && policy.bfloat16_keeps_sections);
   Attempt made =
       begins_with_rings ? rows_in_rings(device, w, group, fixed) : rows_in_sections(device, w, group, fixed);
   if (!made.plan && w.has_row_rings && !begins_with_rings) made = rows_in_rings(device, w, group, fixed);

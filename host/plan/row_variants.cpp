@@ -320,7 +320,9 @@ bool prefers_persistent(const Device& device, const RowWork& w) {
   const std::size_t least = w.in == Scalar::float64 ? 0 : w.policy.persistent_row_bytes.at(size_of(w.in) / 4);
   if (least == 0 || w.cols * size_of(w.in) < least || results_of(w) <= device.compute_units) return false;
   if (w.weights_bytes == 0) return w.policy.persistent_without_weights && w.element_written != 0;
-  return w.weights_are_elements && (w.in != Scalar::float32 || w.weights_bytes == 8);
+  // Of floats with weights alone: in parts.
+  const bool in_parts = size_product(w.cols, 2 * size_of(w.in)) > device.local_bytes;
+  return w.weights_are_elements && (w.in != Scalar::float32 || w.weights_bytes == 8 || in_parts);
 }
 
 Attempt variant_of(const Device& device, const RowWork& w, const PlanOverrides& fixed,

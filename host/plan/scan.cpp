@@ -47,6 +47,12 @@ bool scans_in_registers(const Device& device, const ScanProblem& problem) {
   return is_nvidia_gpu(device) && !is_segmented(problem) && problem.shape != ScanShape::columns;
 }
 
+/// Whether rows in registers begin anywhere: their tiles begin at lines of memory, the first one before them.
+bool begins_anywhere(const Device& device, const ScanProblem& problem) {
+  return scans_in_registers(device, problem) &&
+         std::min(problem.in_alignment, problem.out_alignment) < scan_policy(device).pack_bytes;
+}
+
 /// Work-items of a group, unless they are fixed by hand or do not fit.
 std::size_t group_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
@@ -94,7 +100,8 @@ Parts parts_of(const Device& device, const ScanProblem& problem, const PlanOverr
       parts.cut(length, std::min(wanted, divide_up(length, piece)), threads.multiple);
     }
   } else if (variant == "look_back") {
-    parts.cut_for_single_pass(length, tile);
+    const std::size_t most = scan_policy(device).line_bytes / size_of(problem.in) - 1;  // before a row
+    parts.cut_for_single_pass(length + (begins_anywhere(device, problem) ? most : 0), tile);
   } else {
     const std::size_t wanted = policy.groups_a_unit * device.compute_units;
     const std::size_t most = std::min(length / (policy.tiles_of_parts * tile), policy.most_parts);
@@ -152,9 +159,9 @@ void define_results(Launch& launch, const ScanProblem& problem) {
   if (problem.exclusive) define(launch, "EXCLUSIVE", 1);
 }
 
-/// Sizes of tiles.
+/// Sizes of tiles. `rows`: of "short_rows".
 struct ScanTile {
-  std::size_t group = 0, items = 0, team = 0, pack = 1, out_pack = 1;
+  std::size_t group = 0, items = 0, team = 0, pack = 1, out_pack = 1, rows = 0;
 };
 
 void define_tile(const ScanTile& sizes, Launch& plan) {
@@ -172,27 +179,24 @@ void define_tile(const ScanTile& sizes, Launch& plan) {
 }
 
 /// Sizes of tiles in registers.
-void set_registers(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed, Launch& plan,
-                   ScanTile& sizes) {
+void set_registers(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
+                   bool whole_rows, Launch& plan, ScanTile& sizes) {
   sizes.group = sizes.team = group_for(device, group_of(device, problem, fixed), 0);
   sizes.items = items_of(device, problem, true);
   const ScanPolicy& policy = scan_policy(device);
   const std::size_t run = policy.pack_bytes / number_bytes(problem);
-  const std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment);
-  sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, run);
-  sizes.out_pack = run_pack(policy.pack_bytes, problem.out, alignment, run);
+  const bool leads = plan.entry_point == "scan_look_back" || whole_rows;
+  const std::size_t own = std::min(problem.in_alignment, problem.out_alignment), most = policy.pack_bytes;
+  sizes.pack = run_pack(most, problem.in, leads ? most : own, run);
+  sizes.out_pack = run_pack(most, problem.out, leads ? most : own, run);
   define_tile(sizes, plan);
+  if (leads && begins_anywhere(device, problem)) {
+    define(plan, {{"LEAD", policy.line_bytes},
+                  {"ELEMENT_BYTES", size_of(problem.in)},
+                  {"OUT_PACK_BYTES", sizes.out_pack * size_of(problem.out)}});
+  }
   define(plan, {{"RUN", run}, {"REGISTERS", 1}, {"SHUFFLES", 1}});
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
-}
-
-/// Whether a work-item's elements, and its results, are a pack or two: neighbours of it then read and write
-/// neighbours without a tile in local memory.
-bool has_own_runs(const Device& device, const ScanProblem& problem, const ScanTile& sizes) {
-  const ScanPolicy& policy = scan_policy(device);
-  return sizes.items * std::max(size_of(problem.in), size_of(problem.out)) <= policy.own_run_bytes &&
-         sizes.pack * size_of(problem.in) == policy.pack_bytes &&
-         sizes.out_pack * size_of(problem.out) == policy.pack_bytes;
 }
 
 /// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
@@ -214,22 +218,26 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
       shared ? std::min(sizes.group, power_of_four(divide_up(problem.cols, sizes.items))) : sizes.group;
   if (scans_in_registers(device, problem) && plan.entry_point != "scan_reduce" && !has_rows &&
       uses_shuffles(device, sizes.group) && sizes.team == sizes.group) {
-    set_registers(device, problem, fixed, plan, sizes);
+    set_registers(device, problem, fixed, whole_rows, plan, sizes);
     return true;
   }
   std::size_t alignment = std::min(problem.in_alignment, problem.out_alignment), of_results = alignment;
   if (has_rows) {
-    const std::size_t elements = rows_of_tile(problem, sizes.group * sizes.items) * problem.cols;
-    if (elements == 0) return false;
-    alignment = tile_alignment(problem, elements, problem.in);
-    of_results = tile_alignment(problem, elements, problem.out);
+    sizes.rows = rows_of_tile(problem, sizes.group * sizes.items);
+    if (sizes.rows == 0) return false;
+    const std::size_t lead = rows_with_lead(device, problem, sizes.group * sizes.items, sizes.items);
+    if (lead > 0) define(plan, "LEAD", policy.pack_bytes), sizes.rows = lead;
+    const auto of = [&](Scalar type) {
+      return lead > 0 ? policy.pack_bytes : tile_alignment(problem, sizes.rows * problem.cols, type);
+    };
+    alignment = of(problem.in), of_results = of(problem.out);
   }
   sizes.pack = run_pack(policy.pack_bytes, problem.in, alignment, sizes.items);
   sizes.out_pack = run_pack(policy.pack_bytes, problem.out, of_results, sizes.items);
   define_tile(sizes, plan);
   define_sub_group(device, plan);
   if (uses_shuffles(device, sizes.group)) define(plan, "SHUFFLES", 1);
-  if (has_rows && has_own_runs(device, problem, sizes)) {
+  if (has_rows && has_own_runs(device, problem, sizes.items, sizes.pack, sizes.out_pack)) {
     plan.local_bytes = sizes.group * state + kWords;
     define(plan, "OWN_RUNS", 1);
     return true;
@@ -299,9 +307,8 @@ Attempt short_rows(const Device& device, const ScanProblem& problem, const PlanO
   if (!set_tile(device, problem, fixed, false, plan, sizes)) {
     return sizes.group == 0 ? no_tile_fits(device) : "a row has more elements than a tile";
   }
-  const std::size_t fit = rows_of_tile(problem, sizes.group * sizes.items);
   define_results(plan, problem);
-  const std::size_t groups = divide_up(problem.rows * problem.batch, fit);
+  const std::size_t fit = sizes.rows, groups = divide_up(problem.rows * problem.batch, fit);
   if (groups > kMaxTiles) return kTooManyTiles;
   set_groups(plan, sizes.group, groups);
   plan.numbers = {{"parts", 1}, {"piece", fit * problem.cols}};

@@ -1,7 +1,9 @@
 // Which types a scan takes, and which of its rows share a tile.
 #include "plan/scan_types.hpp"
 
+#include "plan/look_back.hpp"
 #include "plan/reduce_types.hpp"
+#include "plan/scan_policy.hpp"
 #include "plan/sizes.hpp"
 
 #include <algorithm>
@@ -65,6 +67,26 @@ std::size_t rows_of_tile(const ScanProblem& problem, std::size_t elements) {
   const Scalar narrow = size_of(problem.in) < size_of(problem.out) ? problem.in : problem.out;
   const std::size_t aligned = problem.packed_alignment / tile_alignment(problem, problem.cols, narrow);
   return fit >= aligned ? fit / aligned * aligned : fit;
+}
+
+bool has_own_runs(const Device& device, const ScanProblem& problem, std::size_t items, std::size_t pack,
+                  std::size_t out_pack) {
+  const ScanPolicy& policy = scan_policy(device);
+  return items * std::max(size_of(problem.in), size_of(problem.out)) <= policy.own_run_bytes &&
+         pack * size_of(problem.in) == policy.pack_bytes &&
+         out_pack * size_of(problem.out) == policy.pack_bytes;
+}
+
+std::size_t rows_with_lead(const Device& device, const ScanProblem& problem, std::size_t elements,
+                           std::size_t items) {
+  const std::size_t most = scan_policy(device).pack_bytes, usual = rows_of_tile(problem, elements);
+  const std::size_t pack = run_pack(most, problem.in, most, items),
+                    out_pack = run_pack(most, problem.out, most, items);
+  if (!has_own_runs(device, problem, items, pack, out_pack)) return 0;
+  const bool is_aligned = std::min(tile_alignment(problem, usual * problem.cols, problem.in),
+                                   tile_alignment(problem, usual * problem.cols, problem.out)) >= most;
+  const std::size_t rows = (elements - (pack - 1)) / problem.cols;
+  return is_aligned && 4 * usual >= 3 * rows ? 0 : rows;
 }
 
 }  // namespace smem::plan

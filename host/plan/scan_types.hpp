@@ -27,4 +27,14 @@ std::size_t tile_alignment(const ScanProblem& problem, std::size_t elements, Sca
 /// Whole rows of a tile of `elements`: a number that keeps the alignment of tiles, where so many fit.
 std::size_t rows_of_tile(const ScanProblem& problem, std::size_t elements);
 
+/// Whether `items` elements of a work-item, and their results, are a pack or two: neighbours of it then read
+/// and write neighbours without a tile in local memory.
+bool has_own_runs(const Device& device, const ScanProblem& problem, std::size_t items, std::size_t pack,
+                  std::size_t out_pack);
+
+/// Rows of a tile of `elements` whose work-items read their own runs although it begins anywhere, behind at
+/// most a pack's other elements; 0: they cannot, or it need not be.
+std::size_t rows_with_lead(const Device& device, const ScanProblem& problem, std::size_t elements,
+                           std::size_t items);
+
 }  // namespace smem::plan

@@ -65,7 +65,13 @@ struct SelectPolicy {
 // large_run_bytes: H100, run_length_encode of 2^28 floats in runs of 20, ms: 32 elements a work-item 0.584
 // (16: 0.666, CUB 0.753); by groups of 128 0.625, of 512 0.559, for which ptxas spills. Of 8 bytes it spills
 // more than 8 elements. 32 elements of 4 bytes with their places take 256 bytes: stored together they take
-// 0.120 ms of 2^26 floats on an H200, 0.59 of copy, and apart 0.278 ms of 2^27, 0.50 of copy.
+// 0.120 ms of 2^26 floats on an H200, 0.59 of copy, and apart 0.278 ms of 2^27, 0.50 of copy. More groups at
+// once do not help: of 2^28 floats, 5 % selected, 0.442; with half of a tile's records in local memory, so
+// that four groups of 64 registers run and not three, 0.432, but 0.61 instead of 0.51 of 2^27 that are all
+// selected, half of which are read again; of 56 and 48 registers, five groups, 0.51 and 0.69; compacted
+// before the look-back 0.459.
+//
+// A partition in order reads all twice and writes once: 0.67 of copy at most. It has 0.61.
 //
 // short_vector: H100, copy_if of 1 million floats: groups of 512 18.6 us, 256 17.1, 128 16.5, 64 15.3; of 5
 // million 20.3, 19.2, 19.8.

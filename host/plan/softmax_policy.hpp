@@ -12,8 +12,7 @@ namespace smem::plan {
 // rows in sections of warps, whose words are shifted ("ahead" 0.884); log_softmax now 0.947; floats 0.896
 // ("ahead") and 0.928; 2048 x 100003 halves 0.841 ("ahead") and 0.906; 8192 x 24577 floats 0.963, as by
 // sections. bfloat16, 4096 x 50257, 0.930 and 0.896: its exponentials take two instructions more an element,
-// as a rounded multiple of a large shift would be wrong. So sections serve bfloat16 where local memory holds
-// two rows.
+// as a rounded multiple of a large shift would be wrong. So bfloat16_keeps_sections.
 //
 // ring_chunks, persistent_items, by the same program made by CUDA's ptxas, 4096 x 50257, of CUDA's copy:
 // halves, 16 warps with pieces of 3 chunks of a work-item 0.951 to 0.954, of 4 0.949, of 2 0.843; 20 warps of
@@ -28,6 +27,9 @@ namespace smem::plan {
 // groups of 512 0.748; halves in two parts 0.612 and 0.649; 300 x 262144 floats 0.698, about as
 // "cooperative". So there is no such kernel.
 //
+// ahead_packs of doubles: us by "shuffle" and by "ahead" 8000 x 3000 101 and 126, 4000 x 5000 86 and 127,
+// 3000 x 8192 143 and 139, 2000 x 12000 126 and 138 (H200).
+//
 // Few rows, split and cooperative, ms: 1 x 600000 floats 0.0170 and 0.0102, 30 x 600000 0.090 and 0.060, 60 x
 // 200000 halves 0.039 and 0.026. ahead_rows_a_unit: 16 x 50257 floats by split 0.0175, cooperative 0.0112,
 // ahead 0.0136; 30 x 50257 0.0185, 0.0155 and 0.0143, halves 0.0322, 0.0117 and 0.0093; 60 x 50257 floats
@@ -41,7 +43,7 @@ inline constexpr RowPolicy kSoftmaxPolicies[] = {
      .kept_bytes = 128,
      .tiled_row_bytes = 320,
      .tiled_whole_bytes = 32,
-     .ahead_packs = {2561, 4097, 2048},
+     .ahead_packs = {2561, 4097, 8192},
      .ahead_loose_packs = 3073,
      .ahead_halves = 8,
      .ahead_line = 128,

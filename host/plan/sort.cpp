@@ -6,6 +6,7 @@
 #include "plan/merge_tile.hpp"
 #include "plan/sizes.hpp"
 #include "plan/sort_policy.hpp"
+#include "plan/sort_rows_types.hpp"
 #include "plan/sort_tiles.hpp"
 #include "plan/sort_types.hpp"
 #include "plan/variants.hpp"
@@ -103,6 +104,25 @@ std::optional<Plan> network(const Device& device, const SortProblem& problem, co
   plan.prediction.local_bytes = steps * (steps + 1) / 2 * 2 * static_cast<double>(problem.size * (wide + 2));
   plan.reason = "one launch: a sorting network over one tile in local memory; places break ties";
   return plan;
+}
+
+/// All keys as the one row of a sort of rows, which a group sorts in one launch.
+std::optional<Plan> one_row_sort(const Device& device, const SortProblem& p, const PlanOverrides& fixed) {
+  const SortRowsProblem row{
+      p.keys,        1,           p.size,      1,         p.payload, p.value_bytes, p.descending,
+      p.total_order, p.nan_least, p.begin_bit, p.end_bit, p.in_place};
+  for (const std::string_view way : sort_rows_order(device, row)) {
+    if (way == "radix" || way == "cpu") continue;
+    // Eight passes in local memory take longer than merges.
+    if (way == "tile" && size_of(p.keys) == 8 && fixed.variant.empty()) continue;
+    Attempt attempt = sort_rows_attempt(device, row, fixed, way);
+    if (!attempt.plan) continue;
+    Plan& plan = *attempt.plan;
+    plan.operation = plan::operation_name(p);
+    plan.variant = "one_row";
+    return std::move(plan);
+  }
+  return std::nullopt;
 }
 
 std::optional<Plan> merge_sort(const Device& device, const SortProblem& problem, const PlanOverrides& fixed) {
@@ -364,6 +384,7 @@ Attempt plan_variant(const Device& device, const SortProblem& problem, const Pla
                      std::string_view variant) {
   std::optional<Plan> plan = variant == "cpu"       ? cpu(device, problem)
                              : variant == "bitonic" ? network(device, problem, fixed)
+                             : variant == "one_row" ? one_row_sort(device, problem, fixed)
                              : variant == "merge"   ? merge_sort(device, problem, fixed)
                              : variant == "onesweep"
                                  ? onesweep(device, problem, fixed)
@@ -373,16 +394,20 @@ Attempt plan_variant(const Device& device, const SortProblem& problem, const Pla
   if (plan && is_fixed) return std::move(*plan);
   if (!is_fixed) return "tiles are one row of a multiple of the group's work-items";
   if (variant == "cpu" && !runs_cpu_variant(device)) return no_cpu_variant(device);
-  if (variant == "bitonic") return "more keys than one tile in local memory holds";
+  if (variant == "bitonic" || variant == "one_row") return "more keys than one group holds";
   if (variant == "onesweep" && !can_count_wide(device, problem))
     return "so many keys need atomic operations of 64 bits";
   return no_tile_fits(device);
 }
 
-std::vector<std::string_view> preference(const Device& device, const SortProblem& /*problem*/,
+std::vector<std::string_view> preference(const Device& device, const SortProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   std::vector<std::string_view> order;
   if (runs_cpu_variant(device)) order.emplace_back("cpu");
+  const SortPolicy& policy = sort_policy(device);
+  if (problem.size <= policy.most_of_one_row) order.emplace_back("one_row");
+  const std::size_t kind = size_of(problem.keys) == 8 ? 2 : problem.payload == SortPayload::none ? 0 : 1;
+  if (problem.size <= policy.most_of_merge.at(kind)) order.emplace_back("merge");
   order.emplace_back("bitonic");
   if (device.forward_progress) order.emplace_back("onesweep");
   order.insert(order.end(), {"three_launches", "four_bits", "merge"});
@@ -392,7 +417,10 @@ std::vector<std::string_view> preference(const Device& device, const SortProblem
 std::string why_not(const Device& /*device*/, const SortProblem& /*problem*/, std::string_view variant,
                     const Plan& chosen) {
   if (chosen.variant == "cpu") return "a CPU runs work-items that share local memory as loops";
-  if (chosen.variant == "bitonic") return "takes several launches; one group sorts so few keys in one";
+  if (chosen.variant == "bitonic" || (chosen.variant == "one_row" && variant != "bitonic"))
+    return "takes several launches; one group sorts so few keys in one";
+  if (variant == "bitonic") return "a barrier for each step of its network";
+  if (variant == "one_row") return "one group sorts all keys; not measured on all devices";
   if (variant == "onesweep")
     return "without forward progress its work-groups poll in vain, then count the same keys again";
   if (variant == "four_bits") return "twice as many passes as by 8 bits";
@@ -403,6 +431,7 @@ std::string why_not(const Device& /*device*/, const SortProblem& /*problem*/, st
 const Evidence& evidence(const Device& device, const SortProblem& /*problem*/, const Plan& plan) {
   if (plan.variant == "four_bits") return kFourBitsUnmeasured;
   if (plan.variant == "merge") return merge_policy(device).evidence;
+  if (plan.variant == "one_row") return sort_policy(device).of_one_row;
   return sort_policy(device).evidence;
 }
 
@@ -420,7 +449,7 @@ constexpr Operation<SortProblem> kSort{.what = "sort",
 }  // namespace
 
 std::vector<std::string_view> sort_variants() {
-  return {"bitonic", "merge", "four_bits", "three_launches", "onesweep", "cpu"};
+  return {"bitonic", "one_row", "merge", "four_bits", "three_launches", "onesweep", "cpu"};
 }
 
 Plan plan_sort(const Device& device, const SortProblem& problem, const PlanOverrides& overrides) {

@@ -53,6 +53,10 @@ struct SortPolicy {
   std::size_t offsets_groups_a_unit = 16;   ///< of those, where there are many rows
   /// Groups that share the tiles of long segments, which most calls do not have; 0: a group for each tile.
   std::size_t segment_tiles_a_unit = 8;
+  std::size_t most_of_one_row = 0;  ///< keys that are sorted as one row of a sort of rows, where it can
+  /// Keys up to which merges are faster than digits: alone, with values or places, and of 8 bytes.
+  std::array<std::size_t, 3> most_of_merge{};
+  Evidence of_one_row = {.what = "no measurement: the sizes follow from the device's facts"};
   std::size_t network_keys = 2048;  ///< that a network sorts, at most
   std::size_t network_items = 8;    ///< of a work-item, at most
   SortThreads threads;              ///< of CPUs
@@ -74,6 +78,11 @@ struct SortPolicy {
 // least_items, H100, calls in a queue, 384 work-items of 5, 7, 10, 14, 21: 2^16 uint32 0.047, 0.045, 0.042,
 // 0.053, 0.051; 2^18 0.049, 0.050, 0.051, 0.052, 0.056; 2^20 0.080, 0.072, 0.069, 0.068 and 0.068 (CUB 0.053,
 // 0.062, 0.082). histogram_keys, 2^20: 64, 16 of 1024 work-items 0.077, 0.072.
+//
+// most_of_one_row, most_of_merge, H200, us, calls in a queue, by one_row, merge, bitonic and onesweep: 2000
+// floats 8, 32, 22, 43; 8000 18, 42, 108, 44; 12000 31, 48, none, 43; 16000 none, 48, none, 45; 4000 bytes
+// 8.5, 22, 39, 18; argsort of 5000 21, 47, 79, 52; 10000 pairs of uint32 none, 39, none, 52. uint64: 2000
+// (keys_only) 10, 19, 27, 86, 5000 (tile) 36, 27, 107, 84, 50000 none, 43, none, 74, 200000 69 and 86.
 //
 // intel: its compiler runs 32 work-items in the registers of one thread, unless kernels rank by ballots: in
 // sub-groups of 16, with which ocloc spills nothing for dg2 and pvc (of 32, 175 spills in dg2's onesweep).
@@ -99,6 +108,12 @@ inline constexpr SortPolicy kSortPolicies[] = {
      .histogram_group = 1024,
      .histogram_parts = 32,
      .histogram_groups_a_unit = 1,
+     .most_of_one_row = 16384,
+     .most_of_merge = {0, 16384, 262144},
+     .of_one_row = {.device = "H200",
+                    .driver = "580.159",
+                    .what = "2000, 8000 and 12000 floats, us, calls in a queue",
+                    .share = "8, 18 and 31; bitonic 22, 108, none; onesweep 43, 44, 43"},
      .network_keys = 8192},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: two groups in the least local memory of its multiprocessors"},

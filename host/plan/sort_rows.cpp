@@ -400,6 +400,10 @@ void plan::check_sort_rows(const Device& /*device*/, const SortRowsProblem& prob
   require_elements(operation, "keys", {problem.rows, problem.cols, problem.batch});
 }
 
+std::vector<std::string_view> plan::sort_rows_order(const Device& device, const SortRowsProblem& problem) {
+  return preference(device, problem, {});
+}
+
 plan::Attempt plan::sort_rows_attempt(const Device& device, const SortRowsProblem& p,
                                       const PlanOverrides& fixed, std::string_view variant) {
   if (variant == "cpu") return cpu(device, p);

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace smem::plan {
 
@@ -22,6 +23,9 @@ void check_sort_rows(const Device& device, const SortRowsProblem& problem);
 /// A variant's plan.
 Attempt sort_rows_attempt(const Device& device, const SortRowsProblem& problem, const PlanOverrides& fixed,
                           std::string_view variant);
+
+/// The variants in the order in which plans try them.
+std::vector<std::string_view> sort_rows_order(const Device& device, const SortRowsProblem& problem);
 
 /// The launch of a CPU's threads that sort a row in each lane of vectors; nothing where these rows need
 /// another. `in_scratch`: vectors are in temporary memory, not in local memory, which need not have room for

@@ -40,17 +40,19 @@ struct StencilColumns {
 
 /// Of "tiled" and "march".
 struct StencilTiles {
-  std::size_t group = 256;            ///< work-items
-  std::size_t across = 32;            ///< of them, along x, which read a row together
-  std::size_t down_of_volumes = 4;    ///< of them, along y, in tiles of volumes
-  std::size_t block_rows = 4;         ///< rows of results of a work-item of "blocks"
-  std::size_t block_group = 128;      ///< work-items of "blocks"
-  std::size_t block_across = 16;      ///< of them, along x
-  std::size_t block_bytes = 40960;    ///< of a tile of "blocks" and its weights
-  bool blocks = false;                ///< flat boxes by "blocks" before "tiled"
-  std::size_t march_down = 8;         ///< of those of a march, along y, by which its chunks are counted
-  std::size_t bytes = 32768;          ///< of a tile, so that several groups share a unit's local memory
-  std::size_t least_values = 2048;    ///< of a tile of "tiled": few programs serve the smaller ones
+  std::size_t group = 256;          ///< work-items
+  std::size_t across = 32;          ///< of them, along x, which read a row together
+  std::size_t down_of_volumes = 4;  ///< of them, along y, in tiles of volumes
+  std::size_t block_rows = 4;       ///< rows of results of a work-item of "blocks"
+  std::size_t block_group = 128;    ///< work-items of "blocks"
+  std::size_t block_across = 16;    ///< of them, along x
+  std::size_t block_bytes = 40960;  ///< of a tile of "blocks" and its weights
+  bool blocks = false;              ///< flat boxes by "blocks" before "tiled"
+  std::size_t march_down = 8;       ///< of those of a march, along y, by which its chunks are counted
+  std::size_t bytes = 32768;        ///< of a tile, so that several groups share a unit's local memory
+  std::size_t least_values = 2048;  ///< of a tile of "tiled": few programs serve the smaller ones
+  /// Weights of a flat box, for all channels, whose program by "tiled" knows the window; 0: none does.
+  std::size_t most_written_out = 0;
   std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least
   std::size_t windows_of_planes = 4;  ///< of a march's planes, at least
   std::size_t reads_each = 32;  ///< of the next plane that a work-item of a march has under way, at most
@@ -116,7 +118,10 @@ struct StencilPolicy {
 // Bytes by dot products there, 3 x 3, ms, of 4 channels, 3 and 1 (single products: 0.163, 0.125, 0.053): 6
 // rows 4 times 0.1456, 0.1126, 0.0424; 8 times 0.148, 0.1165, 0.043, 16 times 0.158, 0.117, 0.0505; 12 rows 4
 // times 0.145, 0.113, 0.0475, 8 rows 6 times 0.146, 0.115, 0.047; groups of 128 x 1 0.148, 32 x 1 0.150; at
-// most 168 registers, which let half as many groups more in, 0.160, 112 0.160. By units 0.172.
+// most 168 registers, which let half as many groups more in, 0.160, 112 0.160. By units 0.172. By the command,
+// in one run, of 4 channels: 6 rows 2, 3 and 4 times 0.150, 0.1454 (0.91 of copy) and 0.1485, 8 and 9 rows 4
+// times 0.148, 12 rows 2 and 4 times 0.149 and 0.1495; of 3 and 1 channel 3 and 4 times 0.1152 and 0.1163,
+// 0.0450 and 0.0458, of 4096 x 4096 x 4 0.0459 and 0.0471, 6000 x 4000 x 3 0.0488 and 0.0507.
 //
 // rows: 8 rows of results read 10 of the input for a window of 3, whose extra ones the cache has. registers:
 // so many leave an NVIDIA multiprocessor 400 work-items, with 16 bytes of each of 10 rows under way: 64 KiB.
@@ -153,6 +158,9 @@ struct StencilPolicy {
 // tile, 1.15 and 0.60; copied asynchronously 0.948 and 0.333, where rows took 0.264 of 7 x 7. 4 columns: 1.9
 // of 15 x 15.
 //
+// most_written_out: there, us, windows as arguments and known: 3 x 3 at dilation 2 of 4001 x 4001 floats 320
+// and 169, 5 x 5 at stride 2 of 4000 x 3000 uint16 112 and 54.
+//
 // units: there, 8192 x 8192, ms. Bytes of four channels, 5 x 5: bands of 64 rows 0.187, of 128 0.189; by rows
 // 0.381. 3 x 3: bands of 32 rows 0.170, 64 0.173, 128 0.176; 1 and 4 rows in an iteration 0.176 and 0.180; by
 // rows 0.160. One channel, 9 x 9: 0.068, by rows 0.357. Halves: 7 x 7 bands of 64 rows 0.110, 32 0.116, 215
@@ -165,7 +173,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
                   .driver = "580.159",
                   .what = "8192 x 8192, float 3 x 3 and 5 x 5, half 3 x 3, uint8 x 4 3 x 3; 512^3 float, "
                           "star, box 3 x 3 x 3, star of radius 2",
-                  .share = "0.97, 0.88, 0.95, 0.89; 0.95, 0.80, 0.84 of copy"},
+                  .share = "0.97, 0.88, 0.95, 0.91; 0.95, 0.80, 0.84 of copy"},
      .of_blocks = {.device = "H200",
                    .driver = "580.159",
                    .what = "8192 x 8192 float, boxes of 15 x 15 and 7 x 7",
@@ -181,13 +189,13 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
               .counts_halos = true,
               .byte_steps = 6,
               .byte_turns = 8,
-              .cell_turns = 4},
+              .cell_turns = 3},
      .columns = {.rows = 2, .registers = 255},
      .boxes = {.deep = 6, .registers = 255},
      .singles = {.rows = 4, .registers = 255},
      .single_width = 3,
      .single_bytes = 2,
-     .tiles = {.blocks = true},
+     .tiles = {.blocks = true, .most_written_out = 100},
      .units = {.least_weights = 25, .least_weights_of_halves = 49}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
@@ -220,7 +228,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .rows = {.rows = 4, .registers = 256, .across = 16, .group = 64, .byte_steps = 4},
      .columns = {.across = 16, .group = 64, .registers = 256},
      .singles = {.across = 16, .group = 64, .rows = 4, .registers = 256},
-     .tiles = {.group = 64}},
+     .tiles = {.group = 64, .most_written_out = 25}},
     {.evidence = {.what = "no measurement: sizes that need few registers, shrunk to the device's facts"},
      .rows = {.rows = 4, .registers = 64, .across = 32, .group = 128, .byte_steps = 4},
      .columns = {.registers = 64},

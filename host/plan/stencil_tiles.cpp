@@ -245,6 +245,14 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
   plan.tile_cols = group[0];
   plan.local_bytes = tile * each;
   define(plan, {{"GROUP_X", group[0]}, {"GROUP_Y", group[1]}, {"GROUP_Z", group[2]}, {"TILE", tile}});
+  if (problem.shape == StencilShape::box && problem.window[2] == 1 &&
+      problem.weights() * problem.channels <= sizes.most_written_out) {
+    define_window(plan, device, problem);
+    define(plan, {{"STRIDE_X", problem.stride[0]},
+                  {"STRIDE_Y", problem.stride[1]},
+                  {"DILATION_X", problem.dilation[0]},
+                  {"DILATION_Y", problem.dilation[1]}});
+  }
   const auto groups = real(divide_up(problem.out_size[0], group[0]) *
                            divide_up(problem.out_size[1], group[1]) * layers * problem.batch);
   plan.prediction.local_bytes =

@@ -44,9 +44,10 @@ bool prefers_strips(const TransposePolicy& policy, const TransposeProblem& probl
   const std::size_t long_side = std::max(problem.rows, problem.cols);
   const std::size_t side = std::min(problem.rows, problem.cols), tile = policy.tile_bytes / 4;
   const std::size_t square = policy.square;  // of which tiles are made
-  const bool is_small = problem.rows * problem.cols * problem.element_bytes <= policy.strips.small_bytes;
-  const bool fills =
-      problem.rows % square == 0 && problem.cols % square == 0 && (problem.in_place || !is_small);
+  const std::size_t small = problem.in_place ? policy.strips.small_in_place_bytes : policy.strips.small_bytes;
+  const bool is_small = problem.rows * problem.cols * problem.element_bytes <= small;
+  if (problem.in_place && is_small) return true;
+  const bool fills = problem.rows % square == 0 && problem.cols % square == 0 && !is_small;
   if (aligned) return side <= policy.strips.aligned_thin || (long_side < 2 * tile && !fills);
   return side <= most_short(policy.strips, problem) || long_side < 2 * tile;
 }

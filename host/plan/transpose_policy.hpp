@@ -52,9 +52,10 @@ struct TransposeThreads {
 /// Of the variant "strips".
 struct StripPolicy {
   Evidence evidence = {.what = "no measurement: runs of the length that a work-group reads in a few turns"};
-  bool chosen = false;             ///< whether plans take it where it runs
-  std::size_t small_bytes = 4096;  ///< of a matrix, up to which it is better than tiles that are full
-  std::size_t aligned_thin = 16;   ///< up to which it is better than vectors of aligned rows
+  bool chosen = false;  ///< whether plans take it where it runs
+  /// Of a matrix, up to which it is better than tiles that are full; the same in place.
+  std::size_t small_bytes = 4096, small_in_place_bytes = 40960;
+  std::size_t aligned_thin = 16;  ///< up to which it is better than vectors of aligned rows
   /// Rows or columns of a side that is short, for elements of 1, 2, 4, 8 and 16 bytes: that the kernels
   /// take, and up to which they are better than tiles that are full, of words and of elements.
   std::array<std::size_t, 5> most_thin = {512, 512, 256, 64, 64};
@@ -104,6 +105,10 @@ struct StripPolicy {
 // aligned, bytes of 1000000 x 96 0.91, by "strips" 0.81. Runs of 24 KiB, groups of 256: 0.80, 0.81; blocks of
 // 8 columns 0.76.
 //
+// small_in_place_bytes, H200, us by "strips" and by "vector", batches in place: 64 x 64 of 4 bytes 53 and 84,
+// 32 x 32 53 and 130, 96 x 96 52 and 121, 128 x 128 49 and 45; of 2 bytes 128 x 128 70 and 94, 64 x 64 60 and
+// 112; of 1 byte 64 x 64 84 and 250, 160 x 160 82 and 88; of 8 bytes 32 x 32 88 and 162, 64 x 64 57 and 56.
+//
 // most_columns, most_rows: bytes of 600001 x 101 0.70 and 0.82, 400001 x 255 0.61 and 0.80; 101 x 1000001
 // 0.59 and 0.21, 151 x 400001 0.59 and 0.31, 201 x 300001 0.47 and 0.40, 256 x 400001 0.38 and 0.38; halves
 // of 300001 x 101 0.72 and 0.86, 200001 x 201 0.66 and 0.74, 101 x 300001 0.67 and 0.48.
@@ -149,7 +154,9 @@ inline constexpr std::array<SkewedPolicy, 5> kSkewed{
 
 // windows: H200, 32749 x 32771 bytes: 0.85, by "skewed" 0.70; 10 packs under way 0.80, windows at 64 bytes
 // 0.75, tiles of 128 rows 0.77, of 128 columns 0.70, of both 0.60. 32749 x 16381 halves: 0.91, by "skewed"
-// 0.80; 128 rows 0.89, 256 rows 0.90.
+// 0.80; 128 rows 0.89, 256 rows 0.90. Later, of bytes: 4 columns of the tile unrolled 0.82, 8 0.82, 16 0.805,
+// 2 0.80, 1 0.78; 4, 6 and 8 packs under way 0.695, 0.69 and 0.74 (5 read a tile in two rounds); halves 0.89
+// with any.
 inline constexpr std::array<WindowsPolicy, 2> kWindows{
     {{.lanes = 32, .rows = 256, .cols = 256, .group = 512, .ahead = 5, .align = 32},
      {.lanes = 32, .rows = 192, .cols = 128, .group = 512, .ahead = 7, .align = 32}}};

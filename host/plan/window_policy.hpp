@@ -42,6 +42,14 @@ struct WindowPolicy {
 // spills 80 bytes; 5000 x 2400 of 3 channels, 5 x 5 bytes 0.132 (0.220), halves 0.135 (0.224), floats 0.191
 // (0.287).
 //
+// Pairs of aligned rows go down in a loop without conditions, and bytes beside a piece are picked by selectors
+// that a work-item keeps: 8192 x 8192, 5 x 5 of bytes 0.142 -> 0.130, halves 0.158 -> 0.149, uint16 0.161 -> 0.157; 3 x 3 of
+// bytes 0.090 -> 0.070, halves 0.112 -> 0.101, uint16 0.116 -> 0.101. Slower so: floats 5 x 5
+// 0.306 -> 0.342, bytes of 8191 x 8192 5 x 5 0.204 -> 0.214; three channels the same. Of a tile's 300 instructions a warp 140 compare or permute. No faster, 5 x 5 of bytes: four tiles a
+// turn 0.132; at most 96 and 80 registers, with which five and six groups run, 0.137 and 0.139; bands of 128
+// rows 0.129; 11 other choices of exchanges by sums 0.129 to 0.140; their sums and differences as integers
+// 0.136 to 0.142.
+//
 // marches: H200, ms, beside registers: 8192 x 8192 floats 3 x 3 0.197 (0.356), 5 x 5 0.250 (1.053), bytes 3 x
 // 3 0.133 (0.340); 8192 x 4096 halves 3 x 3 0.117 (0.181); 4000 x 3000 floats of 3 channels 3 x 3 0.149
 // (0.237), 5 x 5 0.173 (0.852); 8000 x 4001 bytes of 3 channels 5 x 5 0.249 (1.646).
@@ -68,7 +76,7 @@ inline constexpr WindowPolicy kWindowPolicies[] = {
          {.device = "H200",
           .driver = "580.159",
           .what = "8192 x 8192, medians of 5 x 5 of float and uint8 by tiles, of 3 x 3 of uint8 and uint16",
-          .share = "0.43 and 0.26, 0.43 and 0.59 of copy"},
+          .share = "0.43 and 0.30, 0.57 and 0.70 of copy"},
      .of_gradients = {.device = "H200",
                       .driver = "580",
                       .what = "8192 x 8192, floats 3 x 3 and 5 x 5, bytes 3 x 3",

@@ -53,8 +53,9 @@ SMEM_API cl::Event box_blur(const Context& context, const ConstGrid& in, const G
                             const CallOptions& options = {});
 
 /// The median of a window of `size` x `size` cells, where size is 3 or 5, for each channel by itself. `out`
-/// has the type of `in`, or float32. The result of a window with a NaN is one of its elements. O(size^4)
-/// comparisons for an element, in registers. \throws Error when the size is another one, and as separable().
+/// has the type of `in`, or float32. The result of a window with a NaN is one of its elements. Windows are
+/// sorted in registers, and neighbouring ones share what they have in common. Types, grids and errors as in
+/// separable(). \throws Error also when the size is another one.
 SMEM_API cl::Event median_blur(const Context& context, const ConstGrid& in, const Grid& out, std::size_t size,
                                const Edges& edges = {}, const CallOptions& options = {});
 

@@ -14,8 +14,8 @@
 namespace smem {
 
 /// A product of complex matrices: C = alpha op(A) op(B) + beta C. alpha and beta are rounded to the type of
-/// the matrices. A real one scales both parts of a number. NaN is not special: an alpha of
-/// NaN makes every result NaN, unless k is 0, and so does a beta of NaN.
+/// the matrices. A real one scales both parts of a number. An alpha of NaN makes every result NaN, unless k
+/// is 0, and so does a beta of NaN.
 struct ComplexGemm {
   std::complex<double> alpha = 1;  ///< of the product
   std::complex<double> beta = 0;   ///< 0: C is not read

@@ -24,7 +24,7 @@ namespace smem {
 SMEM_API cl::Event max_pool2d(const Context& context, const ConstGrid& in, const Grid& out,
                               const Pooling& pooling = {}, const CallOptions& options = {});
 /// Also writes the places: indices(x, y) = y * width + x of the first greatest element (or the first NaN) in
-/// its plane. `indices` is uint32, and has the shape of `out`; planes have at most 2^32 cells.
+/// its plane. `indices` is uint32, and has the shape of `out`; planes have at most 2^32 - 1 cells.
 SMEM_API cl::Event max_pool2d(const Context& context, const ConstGrid& in, const Grid& out,
                               const Grid& indices, const Pooling& pooling = {},
                               const CallOptions& options = {});
@@ -36,11 +36,11 @@ SMEM_API cl::Event avg_pool2d(const Context& context, const ConstGrid& in, const
                               const Pooling& pooling = {}, const CallOptions& options = {});
 
 /// out = the greatest element of each plane and channel: `out` has 1 x 1 cells. Temporary memory holds
-/// results of parts of planes. A plan gives the same bits in every run. All else as max_pool2d().
+/// results of parts of planes. A plan gives the same bits in every run. \throws Error also when planes are
+/// empty. All else as max_pool2d().
 SMEM_API cl::Event global_max_pool(const Context& context, const ConstGrid& in, const Grid& out,
                                    const CallOptions& options = {});
-/// The mean of each plane and channel. \throws Error also when planes are empty. All else as
-/// global_max_pool().
+/// out = the mean of each plane and channel. All else as global_max_pool().
 SMEM_API cl::Event global_avg_pool(const Context& context, const ConstGrid& in, const Grid& out,
                                    const CallOptions& options = {});
 

@@ -38,8 +38,7 @@ SMEM_API cl::Event reduce_by_key(const Context& context, const ConstVector& keys
                                  const Vector& unique_keys, const Vector& out, const Vector& count,
                                  const Reduction& operation = ReduceOp::sum, const CallOptions& options = {});
 /// Writes the first element of each run of equal neighbouring keys to `out`, and its key to `unique_keys`.
-/// Elements have any type of 1, 2,
-/// 4 or 8 bytes, and keep their bits. All else as reduce_by_key().
+/// Elements have any type of 1, 2, 4 or 8 bytes, and keep their bits. All else as reduce_by_key().
 SMEM_API cl::Event unique_by_key(const Context& context, const ConstVector& keys, const ConstVector& in,
                                  const Vector& unique_keys, const Vector& out, const Vector& count,
                                  const CallOptions& options = {});

@@ -21,3 +21,10 @@ foreach(header IN LISTS headers)
   file(WRITE ${FOLDER}/alone.cpp "#include <${header}>\n")
   run(${COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I${PREFIX}/both/include ${FOLDER}/alone.cpp)
 endforeach()
+
+# And a program may choose OpenCL's version.
+file(WRITE ${FOLDER}/version.cpp "#include <smem/opencl.hpp>\n")
+foreach(version 120 200 300)
+  run(${COMPILER} -std=c++20 -Wall -Wextra -Werror -fsyntax-only -DCL_HPP_TARGET_OPENCL_VERSION=${version} -I${PREFIX}/both/include
+      ${FOLDER}/version.cpp)
+endforeach()

@@ -39,6 +39,9 @@ expect_log() {
 expect_log $'built sample_hello\nran hello \nbuilt samples/all\nran edges \nran life '
 expect_log $'built sample_hello\nran hello ' hello
 expect_log $'built sample_edges\nran edges a b' edges a b
+# Files are those of the caller's folder.
+touch "$folder/photo"
+(cd "$folder" && expect_log $'built sample_edges\nran edges '"$folder/photo b" edges photo b)
 
 # And the target of hello needs the library alone.
 if [ -e "$build/build.ninja" ]; then

@@ -102,7 +102,7 @@ TEST_CASE("policies: every row has evidence of its family, and a device that get
               &ScanPolicy::columns, &ScanPolicy::others);
   check_table("select", kSelectPolicies, &SelectPolicy::copies, &SelectPolicy::partitions,
               &SelectPolicy::others);
-  check_table("sort", kSortPolicies, &SortPolicy::evidence);
+  check_table("sort", kSortPolicies, &SortPolicy::evidence, &SortPolicy::of_one_row);
   check_table("top_k", kTopKPolicies, &TopKPolicy::evidence, &TopKPolicy::of_radix);
   check_table("sort_rows", kSortRowsPolicies, &SortRowsPolicy::evidence, &SortRowsPolicy::of_passes);
   check_table("gather", kGatherPolicies, &GatherPolicy::evidence);

@@ -1,4 +1,4 @@
-// Plans for pooling: work-groups that are fixed by hand.
+// Plans for pooling: work-groups that are fixed by hand, and devices whose loops end early.
 #include <smem/error.hpp>
 #include <smem/pool_plan.hpp>
 
@@ -52,4 +52,38 @@ TEST_CASE("global pool: a work-group that is fixed by hand is launched, or refus
   device.local_bytes = 600;
   CHECK(test::failure_of([&] { smem::plan_global_pool(device, problem, {.work_items = 128}); }).argument ==
         "work_items");
+}
+
+TEST_CASE("global pool: where loops end early, no work-item has a whole plane") {
+  smem::Device device;
+  device.type = smem::DeviceType::cpu;
+  device.compute_units = 8;
+  smem::GlobalPoolProblem problem;
+  problem.width = 202;
+  problem.height = 81;
+  problem.channels = 2;
+  problem.packed = true;
+  CHECK(smem::plan_global_pool(device, problem).work_group[0] == 1);
+  device.long_loops = false;
+  // 97 iterations for 48 elements in a group of one: 65535 are exceeded.
+  CHECK(smem::plan_global_pool(device, problem).work_group[0] > 1);
+  device.max_work_group = 1;
+  CHECK_THROWS_AS(smem::plan_global_pool(device, problem), smem::Error);
+  problem.height = 2;
+  CHECK(smem::plan_global_pool(device, problem).work_group[0] == 1);
+}
+
+TEST_CASE("global pool: small planes share a group of several teams, large ones have one") {
+  const smem::Device device = test::target("sm_90");
+  smem::GlobalPoolProblem problem;
+  problem.planes = 1024;
+  problem.packed = true;
+  const auto teams_of = [&](std::size_t edge) {
+    problem.width = problem.height = edge;
+    const smem::Plan plan = smem::plan_global_pool(device, problem);
+    return plan.global[0] == 0 ? 0 : problem.planes * plan.work_items() / plan.global[0];
+  };
+  CHECK(teams_of(7) == 32);
+  CHECK(teams_of(28) == 8);
+  CHECK(teams_of(56) == 1);
 }

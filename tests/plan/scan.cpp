@@ -180,6 +180,14 @@ TEST_CASE("plan of scan: whole rows fill a tile of those without gaps") {
   CHECK(plan.number("piece") == 24 * 301);  // 27 rows fit, but 24 keep the alignment of every tile
   CHECK(plan.number("piece") <= plan.tile_cols * plan.tile_rows);
   CHECK(plan.vector_width == 4);
+  // Small elements go to registers, wherever a tile begins, behind those before it in its first pack.
+  problem.in = problem.out = smem::Scalar::half;
+  problem.cols = 2047;
+  const smem::Plan halves = smem::plan_scan(device, problem);
+  CHECK(halves.number("piece") == 3 * 2047);
+  CHECK(halves.vector_width == 8);
+  problem.in = problem.out = smem::Scalar::float32;
+  problem.cols = 301;
   problem.packed_alignment = 0;
   CHECK(smem::plan_scan(device, problem).variant != "short_rows");
   for (const std::size_t cols : {0, 1 << 20}) {  // nothing, and more than a tile

@@ -77,7 +77,10 @@ TEST_CASE("sort: the plan is the whole call") {
   CHECK(plan.repeats == 1);
   CHECK(plan.build_options().find("-DWIDE=1") != std::string::npos);
   CHECK(plan.scratch[0].bytes == 0);  // one pass needs no second array
-  CHECK(smem::plan_sort(hopper, sort_of(Scalar::float32, 2000)).variant == "bitonic");
+  CHECK(smem::plan_sort(hopper, sort_of(Scalar::float32, 2000)).variant == "one_row");
+  CHECK(smem::plan_sort(hopper, sort_of(Scalar::float32, 12000)).entry_point == "sort_rows_tile");
+  CHECK(smem::plan_sort(hopper, sort_of(Scalar::float32, 16000)).variant == "merge");
+  CHECK(smem::plan_sort(test::target("sm_75"), sort_of(Scalar::float32, 2000)).variant == "bitonic");
   // The order of doubles takes registers, so that their tiles are others than those of integers.
   CHECK(smem::plan_sort(hopper, sort_of(Scalar::uint64, std::size_t{1} << 26)).tile_cols == 384 * 20);
   CHECK(smem::plan_sort(hopper, sort_of(Scalar::float64, std::size_t{1} << 26)).tile_cols == 384 * 20);
@@ -86,7 +89,7 @@ TEST_CASE("sort: the plan is the whole call") {
   plan = smem::plan_sort(device, sort_of(Scalar::float64, std::size_t{1} << 20));
   CHECK(plan.variant == "three_launches");
   CHECK(plan.rounds == 8);
-  CHECK(plan.alternatives.size() == 5);
+  CHECK(plan.alternatives.size() == 6);
   for (const smem::Alternative& other : plan.alternatives)
     CHECK_FALSE(other.why_not.empty());
   // Few keys: smaller tiles, so that more of the device is busy; or the caller's.

@@ -185,6 +185,9 @@ TEST_CASE(
   CHECK(defined(large, "TURNS") == 8);
   CHECK(large.items_per_work_item == 16 * (6 * 8 - 2));
   CHECK(large.work_group == Sizes{64, 1, 1});
+  smem::StencilProblem cells = smem::stencil_problem(Scalar::uint8, {8192, 8192, 1}, {1, 1, 0}, 4);
+  cells.int8_weights = true;
+  CHECK(smem::plan_stencil(target("sm_90"), cells, {.variant = "rows"}).items_per_work_item == 16 * 16);
   // Fewer turns, or none, where not all units would have work; and none where a sum waits for many rows.
   CHECK(defined(plan_of("sm_90", Scalar::uint8, 2048, 1), "TURNS") == 2);
   CHECK(defined(plan_of("sm_90", Scalar::uint8, 256, 1), "TURNS") == 0);

@@ -11,6 +11,7 @@ struct PoolCase {
   smem::Pooling windows;
   std::string variant;
   bool global = false;
+  std::size_t work_items = 0;  ///< of a group of whole planes; 0: the plan's
 
   Tested tested() const {
     const bool max = op == smem::PoolOp::max;
@@ -21,19 +22,23 @@ struct PoolCase {
   }
   std::string text() const {
     const smem::Pooling& w = windows;
-    return fmt::format("{}{} pool {} x {}, strides {} {}, paddings {} {} {} {}{}, variant \"{}\": {}",
-                       global ? "global " : "", op == smem::PoolOp::max ? "max" : "average", w.window.width,
-                       w.window.height, w.stride.x, w.stride.y, w.padding.left, w.padding.right,
-                       w.padding.top, w.padding.bottom, w.count_padding ? " counted" : "", variant,
-                       grids.text());
+    return fmt::format(
+        "{}{} pool {} x {}, strides {} {}, paddings {} {} {} {}{}, variant \"{}\", {} work-items: {}",
+        global ? "global " : "", op == smem::PoolOp::max ? "max" : "average", w.window.width, w.window.height,
+        w.stride.x, w.stride.y, w.padding.left, w.padding.right, w.padding.top, w.padding.bottom,
+        w.count_padding ? " counted" : "", variant, work_items, grids.text());
   }
 };
 
 inline cl::Event call(const smem::Context& context, const PoolCase& c, const smem::Grid& in,
                       const smem::Grid& out) {
   const bool max = c.op == smem::PoolOp::max;
-  if (c.global)
-    return max ? smem::global_max_pool(context, in, out) : smem::global_avg_pool(context, in, out);
+  if (c.global) {
+    const smem::PlanOverrides overrides{.work_items = c.work_items};
+    const smem::CallOptions options{.overrides = &overrides};
+    return max ? smem::global_max_pool(context, in, out, options)
+               : smem::global_avg_pool(context, in, out, options);
+  }
   const smem::CallOptions options{.variant = c.variant};
   return max ? smem::max_pool2d(context, in, out, c.windows, options)
              : smem::avg_pool2d(context, in, out, c.windows, options);

@@ -24,12 +24,6 @@
 #ifndef STAGES
 #define STAGES 4  // 2 to 8
 #endif
-#ifndef CONJUGATES
-#define CONJUGATES 0  // 1: one factor is conjugated, and not both
-#endif
-#ifndef BAND
-#define BAND 8  // tile rasterisation: nvidia/gemm_band.clh
-#endif
 #define PART_DOUBLE 1
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #include "complex_gemm/numbers.clh"
@@ -62,16 +56,10 @@ void complex_gemm_dmma(COMPLEX_TILES_ARGUMENTS) {
   (void)partials, (void)counters;
 #endif
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
-  const uint down = (uint)((m + TILE_M - 1) / TILE_M), across = (uint)((n + TILE_N - 1) / TILE_N);
-  const tile_place place = place_in_bands((uint)get_group_id(0), down, across);
-  const sum_part part_of = part_of_group(place.number, k, parts, part_depth);
-  const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
-  const uint height = (uint)min(m - row, (ulong)TILE_M), width = (uint)min(n - col, (ulong)TILE_N);
-  const ulong first_a = A_ALONG_K ? row * a_pitch + part_of.first : row + part_of.first * a_pitch;
-  const ulong first_b = B_ALONG_K ? col * b_pitch + part_of.first : col + part_of.first * b_pitch;
-  factor left = {a + a_offset + part_of.product * a_stride + first_a, a_pitch, height, part_of.k};
-  factor right = {b + b_offset + part_of.product * b_stride + first_b, b_pitch, width, part_of.k};
-  const uint steps = (uint)((part_of.k + TILE_K - 1) / TILE_K), y = warp % WARPS_M * WARP_M, x = warp / WARPS_M * WARP_N;
+  const group_tile tile = find_tile(m, n, k, parts, part_depth);
+  factor left = factor_from(a + a_offset + tile.product * a_stride, a_pitch, tile.row, tile.height, A_ALONG_K, &tile);
+  factor right = factor_from(b + b_offset + tile.product * b_stride, b_pitch, tile.col, tile.width, B_ALONG_K, &tile);
+  const uint y = warp % WARPS_M * WARP_M, x = warp / WARPS_M * WARP_N;
   const uint slot = lane % 4 ^ lane / 4 % 2 * 4, each_a = A_ALONG_K ? TILE_K * 8 : 8, each_b = B_ALONG_K ? TILE_K * 8 : 8;  // 8 lines
   const uint of_a = A_ALONG_K ? (y + lane / 4) * TILE_K + slot : lane % 4 * A_ROW + y + lane / 4;
   const uint of_b = B_ALONG_K ? (x + lane / 4) * TILE_K + slot : lane % 4 * B_ROW + x + lane / 4;
@@ -82,7 +70,7 @@ void complex_gemm_dmma(COMPLEX_TILES_ARGUMENTS) {
   for (uint s = 0; s < STAGES - 1; ++s) copy_step(a_tiles + s * A_STAGE, b_tiles + s * B_STAGE, &left, &right, item);
   uint stage = 0, next = STAGES - 1;
 #pragma unroll 1
-  for (uint step = 0; step < steps; ++step) {
+  for (uint step = 0; step < tile.steps; ++step) {
     WAIT_COPIES(STAGES - 2);
     barrier(CLK_LOCAL_MEM_FENCE);  // which ends the reads of the stage that is filled next, too
     copy_step(a_tiles + next * A_STAGE, b_tiles + next * B_STAGE, &left, &right, item);
@@ -112,7 +100,7 @@ void complex_gemm_dmma(COMPLEX_TILES_ARGUMENTS) {
   }
   WAIT_COPIES(0);
 #if SPLITS
-  if (!join_splits(sums[0][0][0], 8 * LEFTS * RIGHTS, partials, counters, parts, down * across, (uint)place.number, item,
+  if (!join_splits(sums[0][0][0], 8 * LEFTS * RIGHTS, partials, counters, parts, tile.tiles, tile.number, item,
                    (local uint*)(tiles + STAGES * (A_STAGE + B_STAGE))))
     return;
 #endif
@@ -120,12 +108,12 @@ void complex_gemm_dmma(COMPLEX_TILES_ARGUMENTS) {
 #pragma unroll
   for (uint i = 0; i < LEFTS * 2; ++i) {
     const uint r = y + i * 8 + lane / 4;
-    const ulong line = c_offset + part_of.product * c_stride + (row + r) * c_pitch + col;
-    if (r < height)
+    const ulong line = c_offset + tile.product * c_stride + (tile.row + r) * c_pitch + tile.col;
+    if (r < tile.height)
 #pragma unroll
       for (uint j = 0; j < RIGHTS * 2; ++j) {
         const uint s = x + j / 2 * 8 + lane % 4 * 2 + j % 2, e = i % 2 * 2 + j % 2;
-        if (s < width) write_result(c, line + s, (number)(sums[0][i / 2][j / 2][e], sums[1][i / 2][j / 2][e] * b_sign), alpha, beta);
+        if (s < tile.width) write_result(c, line + s, (number)(sums[0][i / 2][j / 2][e], sums[1][i / 2][j / 2][e] * b_sign), alpha, beta);
       }
   }
 }

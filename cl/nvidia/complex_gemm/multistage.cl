@@ -30,12 +30,6 @@
 #ifndef STAGES
 #define STAGES 4  // 2 to 8
 #endif
-#ifndef CONJUGATES
-#define CONJUGATES 0  // 1: one factor is conjugated, and not both
-#endif
-#ifndef BAND
-#define BAND 8  // tile rasterisation: nvidia/gemm_band.clh
-#endif
 #ifndef EMULATED
 #define EMULATED 0  // 1: copies in plain OpenCL C
 #endif
@@ -63,16 +57,9 @@ void complex_gemm_multistage(COMPLEX_TILES_ARGUMENTS) {
   (void)partials, (void)counters;
 #endif
   const uint item = get_local_id(0), lane = item % 32, warp = item / 32;
-  const uint down = (uint)((m + TILE_M - 1) / TILE_M), across = (uint)((n + TILE_N - 1) / TILE_N);
-  const tile_place place = place_in_bands((uint)get_group_id(0), down, across);
-  const sum_part part_of = part_of_group(place.number, k, parts, part_depth);
-  const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
-  const uint height = (uint)min(m - row, (ulong)TILE_M), width = (uint)min(n - col, (ulong)TILE_N);
-  const ulong first_a = A_ALONG_K ? row * a_pitch + part_of.first : row + part_of.first * a_pitch;
-  const ulong first_b = B_ALONG_K ? col * b_pitch + part_of.first : col + part_of.first * b_pitch;
-  factor left = {a + a_offset + part_of.product * a_stride + first_a, a_pitch, height, part_of.k};
-  factor right = {b + b_offset + part_of.product * b_stride + first_b, b_pitch, width, part_of.k};
-  const uint steps = (uint)((part_of.k + TILE_K - 1) / TILE_K);
+  const group_tile tile = find_tile(m, n, k, parts, part_depth);
+  factor left = factor_from(a + a_offset + tile.product * a_stride, a_pitch, tile.row, tile.height, A_ALONG_K, &tile);
+  factor right = factor_from(b + b_offset + tile.product * b_stride, b_pitch, tile.col, tile.width, B_ALONG_K, &tile);
   // Pairs of neighbouring lanes lie down the rows: 8 lanes, whose 16 bytes are read in one transaction, access few rows and few columns.
   const uint pair = (LANES_M > 1) & (LANES_N > 1);
   const uint lane_m = pair ? lane / (2 * LANES_N) * 2 + lane % 2 : LANES_N == 1 ? lane : 0;
@@ -90,7 +77,7 @@ void complex_gemm_multistage(COMPLEX_TILES_ARGUMENTS) {
   uint stage = 0, next = STAGES - 1;
   read_fragments(&of_a[0], &of_b[0], a_tiles + y, b_tiles + x);
 #pragma unroll 1
-  for (uint step = 0; step < steps; ++step) {
+  for (uint step = 0; step < tile.steps; ++step) {
     copy_step(a_tiles + next * A_STAGE, b_tiles + next * B_STAGE, &left, &right, item);
     next = stage;  // which is read before the next step's copies start
     local const number *a_row = a_tiles + stage * A_STAGE + y, *b_row = b_tiles + stage * B_STAGE + x;
@@ -110,7 +97,7 @@ void complex_gemm_multistage(COMPLEX_TILES_ARGUMENTS) {
   }
   WAIT_COPIES(0);
 #if SPLITS
-  if (!join_splits(sums[0][0], 2 * ITEM_M * ITEM_N, partials, counters, parts, down * across, (uint)place.number, item,
+  if (!join_splits(sums[0][0], 2 * ITEM_M * ITEM_N, partials, counters, parts, tile.tiles, tile.number, item,
                    (local uint*)(tiles + STAGES * (A_STAGE + B_STAGE))))
     return;
 #endif
@@ -118,12 +105,12 @@ void complex_gemm_multistage(COMPLEX_TILES_ARGUMENTS) {
 #pragma unroll
   for (uint i = 0; i < ITEM_M; ++i) {
     const uint r = y + i / STRIP * LANES_M * STRIP + i % STRIP;
-    const ulong line = c_offset + part_of.product * c_stride + (row + r) * c_pitch + col;
-    if (r < height)
+    const ulong line = c_offset + tile.product * c_stride + (tile.row + r) * c_pitch + tile.col;
+    if (r < tile.height)
 #pragma unroll
       for (uint j = 0; j < ITEM_N; ++j) {
         const uint s = x + j / STRIP * LANES_N * STRIP + j % STRIP;
-        if (s < width) write_result(c, line + s, (number)(sums[0][i][j], sums[1][i][j] * b_sign), alpha, beta);
+        if (s < tile.width) write_result(c, line + s, (number)(sums[0][i][j], sums[1][i][j] * b_sign), alpha, beta);
       }
   }
 }

@@ -1,0 +1,77 @@
+/// The tiles of "mma" of doubles (cl/nvidia/gemm/dmma.cl), and what they cost.
+#pragma once
+
+#include "plan/gemm_wgmma.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace smem::plan::gemm::nvidia {
+
+/// Of which factors the compiler leaves the instructions of dmma.cl in the kernel's order: none, those that
+/// both lie along k, or any two that lie alike. In its own order loads and addresses often wait until the
+/// matrix unit has read their registers. On an H200, us, in its order and in the kernel's: 1536 x 704 x 2048,
+/// B transposed, by 128 x 64 110, 93; A transposed, 1152 x 704 x 1024 by 96 x 64 48, 38; of factors of two
+/// layouts 768 x 704 x 2048 by 64 x 64 46, 63.
+enum class Ordered { never, along, alike };
+
+/// dmma.cl: double, sm_80 and later. With one group a multiprocessor a step takes little more than its
+/// instructions; of several, `shared` may be more than `step`.
+struct Dmma {
+  struct Shape {
+    std::size_t warps_m, warps_n, warp_m, warp_n, tile_k, stages;
+  } of;
+  std::size_t resident;  ///< groups of it that share a multiprocessor
+  Cost cost;
+  /// What two factors across k, or two along it, make of a step, beside one of each.
+  double across = 1.13, along = 0.88;
+  Ordered ordered = Ordered::never;
+  /// Whether all rows of the factors must be aligned to pairs: ptxas spills where copies of single numbers go
+  /// to a tile of so many sums.
+  bool of_pairs = false;
+
+  constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
+  constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
+  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
+  /// A factor across k has padded lines.
+  constexpr std::size_t local_bytes(bool a_along_k, bool b_along_k) const {
+    return of.stages * of.tile_k * (tile_m() + (a_along_k ? 0 : 2) + tile_n() + (b_along_k ? 0 : 2)) * 8;
+  }
+};
+
+// On an H200, in us, by the fastest tiles, and cuBLAS: 2048 x 2048 x 2048 by 128 x 64 298, 64 x 128 309, 64 x
+// 64 326, 48 x 128 382, 286; 240 x 5952 x 1024 by 48 x 128 63, 64 x 64 67, 64 x 128 90, 59; 352 x 1480 x 556
+// by 32 x 64 18.8, 48 x 128 21.6, 64 x 64 26, 15.4; 192 x 16 x 12656 by 32 x 32 14.6, 64 x 32 15.5, 17.1. 128
+// x 128 by 8 warps was the fastest of no shape (2048^3 323). Steps of 32 k halve the barriers of small tiles.
+//
+// Of two stages, a group that is alone waits for the memory at each step: 400 x 1120 x 8320, B transposed, by
+// 64 x 64 483, of four stages 238, in 2 parts, in the kernel's order, 171, cuBLAS 172.
+//
+// across of 64 x 64: A transposed, 416 x 576 x 2400 37, by 64 x 96 42; 1000 x 1500 x 800 59, by 64 x 96 53,
+// which is chosen.
+//
+// Costs and layouts: each tile alone and as many as share a multiprocessor, k 1024, by calls in a queue, and
+// four of them with k 8192, whose steps take a tenth or two longer. across, along: 64 x 64 alone NN 24.1, TN
+// 32.3, NT 34.5, in order TN 31.1, NT 27.8; 96 x 64 36.3, 47.5, 51.8, in order
+// 38.2, 37.7; 32 x 64 19.9, 22.3, 16.0, in order 22.8, 18.0.
+inline constexpr std::array<Dmma, 15> kDmma{{
+    {{2, 2, 32, 32, 16, 4}, 3, {299, 295, 1950}, 1.22, 1.06, Ordered::along},
+    {{2, 2, 64, 32, 16, 4}, 2, {628, 545, 2350}, 1.13, 1.07, Ordered::along, true},
+    {{2, 2, 32, 64, 16, 4}, 2, {634, 599, 2450}, 1.17, 1.10, Ordered::along, true},
+    {{2, 2, 32, 48, 16, 4}, 2, {539, 475, 2320}, 1.06, 1.03, Ordered::alike},
+    {{2, 2, 48, 32, 16, 4}, 2, {510, 473, 1910}, 1.05, 1.01, Ordered::alike},
+    {{4, 1, 32, 48, 16, 4}, 2, {479, 461, 1860}, 1.25, 1.10, Ordered::alike},
+    {{1, 4, 48, 32, 16, 4}, 2, {573, 509, 2460}, 1.05, 0.95, Ordered::alike},
+    {{1, 4, 48, 16, 16, 4}, 3, {281, 265, 1200}, 1.28, 0.88},
+    {{2, 2, 32, 16, 32, 3}, 3, {404, 387, 1000}, 1.55, 0.80},
+    {{2, 2, 16, 32, 32, 3}, 3, {492, 502, 1090}, 1.28, 0.66},
+    {{2, 2, 16, 16, 32, 4}, 3, {252, 283, 694}, 1.38, 0.69},
+    // These two and the last by the costs that other shapes gave before.
+    {{1, 4, 16, 32, 16, 4}, 4, {230, 238, 1090}, 1.5},
+    {{4, 1, 32, 16, 16, 4}, 4, {230, 268, 771}, 1.6},
+    // Two or three stages, which fit 48 KiB of local memory.
+    {{2, 2, 32, 32, 16, 2}, 3, {299, 295, 1950}, 1.39, 1.06, Ordered::along},
+    {{2, 2, 32, 16, 16, 3}, 4, {212, 208, 1000}, 1.45},
+}};
+
+}  // namespace smem::plan::gemm::nvidia

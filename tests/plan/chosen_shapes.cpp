@@ -1,0 +1,106 @@
+// What plans for Hopper choose for shapes whose times are in the policies' comments.
+#include <smem/smem.hpp>
+
+#include "support/targets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+using smem::Scalar;
+
+TEST_CASE("plans for Hopper: pools of windows that overlap make several results, one below the other") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::PoolProblem p;
+  p.in = p.out = Scalar::float32;
+  p.width = 4000, p.height = 3000;
+  p.pooling = smem::Pooling::square(3, 1, 1);
+  const smem::Plan plan = smem::plan_pool(hopper, p);
+  CHECK(plan.variant == "windows");
+  CHECK(plan.number("band") == 8);
+  p.pooling = smem::Pooling::square(2, 2, 0);
+  CHECK(smem::plan_pool(hopper, p).variant == "vector");
+  p.in_alignment = 4;  // single elements
+  CHECK(smem::plan_pool(hopper, p).variant == "windows");
+  p.in_alignment = 16;
+  p.in = p.out = Scalar::half;
+  p.pooling = smem::Pooling::square(3, 1, 1);
+  CHECK(smem::plan_pool(hopper, p).variant == "vector");
+  // Small planes: bands of seven rows, and as many planes as fill a group.
+  p.width = p.height = 14, p.planes = 100000;
+  const smem::Plan small = smem::plan_pool(hopper, p, {.variant = "windows"});
+  CHECK(small.number("band") == 7);
+  CHECK(small.work_group == std::array<std::size_t, 3>{16, 2, 8});
+  p.planes = 10;  // few results
+  CHECK(smem::plan_pool(hopper, p, {.variant = "windows"}).number("band") == 1);
+}
+
+TEST_CASE("plans for Hopper: rows of doubles in registers, and short rows of whole packs in tiles") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::SoftmaxProblem rows;
+  rows.in = rows.out = Scalar::float64;
+  rows.rows = 4000, rows.cols = 5000;
+  CHECK(smem::plan_softmax(hopper, rows).variant == "shuffle");
+  rows.cols = 16384;
+  CHECK(smem::plan_softmax(hopper, rows).variant == "ahead");
+  smem::NormProblem norm;
+  norm.in = norm.out = Scalar::half;
+  norm.rows = 1000000, norm.cols = 32, norm.packed = true;
+  CHECK(smem::plan_norm(hopper, norm).variant == "short_rows");
+  norm.cols = 64;
+  CHECK(smem::plan_norm(hopper, norm).variant == "shuffle");
+}
+
+TEST_CASE("plans for Hopper: long rows with weights alone are shared by teams") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::NormProblem norm;
+  norm.in = norm.out = norm.weights = Scalar::float32;
+  norm.rows = 500, norm.cols = 100000, norm.weight = true;
+  CHECK(smem::plan_norm(hopper, norm).variant == "persistent");
+  norm.weight = false;
+  CHECK(smem::plan_norm(hopper, norm).variant != "persistent");
+}
+
+TEST_CASE("plans for Hopper: columns that local memory holds go in one launch, halves by the cache") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::SoftmaxColumnsProblem p;
+  p.in = p.out = Scalar::float32;
+  p.rows = 512, p.cols = 2000;
+  CHECK(smem::plan_softmax_columns(hopper, p).variant == "tiled");
+  p.rows = 100000, p.cols = 30;
+  CHECK(smem::plan_softmax_columns(hopper, p).variant == "split");
+  p.in = p.out = Scalar::half;
+  p.rows = 768, p.cols = 5000;
+  CHECK(smem::plan_softmax_columns(hopper, p).variant == "online");
+  p.cols = 100000;  // more than the cache holds
+  CHECK(smem::plan_softmax_columns(hopper, p).variant == "tiled");
+}
+
+TEST_CASE("plans for Hopper: batches of small matrices are transposed in place as runs") {
+  const smem::Device hopper = test::target("sm_90");
+  smem::TransposeProblem p;
+  p.element_bytes = 4, p.batch = 1000, p.in_place = p.in_packed = p.out_packed = true;
+  for (const auto& [side, variant] :
+       {std::pair<std::size_t, const char*>{32, "strips"}, {96, "strips"}, {128, "vector"}}) {
+    p.rows = p.cols = side;
+    CHECK(smem::plan_transpose(hopper, p).variant == variant);
+  }
+}
+
+TEST_CASE("plans of stencils: tiles of small flat boxes know their window where that was measured") {
+  smem::StencilProblem p{.type = Scalar::float32, .shape = smem::StencilShape::box};
+  p.size = p.out_size = {4000, 4000, 1};
+  p.window = {3, 3, 1};
+  p.dilation = {2, 2, 1};
+  p.first = {-2, -2, 0};
+  const smem::Plan plan = smem::plan_stencil(test::target("sm_90"), p);
+  CHECK(plan.variant == "tiled");
+  CHECK(plan.build_options().find("-DDILATION_X=2") != std::string::npos);
+  CHECK(smem::plan_stencil(test::target("sm_75"), p).build_options().find("DILATION") == std::string::npos);
+  p.window = {15, 15, 1};
+  p.first = {-14, -14, 0};
+  CHECK(smem::plan_stencil(test::target("sm_90"), p).build_options().find("DILATION") == std::string::npos);
+}
