@@ -186,6 +186,13 @@ TEST_CASE("matvec: few columns") {
   if (smem::Context().device().fp64) check_shapes<double, double>(shapes);
 }
 
+// Threads of CPUs multiply four such rows at once, and those that are left of a matrix one by one.
+TEST_CASE("matvec: rows that are too long for a cache of two") {
+  const std::vector<Shape> shapes{{4, 4128}, {11, 4103, 3, 1, 3}, {150, 5000, 1, 3}};
+  check_shapes<float, float>(shapes);
+  if (smem::Context().device().fp64) check_shapes<double, double>(shapes);
+}
+
 TEST_CASE("random: products of matrices and vectors") {
   test::Random random(47);
   const std::size_t cases = test::random_cases(40);

@@ -69,7 +69,7 @@ std::vector<std::size_t> sizes_for(const smem::Context& context, std::string_vie
   }
   const std::size_t tile =
       variant == "cpu"
-          ? 131072
+          ? 262144
           : smem::plan_sort(context.device(), problem_of<K>(1), {.variant = std::string(variant)}).tile_cols;
   sizes.insert(sizes.end(), {tile - 1, tile, tile + 1});
   if (variant != "cpu") sizes.insert(sizes.end(), {2 * tile + 1, 3 * tile + 5});
@@ -117,6 +117,21 @@ TEST_CASE("sort: every variant, every type") {
   });
 }
 
+TEST_CASE("sort: keys and values past a CPU's cache") {
+  const test::Variable clamp("SMEM_CLAMP", "cache=1K");
+  const smem::Context context;
+  if (!must_run(context.device(), "cpu", 1)) return;
+  for (const std::size_t size : {262144, 400001}) {  // two blocks and three
+    const SortCall call{.variant = "cpu", .in_place = size == 262144, .offset = size % 3};
+    CHECK(test::sorts(context, test::make_keys<std::uint32_t>(Keys::uniform, size, 1), call));
+    CHECK(test::sorts(context, test::make_keys<std::uint8_t>(Keys::zipf, size, 2), call));
+    CHECK(test::sorts(context, test::make_keys<double>(Keys::special, size, 3), call));
+    const auto few = test::make_keys<std::uint32_t>(Keys::small, size, 4);
+    CHECK(test::sorts_pairs(context, few, size == 262144 ? 3 : 8, call, false));
+    CHECK(test::argsorts<std::uint32_t, std::uint32_t>(context, few, {.variant = "cpu"}));
+  }
+}
+
 TEST_CASE("sort: every variant, keys of every kind") {
   const smem::Context context;
   for (const std::string_view variant : smem::sort_variants()) {
@@ -124,7 +139,7 @@ TEST_CASE("sort: every variant, keys of every kind") {
     if (!must_run(context.device(), variant, 1)) continue;
     for (const Keys kind : test::kKeys) {
       CAPTURE(static_cast<int>(kind));
-      for (const std::size_t size : {300, 20011, 200003}) {
+      for (const std::size_t size : {300, 20011, 300003}) {
         const bool ran = test::sorts(context, test::make_keys<std::uint32_t>(kind, size, 5),
                                      {.variant = variant, .offset = 1});
         CHECK((ran || !must_run(context.device(), variant, size)));
@@ -246,7 +261,7 @@ TEST_CASE("sort_pairs: every variant, values of 1 to 16 bytes, equal keys in the
       return {4, 12};
     };
     for (const std::size_t bytes : value_bytes()) {
-      for (const std::size_t size : {700, 9001, 200001}) {
+      for (const std::size_t size : {700, 9001, 300001}) {
         if (is_of_one_group(variant) && size > 700) continue;
         if (size > 10000 && bytes != 4 && bytes != 12) continue;
         sort_pairs_of(context, variant, bytes, size, static_cast<int>(turn++ % 4));
@@ -260,7 +275,7 @@ TEST_CASE("argsort: every variant, places of 32 and 64 bits") {
   for (const std::string_view variant : smem::sort_variants()) {
     CAPTURE(variant);
     if (!must_run(context.device(), variant, 1)) continue;
-    for (const std::size_t size : {0, 1, 700, 9001, 200003}) {
+    for (const std::size_t size : {0, 1, 700, 9001, 300003}) {
       if (is_of_one_group(variant) && size > 700) continue;
       CAPTURE(size);
       for (const Keys kind : {Keys::special, Keys::small, Keys::equal}) {

@@ -1,9 +1,10 @@
 // Radix sort for a CPU: one thread a block of neighbouring keys.
 //
 // PHASE 0 counts the digits of each block. PHASE 1 moves the keys: those of digit d of a block go after those of lower digits,
-// and after those of digit d of the blocks before, so that the order is stable. They are gathered in local memory, a cache line
-// for each digit, and full lines are written as a whole (software write-combining): stores to 256 places at once would miss the
-// TLB, and a CPU reads each line before it writes a part of it. J. Wassenberg and P. Sanders, "Faster Radix Sort via Virtual
+// and after those of digit d of the blocks before, so that the order is stable. Where the caches hold all keys, each goes to its
+// place at once: the lines that all digits write next stay in the first-level cache. Else they are gathered in local memory, a
+// cache line for each digit, and full lines are written as a whole (software write-combining): stores to 256 places at once would
+// miss the TLB, and a CPU reads each line before it writes a part of it. J. Wassenberg and P. Sanders, "Faster Radix Sort via Virtual
 // Memory and Write-Combining", arXiv 1008.2849, 2010. PHASE 2 is for few keys: one thread does all passes in one launch, but
 // those in which all keys have the same digit.
 //
@@ -16,26 +17,33 @@
 #ifndef PASSES
 #define PASSES 4  // at most
 #endif
+#ifndef LINE
+#define LINE 0  // keys that are gathered for a digit, a power of two; 0: none are
+#endif
+#include "sort/digits.clh"
 #include "sort/routes.clh"
+
+#if LINE != 0
+#include "sort/lines.clh"
+#else
+#include "sort/one_by_one.clh"
+#endif
 
 #if PHASE == 0
 // Keys with equal digits follow each other often: four tables, or each addition would wait for the one before.
 INLINED void count_digits(local uint* counts, global const KEY* keys, ulong begin, ulong end, uint shift, uint mask) {
   for (uint i = 0; i < 4 * RADIX; ++i) counts[i] = 0;
-  ulong i = begin;
-  for (; i + 4 <= end; i += 4) {
-    ++counts[digit_of(keys[i], shift, mask)];
-    ++counts[RADIX + digit_of(keys[i + 1], shift, mask)];
-    ++counts[2 * RADIX + digit_of(keys[i + 2], shift, mask)];
-    ++counts[3 * RADIX + digit_of(keys[i + 3], shift, mask)];
+  uint digits[DIGITS_AT_ONCE];
+  for (ulong block = begin; block < end; block += DIGITS_AT_ONCE) {
+    const uint here = (uint)min(end - block, (ulong)DIGITS_AT_ONCE);
+    find_digits(digits, keys + block, here, shift, mask);
+    uint i = 0;
+    for (; i + 4 <= here; i += 4)
+      _Pragma("unroll") for (uint t = 0; t < 4; ++t) ++counts[t * RADIX + digits[i + t]];
+    for (; i < here; ++i) ++counts[digits[i]];
   }
-  for (; i < end; ++i) ++counts[digit_of(keys[i], shift, mask)];
   for (uint d = 0; d < RADIX; ++d) counts[d] += counts[RADIX + d] + counts[2 * RADIX + d] + counts[3 * RADIX + d];
 }
-#endif
-
-#if PHASE != 0
-#include "sort/lines.clh"
 #endif
 
 #if PHASE == 0
@@ -52,8 +60,10 @@ void sort_cpu(SORT_ARGUMENTS) {
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void sort_cpu(SORT_ARGUMENTS) {
   USE_SORT_ARGUMENTS;
+#if LINE != 0
   local KEY lines[RADIX * LINE] __attribute__((aligned(64)));
   local VALUE value_lines[VALUES ? RADIX * LINE * VALUE_PARTS : 1] __attribute__((aligned(64)));
+#endif
   local ulong next[RADIX], first[RADIX];
   const ulong block = get_group_id(0), begin = block * piece;
   const uint shift = shift_of(begin_bit, digit_bits, pass);
@@ -71,26 +81,23 @@ void sort_cpu(SORT_ARGUMENTS) {
     next[d] += lower;
     lower += first[d];
   }
-  move_keys(SOURCE_KEYS(route), TARGET_KEYS(route), SOURCE_VALUES(route), TARGET_VALUES(route), begin, min(begin + piece, size),
-            next, first, lines, value_lines, shift, mask_of(shift, end_bit, digit_bits), route);
+  const uint mask = mask_of(shift, end_bit, digit_bits);
+  const ulong end = min(begin + piece, size);
+#if LINE != 0
+  gather_keys(SOURCE_KEYS(route), TARGET_KEYS(route), SOURCE_VALUES(route), TARGET_VALUES(route), begin, end, next, first, lines,
+              value_lines, shift, mask, route);
+#else
+  move_keys(SOURCE_KEYS(route), TARGET_KEYS(route), SOURCE_VALUES(route), TARGET_VALUES(route), begin, end, next, shift, mask, route);
+#endif
 }
 #else
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void sort_cpu(SORT_ARGUMENTS) {
   USE_SORT_ARGUMENTS;
   local uint counts[PASSES * RADIX];
-  local KEY lines[RADIX * LINE] __attribute__((aligned(64)));
-  local VALUE value_lines[VALUES ? RADIX * LINE * VALUE_PARTS : 1] __attribute__((aligned(64)));
-  local ulong next[RADIX], first[RADIX];
+  local ulong next[RADIX];
   uint routes[PASSES];
-  for (uint i = 0; i < passes * RADIX; ++i) counts[i] = 0;
-  for (ulong i = 0; i < size; ++i) {
-    const KEY key = in[in_offset + i];
-    for (uint p = 0; p < passes; ++p) {
-      const uint shift = shift_of(begin_bit, digit_bits, p);
-      ++counts[p * RADIX + digit_of(key, shift, mask_of(shift, end_bit, digit_bits))];
-    }
-  }
+  count_all_digits(counts, in + in_offset, size, begin_bit, end_bit, digit_bits);
   for (uint p = 0; p < passes; ++p) {
     routes[p] = 1;
     for (uint d = 0; d < RADIX; ++d)
@@ -105,8 +112,8 @@ void sort_cpu(SORT_ARGUMENTS) {
       next[d] = lower;
       lower += counts[p * RADIX + d];
     }
-    move_keys(SOURCE_KEYS(way), TARGET_KEYS(way), SOURCE_VALUES(way), TARGET_VALUES(way), 0, size, next, first, lines,
-              value_lines, shift, mask_of(shift, end_bit, digit_bits), way);
+    move_keys(SOURCE_KEYS(way), TARGET_KEYS(way), SOURCE_VALUES(way), TARGET_VALUES(way), 0, size, next, shift,
+              mask_of(shift, end_bit, digit_bits), way);
   }
 }
 #endif

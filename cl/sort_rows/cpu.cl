@@ -20,7 +20,8 @@
 #endif
 #define HAS_SHORT ((SEGMENTS && LONGER_THAN == 0) || SHORT)
 #define HAS_LONG (SEGMENTS || !SHORT)
-#include "sort/lines.clh"
+#include "sort/digits.clh"
+#include "sort/one_by_one.clh"
 #include "sort/routes.clh"
 
 #if HAS_SHORT
@@ -63,9 +64,7 @@ void sort_rows_cpu(SORT_ROWS_ARGUMENTS) {
 #endif
 #if HAS_LONG
   local uint counts[PASSES * RADIX];
-  local KEY lines[RADIX * LINE] __attribute__((aligned(64)));
-  local VALUE value_lines[VALUES ? RADIX * LINE * VALUE_PARTS : 1] __attribute__((aligned(64)));
-  local ulong next[RADIX], first[RADIX];
+  local ulong next[RADIX];
   uint routes[PASSES];
 #endif
   const ulong group = get_group_id(0), groups = get_num_groups(0);
@@ -103,14 +102,7 @@ void sort_rows_cpu(SORT_ROWS_ARGUMENTS) {
     }
 #endif
 #if HAS_LONG
-    for (uint i = 0; i < passes * RADIX; ++i) counts[i] = 0;
-    for (ulong i = 0; i < count; ++i) {
-      const KEY key = keys[i];
-      for (uint p = 0; p < passes; ++p) {
-        const uint shift = shift_of(begin_bit, digit_bits, p);
-        ++counts[p * RADIX + digit_of(key, shift, mask_of(shift, end_bit, digit_bits))];
-      }
-    }
+    count_all_digits(counts, keys, count, begin_bit, end_bit, digit_bits);
     for (uint p = 0; p < passes; ++p) {
       routes[p] = 1;
       for (uint d = 0; d < RADIX; ++d)
@@ -128,8 +120,7 @@ void sort_rows_cpu(SORT_ROWS_ARGUMENTS) {
       move_keys(source == FROM_IN ? keys : source == FROM_OUT ? (global const KEY*)result : other,
                 (way & TO_SPARE) ? other : result,
                 source == FROM_IN ? all_values : source == FROM_OUT ? (global const VALUE*)results : other_values,
-                (way & TO_SPARE) ? other_values : results, 0, count, next, first, lines, value_lines, shift,
-                mask_of(shift, end_bit, digit_bits), way);
+                (way & TO_SPARE) ? other_values : results, 0, count, next, shift, mask_of(shift, end_bit, digit_bits), way);
     }
 #endif
   }

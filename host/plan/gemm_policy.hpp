@@ -43,9 +43,11 @@ inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile
 // wide_vector_bytes: float 512, 1024, 352 x 16 x 848: vectors of 64 bytes 0.42, 0.58, 0.49, of 32 bytes 0.32,
 // 0.58, 0.38, again 0.52, 0.45, 0.49 and 0.36, 0.28, 0.30; 11 random products of doubles 0.66 and 0.48.
 // PoCL 3.1 on a quiet one, 1024 float: blocks of 6 x 64 270 GFLOP/s, vectors of 32 bytes 159, OpenBLAS 295 to
-// 302. skinny: 1 x 4096 x 4096 0.35, packed 0.14. direct_n, direct_depth_bytes, least_work, turns: no
-// measurement. few_registers: CPU time of 40 random products of floats on a Zen with AVX2, PoCL 3.1, of
-// OpenBLAS's (in a quieter hour) 0.86; of the kernel before 0.47.
+// 302. skinny: 1 x 4096 x 4096 0.35, packed 0.14. direct_n, direct_depth_bytes, turns: no measurement.
+// least_work: two Zen 5 cores, us, by one thread and by two: 87 x 121 x 71 15.0 and 15.5, 296 x 16 x 237 23
+// and 21, 128^3 25.5 and 22.5, 191 x 34 x 450 47 and 34; an empty launch takes 2.5 there. few_registers: CPU
+// time of 40 random products of floats on a Zen with AVX2, PoCL 3.1, of OpenBLAS's (in a quieter hour) 0.86;
+// of the kernel before 0.47.
 //
 // Two Zen 5 cores with AVX-512, PoCL 3.1, beside OpenBLAS's SkylakeX kernels with two threads, random
 // products of seed 3307, calls in a queue of 0.25 s: 40 of floats 0.93, 24 of doubles 1.04; 24 of int8 2.4

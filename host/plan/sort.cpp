@@ -335,17 +335,20 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
   const std::size_t blocks = std::max<std::size_t>(divide_up(problem.size, block), 1);
   Plan plan = base_plan(problem, "cpu", "sort/cpu.cl", "sort_cpu", passes);
   const std::size_t widest = std::max({size_of(problem.keys), problem.value_bytes, std::size_t{1}});
-  const std::size_t line = std::bit_floor(std::max<std::size_t>(threads.line_bytes / widest, 1));
+  // Keys are gathered in lines, which go past the cache, where it does not hold both arrays.
+  const bool is_cached = blocks == 1 || 2 * pair_traffic(problem) <= real(device.cache_bytes);
+  const std::size_t line =
+      is_cached ? 0 : std::bit_floor(std::max<std::size_t>(threads.line_bytes / widest, 1));
   plan.work_group = {1, 1, 1};
   plan.global = {blocks, 1, 1};
   plan.tile_cols = plan.items_per_work_item = block;
   plan.numbers.emplace_back("parts", blocks);
   plan.numbers.emplace_back("piece", block);
   define(plan, "RADIX_BITS", policy.radix_bits);
-  const std::size_t values = problem.payload == SortPayload::none ? 8 : radix * line * problem.value_bytes;
-  plan.local_bytes = radix * line * size_of(problem.keys) + values + 16 * radix + 3 * kLine;
+  const std::size_t lines = std::max<std::size_t>(radix * line, 1);
+  const std::size_t values = problem.payload == SortPayload::none ? 8 : lines * problem.value_bytes;
+  plan.local_bytes = lines * size_of(problem.keys) + values + 16 * radix + 3 * kLine;
   define(plan, "LINE", line);
-  if (pair_traffic(problem) >= static_cast<double>(threads.stream_bytes)) define(plan, "STREAMING", 1);
   share_arrays(problem, passes, plan);
   if (blocks == 1) {
     define(plan, "PHASE", 2);
@@ -354,15 +357,14 @@ std::optional<Plan> cpu(const Device& device, const SortProblem& problem) {
     define(plan, "PASSES", most);
     plan.local_bytes += 4 * most * radix;
     plan.prediction.bytes_read += key_traffic(problem);
-    plan.reason =
-        formatted("one thread: {}; keys of a digit are collected in cache lines", pass_text(passes));
+    plan.reason = formatted("one thread: {}", pass_text(passes));
   } else {
     define(plan, "PHASE", 1);
     plan.rounds = passes.count;
     plan::add_scratch(plan, 4 * blocks * radix);
     plan.prediction.bytes_read += static_cast<double>(passes.count) * key_traffic(problem);
-    plan.reason =
-        formatted("{}: one thread a block; keys of a digit are collected in cache lines", pass_text(passes));
+    plan.reason = formatted("{}: one thread a block{}", pass_text(passes),
+                            is_cached ? "" : "; keys of a digit are collected in cache lines");
     Launch count = base_launch(problem, "count", "sort/cpu.cl", "sort_cpu", false);
     count.work_group = {1, 1, 1};
     count.global = plan.global;

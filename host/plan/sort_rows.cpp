@@ -315,19 +315,15 @@ Attempt cpu(const Device& device, const SortRowsProblem& p) {
   } else {
     // Of all bits, and in place: few programs for all ranges of bits.
     const std::size_t most = round_up(divide_up(8 * key_bytes, policy.radix_bits), 2);
-    const std::size_t widest = std::max({key_bytes, p.value_bytes, std::size_t{1}});
-    const std::size_t line = std::bit_floor(at_least_1(policy.threads.line_bytes / widest));
-    define(plan, {{"RADIX_BITS", policy.radix_bits}, {"PASSES", most}, {"LINE", line}});
-    plan.local_bytes = radix * (line * (key_bytes + p.value_bytes) + 16 + 4 * most) + 4 * kSortWords;
+    define(plan, {{"RADIX_BITS", policy.radix_bits}, {"PASSES", most}});
+    plan.local_bytes = radix * (8 + 4 * most) + 4 * kSortWords;
     const std::size_t kept = size_product(groups, p.cols);
     add_scratch(plan, size_product(kept * (p.payload == SortPayload::places ? 2 : 1), key_bytes));
     add_scratch(plan, size_product(kept, p.value_bytes));
     plan.prediction.bytes_read +=
         key_traffic(p) + real(passes.count - 1) * (key_traffic(p) + value_traffic(p));
     plan.prediction.bytes_written += real(passes.count - 1) * (key_traffic(p) + value_traffic(p));
-    plan.reason =
-        formatted("a thread sorts a row: {} passes of {} bits; keys of a digit are collected in cache lines",
-                  passes.count, passes.bits);
+    plan.reason = formatted("a thread sorts a row: {} passes of {} bits", passes.count, passes.bits);
   }
   if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
   return plan;

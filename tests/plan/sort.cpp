@@ -115,6 +115,22 @@ TEST_CASE("sort: the plan is the whole call") {
   CHECK(four.scratch.back().bytes == (four.number("parts") + 1) * 16 * sizeof(std::uint32_t));
 }
 
+TEST_CASE("sort: a CPU's threads gather keys in lines where its cache holds less than both arrays") {
+  smem::Device cpu = test::target("cpu");
+  cpu.cache_bytes = std::size_t{8} << 20;
+  const auto line_of = [&](std::size_t size) {
+    const smem::Plan plan = smem::plan_sort(cpu, sort_of(Scalar::uint32, size));
+    CHECK(plan.variant == "cpu");
+    return plan.build_options().find("-DLINE=0") != std::string::npos ? 0 : 16;
+  };
+  CHECK(line_of(1000) == 0);
+  CHECK(line_of(std::size_t{1} << 20) == 0);
+  CHECK(line_of((std::size_t{1} << 20) + 1) == 16);
+  cpu.cache_bytes = 0;        // the driver does not say
+  CHECK(line_of(1000) == 0);  // one thread
+  CHECK(line_of(300000) == 16);
+}
+
 TEST_CASE("sort: ranks by ballots where a device has them, in sub-groups of its size") {
   const SortProblem problem = sort_of(Scalar::uint32, std::size_t{1} << 24);
   const auto has = [](const smem::Launch& launch, const char* option) {
