@@ -116,7 +116,8 @@ struct MovingMeanPolicy {
 // copy whole cache lines, wherever a chunk begins: 0.400 -> 0.390 and 0.370 -> 0.366, of 20001 0.388 ->
 // 0.375, 2^28 and 100001 0.781 -> 0.760 (0.67 of copy). Of 2^25 and 100001 0.112; without waiting for other
 // groups' sums 0.102 (0.69), without the second read of elements 0.115: neither bounds it. No faster, 2^27
-// and 100001: sums asked for early 0.433, copied to local memory meanwhile 0.437, both scans at once 0.442.
+// and 100001: sums asked for early 0.433, copied to local memory meanwhile 0.437, both scans at once 0.442;
+// at most 56, 64 and 80 registers 0.423, 0.433 and 0.478.
 inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",
