@@ -126,7 +126,9 @@ struct DepthwisePolicy {
   /// of 128 x 56^2 64, 55, 79; of 256 x 28^2 35, 36, 42; of 512 x 14^2 19.5, 18.1, 24; of 1024 x 7^2 13.2,
   /// 11.5, 20; / 2 of 64 x 112^2 55, 75, 132, of 144 x 56^2 36, 50, 77; 5 x 5 of 256 x 14^2 16.5, 16.1, 31,
   /// of 240 x 28^2 46, 49, 84. Without local memory, by single loads: 32 x 112^2 68, 5 x 5 of 256 x 14^2 36.
-  /// Groups of 128 and 512, and half or twice the bytes, are no faster.
+  /// Groups of 128 and 512, and half or twice the bytes, are no faster. 7 x 7, by
+  /// "direct", by 2 columns, and cuDNN: of 96 x 56^2 492, 138, 670, float 490, 138, 631; of 384 x 14^2 170,
+  /// 35, 177.
   std::size_t planes_x = 2, planes_x_of_short = 4, planes_y = 8, planes_y_of_wide = 4, planes_group = 256,
               planes_bytes = std::size_t{24} << 10, planes_rounds = 4, planes_taps = 49;
   /// Of planes whose rows are whole vectors, which are read where they lie: weights of a window, results of a
@@ -221,6 +223,9 @@ struct Policy {
 // to 16 274, 73, of 16 x 112^2 to 96 610, 173, of 144 x 56^2 to 24 362, 85, of 24 x 56^2 to 144 322, 68
 // (cuDNN 175, 374, 154, 166); planes of the first and third 170, 49, and 248, 59 (cuDNN 107, 76). 3 x 3 / 2
 // of 3 x 224^2 to 32 "direct" and "implicit" 260, 200, planes 145, 82 (cuDNN 122, 113).
+//
+// Planes of half, 1 x 1 of 64 x 56^2 to 256, by "gemm" of 256 x 128 43, 128 x 256 45, 128 x 224 48, cuDNN 43,
+// a copy of as many bytes 32: a tile has one step of k, and its stores are hardly under other products.
 //
 // Of CPUs, product: a window of one cell gives a tile nothing to use again. columns: small planes use a
 // weight too few times to pay for its way into the cache, and leave vectors half empty. PoCL on two Zen 4

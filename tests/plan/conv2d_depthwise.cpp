@@ -4,6 +4,7 @@
 #include <smem/conv2d_plan.hpp>
 
 #include "support/conv2d_layers.hpp"
+#include "support/failure.hpp"
 #include "support/fits.hpp"
 #include "support/targets.hpp"
 
