@@ -23,13 +23,14 @@ struct PoolPolicy {
   std::size_t most_kept = 160;  ///< and of all rows of a window
   /// Results of a row up to which padded maxima of larger strides go one by one where no vectors are read.
   std::size_t narrow_results = 0;
-  bool single_halves = false;         ///< halves that are not read in vectors by "vector"
+  bool single_halves = false;  ///< halves that are not read in vectors by "vector"
+  /// Measured: "windows" with several results before "vector" of single elements, or where windows overlap.
+  bool down_first = false;
   std::size_t single_span = 16;       ///< bytes of a row that a work-item reads one by one
   std::size_t most_written_out = 25;  ///< cells of a window of "windows" that is known when it is compiled
   /// Of "windows" that are known: elements of the input that a work-item reads for its results, and these.
   std::size_t down_elements = 36, most_down = 1;
   std::size_t items_a_unit = 2048;  ///< that shall have work
-  bool down_first = false;  ///< measured: these before "vector" of single elements, or where windows overlap
 };
 
 // vector_group: H200, 16384 x 16384, groups of 64, 128 and 256, ms: max 3 x 3 / 2 of floats 0.418, 0.427,
@@ -70,9 +71,9 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
      .vector_group = 64,
      .narrow_results = 64,
      .single_halves = true,
+     .down_first = true,
      .single_span = 8,
-     .most_down = 8,
-     .down_first = true},
+     .most_down = 8},
     {.when = {.family = "nvidia"},
      .evidence = {.what = "no measurement: a Hopper's sizes"},
      .vector_group = 64},
