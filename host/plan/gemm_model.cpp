@@ -1,5 +1,8 @@
 // The time that a product takes by each of NVIDIA's own variants, each of their tiles, and sums in so many
-// parts: by rates that were measured (gemm_nvidia.hpp), and by arithmetic. The plan has the fastest.
+// parts: by rates that were measured (gemm_nvidia.hpp), and by arithmetic (gemm_model.hpp). The plan has the
+// fastest.
+#include "plan/gemm_model.hpp"
+
 #include "plan/gemm_nvidia.hpp"
 #include "plan/gemm_variants.hpp"
 
@@ -10,140 +13,6 @@
 namespace smem::plan::gemm {
 
 namespace {
-
-/// What all tiles of a variant are measured against.
-struct Model {
-  const Device& device;
-  const nvidia::Policy& policy;
-  const GemmProblem& problem;
-  std::size_t units = at_least_1(device.compute_units);
-
-  bool loose(std::size_t alignment) const { return alignment < 16; }
-  /// What the layouts of both factors make of a step; those of double are loose where they are no pairs.
-  double factors(const nvidia::Rates& rates) const {
-    const auto of = [&](const nvidia::Factors& factor, bool along_k, bool is_loose) {
-      const std::size_t bytes = size_of(problem.in);
-      if (bytes != 1 && bytes != 4) return factor.of(along_k, is_loose);
-      const nvidia::Across& across = bytes == 1 ? rates.bytes : rates.words;
-      const double beside = along_k    ? (is_loose ? across.loose_along : 1)
-                            : is_loose ? across.loose
-                                       : across.aligned;
-      return factor.of(along_k, is_loose) * beside;
-    };
-    return of(rates.a, problem.a_along_k, loose(problem.a_alignment)) *
-           of(rates.b, problem.b_along_k, loose(problem.b_alignment)) *
-           (size_of(problem.in) == 4 ? rates.rounding : 1);
-  }
-  /// `results`: of the tile.
-  double of_tile(const nvidia::Rates& rates, const nvidia::Cost& cost, std::size_t results) const {
-    const bool has_short = cost.short_tile > 0;
-    if (loose(problem.c_alignment)) {
-      return (has_short ? cost.short_tile : cost.tile) * rates.loose_c *
-             (size_of(problem.out) == 4 ? rates.loose_words_c : 1);
-    }
-    if (size_of(problem.out) == 2) return has_short ? cost.short_tile : cost.tile * rates.short_c;
-    const bool is_stored = problem.in == Scalar::float32 && rates.stored > 0;
-    return cost.tile + (is_stored ? real(results, size_of(problem.out)) / rates.stored : 0);
-  }
-  /// Until all is read and written once, by tiles of so many rows and columns.
-  double of_memory(const nvidia::Rates& rates, std::size_t tile_m, std::size_t tile_n) const {
-    const double m = real(problem.m), n = real(problem.n), k = real(problem.k);
-    const double element = real(size_of(problem.in), problem.batch);
-    const double a = m * k * element, b = k * n * element,
-                 all = a + b + m * n * real(size_of(problem.out), problem.batch);
-    if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
-    // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent, unless
-    // these are all there is of a batch's product.
-    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, std::size_t lines,
-                             bool is_shared) {
-      if (!along_k && size_of(problem.in) == 4 && rates.across_words > 0) return bytes / rates.across_words;
-      if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
-      if ((extent < lines || problem.batch == 1) && extent * size_of(problem.in) <= rates.short_line &&
-          rates.short_lines > 0)
-        return bytes / rates.short_lines;
-      if (is_shared && bytes > policy.streamed_bytes * real(problem.batch) && rates.reread > 0)
-        return bytes / rates.reread;
-      return bytes / rates.memory;
-    };
-    return time_of(a, problem.a_along_k, tile_m, problem.m, problem.n > tile_n) +
-           time_of(b, problem.b_along_k, tile_n, problem.n, problem.m > tile_m) +
-           (all - a - b) / rates.memory;
-  }
-  /// With the units' own time. The smaller of both is hidden for the most part.
-  double with_memory(const nvidia::Rates& rates, double nanoseconds, std::size_t tile_m,
-                     std::size_t tile_n) const {
-    const double memory = of_memory(rates, tile_m, tile_n);
-    return std::max(nanoseconds, memory) + (1 - policy.overlap) * std::min(nanoseconds, memory);
-  }
-  /// Of all arrays.
-  double bytes() const {
-    const double m = real(problem.m), n = real(problem.n), k = real(problem.k);
-    const double factors = (m * k + k * n) * real(size_of(problem.in), problem.batch);
-    return factors + m * n * real(size_of(problem.out), problem.batch);
-  }
-  /// Of both factors of a step, from the cache to a multiprocessor, where so many groups copy theirs.
-  double of_copies(const nvidia::Rates& rates, const nvidia::Wgmma& tile, std::size_t groups) const {
-    const auto time_of = [&](std::size_t width, std::size_t line, bool along_k, std::size_t alignment) {
-      const bool is_fast = groups <= units && alignment >= 64 && line * size_of(problem.in) % 128 == 0;
-      return real(nvidia::kStepBytes, along_k ? width : round_up(width, 64)) /
-             (is_fast ? rates.shared_aligned : rates.shared);
-    };
-    const std::size_t a_line = problem.a_along_k ? problem.k : problem.m;
-    const std::size_t b_line = problem.b_along_k ? problem.k : problem.n;
-    return (time_of(tile.tile_m(), a_line, problem.a_along_k, problem.a_alignment) +
-            time_of(tile.of.tile_n, b_line, problem.b_along_k, problem.b_alignment)) *
-           real(std::min(groups, units)) / real(units);
-  }
-  /// What C and the epilogue make of the end of a tile of so many warpgroups, of a work-item's results.
-  double of_finish(std::size_t results, std::size_t warpgroups, bool by_rows) const {
-    if (!problem.reads_c && !problem.epilogue) return 0;
-    const nvidia::Finish& of = policy.finish;
-    const bool has_calls = problem.activation == Activation::gelu || !problem.expression.empty();
-    const double single = problem.reads_c || problem.residual ? of.single_read : of.single;
-    const double each = by_rows ? of.rows : single;
-    return real(results) * (has_calls ? std::max(each, of.calls * real(warpgroups)) : each);
-  }
-  double of_join(const nvidia::Rates& rates, std::size_t parts, std::size_t results) const {
-    return rates.join + real(parts, results) * real(size_of(value_type(problem.in))) / rates.join_bytes;
-  }
-  /// Of a group for each part: how many parts are added before the sums of these teams, if they are.
-  std::size_t team(std::size_t tiles, std::size_t parts) const {
-    const std::size_t counters = tiles * (1 + divide_up(parts, policy.team));
-    return parts > policy.team_parts && counters <= policy.counters ? policy.team : 0;
-  }
-  double of_join(const nvidia::Rates& rates, const Split& split, std::size_t results) const {
-    if (split.team == 0) return of_join(rates, split.parts, results);
-    return of_join(rates, split.team + 1, results) +
-           of_join(rates, divide_up(split.parts, split.team), results);
-  }
-  std::size_t tiles(std::size_t m, std::size_t n) const {
-    return divide_up(problem.m, m) * divide_up(problem.n, n) * problem.batch;
-  }
-  /// In how many parts sums may be worth making: as many as give the device one, two or four groups a unit,
-  /// or as many as are `resident`.
-  std::vector<std::size_t> parts(std::size_t tiles, std::size_t resident = 1) const {
-    std::vector<std::size_t> all;
-    for (const std::size_t groups : {units, 2 * units, 4 * units, resident * units}) {
-      const std::size_t wanted =
-          std::min({groups / at_least_1(tiles), problem.k / policy.least_depth, policy.most_parts});
-      if (wanted > 1 && std::find(all.begin(), all.end(), wanted) == all.end()) all.push_back(wanted);
-    }
-    return all;
-  }
-  /// Whether the factors that several tiles read stay in the cache, so that groups need not be at the same k,
-  /// and no other factor streams, whose lines are then neighbours in memory at one time.
-  bool may_spread(const nvidia::Wgmma& tile) const {
-    const double a = problem.n > tile.of.tile_n ? real(problem.m, problem.k) : 0;
-    const double b = problem.m > tile.tile_m() ? real(problem.n, problem.k) : 0;
-    return (a + b) * real(size_of(problem.in)) <= policy.spread_bytes && bytes() <= policy.streamed_bytes;
-  }
-  /// Whether sums of so many values find room, which kernels count in 32 bits.
-  bool has_room(std::size_t values) const {
-    const std::size_t bytes = values * size_of(value_type(problem.in));
-    return values < std::numeric_limits<std::uint32_t>::max() &&
-           (device.max_allocation == 0 || bytes <= device.max_allocation);
-  }
-};
 
 /// A launch of a group for each tile, or for each part of each: `depth` k of it.
 double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvidia::Cost& cost,
