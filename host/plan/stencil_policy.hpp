@@ -193,7 +193,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .singles = {.rows = 4, .registers = 255},
      .single_width = 3,
      .single_bytes = 2,
-     .tiles = {.blocks = true, .most_written_out = 100},
+     .tiles = {.blocks = true, .most_written_out = 25},
      .units = {.least_weights = 25, .least_weights_of_halves = 49}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},
