@@ -231,6 +231,18 @@ bool stores_boxes(const Device& device, const GemmProblem& problem, const nvidia
          count(problem, tile.tile_m(), tile.of.tile_n) > device.compute_units;
 }
 
+/// What producers and consumers have; 0: the compiler's choice.
+nvidia::Registers registers_of(const GemmProblem& problem, const nvidia::Wgmma& tile, bool joins) {
+  if (is_fp8(problem.in)) return tile.registers_of_fp8();
+  const bool finishes = problem.reads_c || problem.epilogue;
+  if (finishes && problem.listed && tile.of.tile_n > 192 && tile.of.consumers == 2 && tile.of.producers == 1)
+    return nvidia::kRegistersOfLists;
+  const bool takes_more = nvidia::loads_words(problem) || finishes;  // words of a step are in registers too
+  if (joins || (takes_more && tile.joining_consumer_registers > 0))
+    return {tile.joining_producer_registers, tile.joining_consumer_registers};
+  return {tile.producer_registers, tile.consumer_registers};
+}
+
 }  // namespace
 
 Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverrides& fixed,
@@ -270,14 +282,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
     define(plan, "EXCHANGED", 1);
     std::swap(plan.tile_rows, plan.tile_cols);
   }
-  const bool words = !problem.a_along_k && !is_16_bit(problem.in);  // of which a step's are in registers too
-  const bool finishes = problem.reads_c || problem.epilogue;
-  const bool needs_registers = joins || ((words || finishes) && tile.joining_consumer_registers > 0);
-  const nvidia::Registers registers =
-      is_fp8(problem.in)                                   ? tile.registers_of_fp8()
-      : finishes && problem.listed && tile.of.tile_n > 192 ? nvidia::Registers{88, 208}
-      : needs_registers ? nvidia::Registers{tile.joining_producer_registers, tile.joining_consumer_registers}
-                        : nvidia::Registers{tile.producer_registers, tile.consumer_registers};
+  const nvidia::Registers registers = registers_of(problem, tile, joins);
   const std::size_t mma_n = tile.of.mma_n / (is_fp8(problem.in) && tile.halves_fp8() ? 2 : 1);
   define(plan, {{"CONSUMERS", tile.of.consumers},
                 {"PRODUCERS", tile.of.producers},
@@ -309,7 +314,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                          4 * tile.of.producers / (tile.of.producers + tile.of.consumers))) +
       (tile.pingpong ? formatted("; {} groups of warps take tiles in turn", tile.of.consumers) : "") +
       (is_exchanged ? "; the rows of tiles are columns of C" : "") +
-      (words ? "; words across k go through registers" : "") + in_parts(split, shares);
+      (nvidia::loads_words(problem) ? "; words across k go through registers" : "") + in_parts(split, shares);
   if (split.packing.bytes > 0)
     plan.reason += formatted("; a launch before it packs {} bytes of factors", split.packing.bytes);
   plan.reason += predicted(device, given, "wgmma");

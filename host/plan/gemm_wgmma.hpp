@@ -37,6 +37,9 @@ struct Cost {
 struct Registers {
   std::size_t producer, consumer;
 };
+/// Of wide tiles of one producer and two consumers, where C or an epilogue is read of a list, whose offsets
+/// the producers have too: 128 * (88 + 2 * 208) of the multiprocessor's 65536.
+inline constexpr Registers kRegistersOfLists{88, 208};
 
 /// wgmma.cl: half and bfloat16 any way; int8 and fp8 where both factors lie along k, TF32 where one does.
 /// Rows of A and B begin at multiples of 16 bytes, or anywhere (`loose`). The number of groups is the smaller

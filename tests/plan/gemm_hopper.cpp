@@ -95,15 +95,35 @@ TEST_CASE("plan of gemm: tiles of unaligned rows") {
   CHECK(number(plan, "LOOSE_BATCH") == 0);
 }
 
+TEST_CASE("plan of gemm: a group of wgmma has the registers of one multiprocessor, also of lists") {
+  const smem::Device hopper = target("sm_90");
+  for (const std::size_t alignment : {2, 64}) {
+    for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{128, 256}, {64, 256}, {128, 128}}) {
+      if (alignment == 2 && rows == 64) continue;  // there is no such tile
+      smem::GemmProblem problem = plan_problem_of(1000, 1000, 1000, Scalar::half);
+      problem.batch = 9;
+      problem.listed = problem.reads_c = true;
+      problem.a_alignment = problem.b_alignment = 2;
+      problem.c_alignment = 4;
+      problem.list_alignment = alignment;
+      const smem::Plan plan =
+          smem::plan_gemm(hopper, problem, {.variant = "wgmma", .tile_rows = rows, .tile_cols = cols});
+      CHECK(number(plan, "LOOSE") == (alignment == 2 ? 1 : 0));
+      // Consumers wait for registers that producers give back; for more than there are they wait forever.
+      CHECK(128 * (number(plan, "PRODUCERS") * number(plan, "PRODUCER_REGISTERS") +
+                   number(plan, "CONSUMERS") * number(plan, "CONSUMER_REGISTERS")) <=
+            65536);
+    }
+  }
+}
+
 TEST_CASE("plan of gemm: batches by wgmma as measured on an H200") {
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;
   const auto number = [&](const smem::GemmProblem& problem, const char* name) {
     const smem::Plan plan = smem::plan_gemm(hopper, problem);
     CHECK(plan.variant == "wgmma");
-    const auto at = std::find_if(plan.defines.begin(), plan.defines.end(),
-                                 [&](const auto& d) { return d.first == name; });
-    return at == plan.defines.end() ? 0 : at->second;
+    return ::number(plan, name);
   };
   // Consumers take turns where each has several tiles, boxes copy the factors, and results have 16 bits.
   smem::GemmProblem small = plan_problem_of(64, 64, 64, Scalar::half);
