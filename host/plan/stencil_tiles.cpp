@@ -244,7 +244,8 @@ Attempt tiled(const Device& device, const StencilProblem& problem, std::size_t w
     return divide_up(problem.out_size[0], g[0]) * divide_up(problem.out_size[1], g[1] * rows) *
            divide_up(problem.out_size[2], g[2]) * problem.batch;
   };
-  while (rows > 1 && (size_product(values(shape), each) > sizes.bytes ||
+  while (rows > 1 && (problem.out_size[1] <= shape[1] * (rows / 2) ||  // half of them are enough
+                      size_product(values(shape), each) > sizes.bytes ||
                       groups_of(shape) < sizes.groups_a_unit * device.compute_units))
     rows /= 2;
   const Sizes group = group_that_fits(device, shape, wanted, sizes.bytes,

@@ -36,6 +36,12 @@ TEST_CASE("plans for Hopper: pools of windows that overlap make several results,
   CHECK(small.work_group == std::array<std::size_t, 3>{16, 2, 8});
   p.planes = 10;  // few results
   CHECK(smem::plan_pool(hopper, p, {.variant = "windows"}).number("band") == 1);
+  // Planes of one column: a group has no more of them than the device takes along z.
+  p.width = 3, p.planes = 1000000;
+  p.pooling = smem::Pooling::square(3, 1, 0);
+  const smem::Plan thin = smem::plan_pool(hopper, p, {.variant = "windows"});
+  CHECK(thin.number("band") == 6);
+  CHECK(thin.work_group == std::array<std::size_t, 3>{1, 4, 64});
 }
 
 TEST_CASE("plans for Hopper: rows of doubles in registers, and short rows of whole packs in tiles") {
@@ -92,14 +98,19 @@ TEST_CASE("plans for Hopper: batches of small matrices are transposed in place a
 
 TEST_CASE("plans of stencils: tiles of small flat boxes know their window where that was measured") {
   smem::StencilProblem p{.type = Scalar::float32, .shape = smem::StencilShape::box};
-  p.size = p.out_size = {4000, 4000, 1};
+  p.size = {4000, 4000, 1};
+  p.out_size = {800, 4000, 1};
   p.window = {3, 3, 1};
+  p.stride = {5, 1, 1};  // more than "rows" takes
   p.dilation = {2, 2, 1};
   p.first = {-2, -2, 0};
   const smem::Plan plan = smem::plan_stencil(test::target("sm_90"), p);
   CHECK(plan.variant == "tiled");
+  CHECK(plan.items_per_work_item == 4);
   CHECK(plan.build_options().find("-DDILATION_X=2") != std::string::npos);
   CHECK(smem::plan_stencil(test::target("sm_75"), p).build_options().find("DILATION") == std::string::npos);
+  p.size[1] = p.out_size[1] = 3;  // rows of one group: each work-item has one result
+  CHECK(smem::plan_stencil(test::target("sm_90"), p).items_per_work_item == 1);
   p.window = {15, 15, 1};
   p.first = {-14, -14, 0};
   CHECK(smem::plan_stencil(test::target("sm_90"), p).build_options().find("DILATION") == std::string::npos);
