@@ -122,7 +122,7 @@ inline constexpr RowPolicy kNormPolicies[] = {
      .persistent_parts_other_registers = 255},
     {.when = {.family = "cpu"},
      .evidence = {.what = "no measurement: a row in the cache of its thread, vectors of 64 bytes"},
-     .loading_items = 256},
+     .loading_items = 256},  // "registers", which runs there by name alone, as on GPUs
     {},
 };
 

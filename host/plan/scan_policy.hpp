@@ -87,10 +87,10 @@ struct ScanPolicy {
 // own_run_bytes: an H200 scanned the rows of 700000 x 100 bytes through a tile at 0.283 of copy, without it
 // at 0.494; of 300001 x 201 halves at 0.520 and 0.723.
 //
-// Of rows of odd lengths, whose tiles begin anywhere, there, us, before and since the work-items read their
-// own runs all the same: 3000 x 5001 halves 99 and 39, 6000 x 2501 83 and 35, 5000 x 5001 bytes 99 and 60.
-// line_bytes: of 100 x 300001, single elements, and tiles that begin at packs of 4 elements: bytes 76 and 49,
-// halves 105 and 86, floats 157 and 101.
+// Rows of odd lengths, whose tiles begin anywhere, there, us, through a tile in local memory, and where
+// work-items read their own runs: 3000 x 5001 halves 99 and 39, 6000 x 2501 83 and 35, 5000 x 5001 bytes 99
+// and 60. line_bytes: of 100 x 300001, single elements, and tiles that begin at packs of 4 elements: bytes 76
+// and 49, halves 105 and 86, floats 157 and 101.
 //
 // intel: its compiler runs 32 work-items in the registers of one thread. cpu: compilers make loops of
 // work-items, and long code of many registers.

@@ -405,9 +405,10 @@ std::vector<std::string_view> preference(const Device& device, const SortProblem
   std::vector<std::string_view> order;
   if (runs_cpu_variant(device)) order.emplace_back("cpu");
   const SortPolicy& policy = sort_policy(device);
-  if (problem.size <= policy.most_of_one_row) order.emplace_back("one_row");
+  const auto is_at_most = [&](std::size_t most) { return most > 0 && problem.size <= most; };
+  if (is_at_most(policy.most_of_one_row)) order.emplace_back("one_row");
   const std::size_t kind = size_of(problem.keys) == 8 ? 2 : problem.payload == SortPayload::none ? 0 : 1;
-  if (problem.size <= policy.most_of_merge.at(kind)) order.emplace_back("merge");
+  if (is_at_most(policy.most_of_merge.at(kind))) order.emplace_back("merge");
   order.emplace_back("bitonic");
   if (device.forward_progress) order.emplace_back("onesweep");
   order.insert(order.end(), {"three_launches", "four_bits", "merge"});
