@@ -72,7 +72,7 @@ inline constexpr std::array<ComplexStages, 6> kComplexStages{{
     {{4, 1, 8, 4, 4, 8, 4}, 5, {805, 725, 1000}},
     {{1, 1, 4, 4, 2, 8, 2}, 24, {280, 100, 300}, false},
 }};
-//
+
 // 16 k a step, whose fragments are read 8 k ahead, are for groups that are few on a multiprocessor: double on
 // an H200, us, by it and of 8 k, 512^3 26, 32 by 32 x 32, 33 by 32 x 64; 128 x 128 x 16384, A transposed, 60,
 // 86; but 5000 of 32^3 93, 75, 400 of 100^3 141, 124. 64 x 32 and 64 x 64 of 16 k: 512^3 30, 37; 2048^3 by 64

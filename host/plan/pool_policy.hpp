@@ -30,7 +30,7 @@ struct PoolPolicy {
   std::size_t most_written_out = 25;  ///< cells of a window of "windows" that is known when it is compiled
   /// Of "windows" that are known: elements of the input that a work-item reads for its results, and these.
   std::size_t down_elements = 36, most_down = 1;
-  std::size_t items_a_unit = 2048;  ///< that shall have work
+  std::size_t items_a_unit = 2048;  ///< work-items that are left for a unit, at least
 };
 
 // vector_group: H200, 16384 x 16384, groups of 64, 128 and 256, ms: max 3 x 3 / 2 of floats 0.418, 0.427,

@@ -51,7 +51,7 @@ struct StencilTiles {
   std::size_t march_down = 8;       ///< of those of a march, along y, by which its chunks are counted
   std::size_t bytes = 32768;        ///< of a tile, so that several groups share a unit's local memory
   std::size_t least_values = 2048;  ///< of a tile of "tiled": few programs serve the smaller ones
-  /// Weights of a flat box, for all channels, whose program by "tiled" knows the window; 0: none does.
+  /// Weights of all channels of a flat box, up to which the program of "tiled" knows the window; 0: never.
   std::size_t most_written_out = 0;
   std::size_t known_rows = 4;         ///< of results of a work-item then, at most
   std::size_t groups_a_unit = 8;      ///< that a march leaves planes for, at least

@@ -53,7 +53,7 @@ struct GemmProblem {
   std::size_t a_alignment = 64;
   std::size_t b_alignment = 64;  ///< the same of B
   std::size_t c_alignment = 64;  ///< the same of C
-  /// Of a list, which has any offsets, the same of all three where offsets are multiples of 64 bytes.
+  /// Of a list, whose offsets may be any: the alignment of all three if offsets are multiples of 64 bytes.
   std::size_t list_alignment = 64;
 
   /// The operation's name in `smem tune`.

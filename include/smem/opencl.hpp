@@ -7,7 +7,7 @@
 #ifndef CL_HPP_TARGET_OPENCL_VERSION
 #define CL_HPP_TARGET_OPENCL_VERSION 120
 #endif
-// Of a program that has chosen a later target alone: the header's own default.
+// A program that chooses a later target alone gets the header's own minimum.
 #if !defined(CL_HPP_MINIMUM_OPENCL_VERSION) && CL_HPP_TARGET_OPENCL_VERSION < 200
 #define CL_HPP_MINIMUM_OPENCL_VERSION CL_HPP_TARGET_OPENCL_VERSION
 #endif

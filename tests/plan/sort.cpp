@@ -121,7 +121,7 @@ TEST_CASE("sort: a CPU's threads gather keys in lines where its cache holds less
   const auto line_of = [&](std::size_t size) {
     const smem::Plan plan = smem::plan_sort(cpu, sort_of(Scalar::uint32, size));
     CHECK(plan.variant == "cpu");
-    return plan.build_options().find("-DLINE=0") != std::string::npos ? 0 : 16;
+    return plan.build_options().find("-DLINE=16") != std::string::npos ? 16 : 0;
   };
   CHECK(line_of(1000) == 0);
   CHECK(line_of(std::size_t{1} << 20) == 0);
