@@ -468,8 +468,8 @@ bool loads_vectors(const GemmProblem& problem);
 /// The problem whose C is the transposed one: A and B are exchanged.
 GemmProblem exchanged(GemmProblem problem);
 
-/// A list's problem as "wgmma" computes it where rows are aligned: as if all matrices were, too. Matrices that
-/// are not are copied, and their results of 16 bits stored, in other ways (cl/nvidia/gemm_producer.clh).
+/// A list's problem as "wgmma" computes it where rows are aligned: as if all matrices were, too. Matrices
+/// that are not are copied, and their results of 16 bits stored, in other ways (cl/nvidia/gemm_producer.clh).
 ///
 /// Half on an H200, us, before and so: 10,000 of 64^3 108, 90, cuBLAS (not of a list) 61; 600 of 200^3 114,
 /// 68, 42; 1000 of 128^3 38, 31, 29; 128 of 512^3 134, 72, 66; 1000 of 128^3 TF32, B transposed, 73, 57, 54.
