@@ -92,15 +92,19 @@ TEST_CASE("plans for Hopper: batches of small matrices are transposed in place a
 
 TEST_CASE("plans of stencils: tiles of small flat boxes know their window where that was measured") {
   smem::StencilProblem p{.type = Scalar::float32, .shape = smem::StencilShape::box};
-  p.size = p.out_size = {4000, 4000, 1};
+  p.size = {4000, 4000, 1};
+  p.out_size = {800, 800, 1};
   p.window = {3, 3, 1};
-  p.dilation = {2, 2, 1};
-  p.first = {-2, -2, 0};
-  const smem::Plan plan = smem::plan_stencil(test::target("sm_90"), p);
-  CHECK(plan.variant == "tiled");
-  CHECK(plan.build_options().find("-DDILATION_X=2") != std::string::npos);
-  CHECK(smem::plan_stencil(test::target("sm_75"), p).build_options().find("DILATION") == std::string::npos);
+  p.stride = {5, 5, 1};  // more than those of "rows"
+  p.first = {-1, -1, 0};
+  const auto knows_window = [&](const char* target) {
+    const smem::Plan plan = smem::plan_stencil(test::target(target), p);
+    CHECK(plan.variant == "tiled");
+    return plan.build_options().find("-DSTRIDE_X=5") != std::string::npos;
+  };
+  CHECK(knows_window("sm_90"));
+  CHECK_FALSE(knows_window("sm_75"));
   p.window = {15, 15, 1};
-  p.first = {-14, -14, 0};
-  CHECK(smem::plan_stencil(test::target("sm_90"), p).build_options().find("DILATION") == std::string::npos);
+  p.first = {-7, -7, 0};
+  CHECK_FALSE(knows_window("sm_90"));
 }
