@@ -20,7 +20,7 @@ namespace {
 /// So that groups have several rows.
 constexpr const char* kOneUnit = "compute_units=1";
 /// Teams of one group have no row in the last turn.
-constexpr std::size_t kRows = 301;
+constexpr std::size_t kLoadingRows = 301;
 
 bool loads_ahead(const smem::Plan& plan) {
   return std::any_of(plan.defines.begin(), plan.defines.end(),
@@ -40,7 +40,7 @@ TEST_CASE("rows loading: norms, whose weights are loaded once") {
       c.variant = "registers";
       c.in = c.out = c.weights = Scalar::half;
       c.op = turn % 3 == 2 ? NormOp::rms : NormOp::layer;
-      c.rows = kRows;
+      c.rows = kLoadingRows;
       c.cols = cols;
       c.batch = 1 + turn / 2 % 2;
       c.weight = c.bias = true;
@@ -53,7 +53,7 @@ TEST_CASE("rows loading: norms, whose weights are loaded once") {
   CHECK(sweep.ran() == turn);
   smem::NormProblem p{.in = Scalar::half, .out = Scalar::half, .weights = Scalar::half};
   p.weight = p.bias = true;
-  p.rows = kRows;
+  p.rows = kLoadingRows;
   p.cols = 1000;
   if (context.device().type == smem::DeviceType::cpu)
     CHECK(loads_ahead(smem::plan_norm(context.device(), p, {.variant = "registers"})));

@@ -165,7 +165,8 @@ struct StencilPolicy {
 // most_written_out, known_rows: there, us, windows as arguments, and known with 1, 2, 4 and 8 results a
 // work-item: 3 x 3 at dilation 2 of 4001 x 4001 floats 320, 71 (169 with divisions of 64 bits), 104, 71, 71,
 // at dilation 3 of 3000 x 3000 halves 68, 102, 68, 58, 49, 5 x 5 at stride 2 of 4000 x 3000 uint16 112, 53,
-// 49, 52, 52; but 7 x 7 at stride 4 of 3000 x 3000 bytes 30 and 112.
+// 49, 52, 52; but 7 x 7 at stride 4 of 3000 x 3000 bytes 30 and 112. Most of these now go by "rows", in 47,
+// 32 and 19.
 //
 // units: there, 8192 x 8192, ms. Bytes of four channels, 5 x 5: bands of 64 rows 0.187, of 128 0.189; by rows
 // 0.381. 3 x 3: bands of 32 rows 0.170, 64 0.173, 128 0.176; 1 and 4 rows in an iteration 0.176 and 0.180; by

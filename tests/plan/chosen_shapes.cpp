@@ -99,19 +99,36 @@ TEST_CASE("plans for Hopper: batches of small matrices are transposed in place a
 TEST_CASE("plans of stencils: tiles of small flat boxes know their window where that was measured") {
   smem::StencilProblem p{.type = Scalar::float32, .shape = smem::StencilShape::box};
   p.size = {4000, 4000, 1};
-  p.out_size = {800, 4000, 1};
+  p.out_size = {800, 800, 1};
   p.window = {3, 3, 1};
-  p.stride = {5, 1, 1};  // more than "rows" takes
-  p.dilation = {2, 2, 1};
-  p.first = {-2, -2, 0};
-  const smem::Plan plan = smem::plan_stencil(test::target("sm_90"), p);
-  CHECK(plan.variant == "tiled");
-  CHECK(plan.items_per_work_item == 4);
-  CHECK(plan.build_options().find("-DDILATION_X=2") != std::string::npos);
-  CHECK(smem::plan_stencil(test::target("sm_75"), p).build_options().find("DILATION") == std::string::npos);
-  p.size[1] = p.out_size[1] = 3;  // rows of one group: each work-item has one result
-  CHECK(smem::plan_stencil(test::target("sm_90"), p).items_per_work_item == 1);
+  p.stride = {5, 5, 1};  // more than those of "rows"
+  p.first = {-1, -1, 0};
+  const auto knows_window = [&](const char* target) {
+    const smem::Plan plan = smem::plan_stencil(test::target(target), p);
+    CHECK(plan.variant == "tiled");
+    return plan.build_options().find("-DSTRIDE_X=5") != std::string::npos;
+  };
+  CHECK(knows_window("sm_90"));
+  CHECK_FALSE(knows_window("sm_75"));
   p.window = {15, 15, 1};
-  p.first = {-14, -14, 0};
-  CHECK(smem::plan_stencil(test::target("sm_90"), p).build_options().find("DILATION") == std::string::npos);
+  p.first = {-7, -7, 0};
+  CHECK_FALSE(knows_window("sm_90"));
+}
+
+TEST_CASE("plans of stencils: tiles of known windows have no more rows than the grid needs") {
+  smem::StencilProblem p{.type = Scalar::float32, .shape = smem::StencilShape::box};
+  p.size = {4000, 40, 1};
+  p.out_size = {800, 40, 1};
+  p.batch = 1000;
+  p.window = {3, 3, 1};
+  p.stride = {5, 1, 1};
+  p.first = {-1, -1, 0};
+  const auto rows_each = [&] {
+    return smem::plan_stencil(test::target("sm_90"), p, {.variant = "tiled"}).items_per_work_item;
+  };
+  CHECK(rows_each() == 4);
+  p.size[1] = p.out_size[1] = 16;
+  CHECK(rows_each() == 2);
+  p.size[1] = p.out_size[1] = 3;
+  CHECK(rows_each() == 1);
 }
