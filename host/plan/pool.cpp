@@ -79,11 +79,12 @@ void set_launch(const Device& device, const PoolProblem& problem, std::size_t pe
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(at_least_1(cols), per_item),
                                           divide_up(at_least_1(rows), band), at_least_1(problem.planes)};
   set_grid(plan, device, cpu ? 1 : wanted, extent);
-  if (down > 1 && std::bit_ceil(extent[1]) < plan.work_group[1] && plan.work_group[2] * 4 <= extent[2]) {
-    auto& group = plan.work_group;  // few bands: more planes
-    group[2] *= group[1] / std::bit_ceil(extent[1]);
-    group[1] = std::bit_ceil(extent[1]);
-    plan.global = global_size(extent, group);
+  const std::array<std::size_t, 3> usual = plan.work_group;
+  const std::size_t bands = std::min(std::bit_ceil(extent[1]), usual[1]);
+  const std::size_t planes = usual[2] * (usual[1] / bands);
+  if (down > 1 && bands < usual[1] && usual[2] * 4 <= extent[2] && planes <= device.max_work_items[2]) {
+    plan.work_group = {usual[0], bands, planes};  // few bands: more planes
+    plan.global = global_size(extent, plan.work_group);
   }
   define_group(plan);
   plan.items_per_work_item = per_item;
