@@ -123,9 +123,9 @@ typedef struct {
 typedef struct {
   int first, last;  // whether no elements are before it, or after it, in FOLDED_ENDS
 #if BYTES
-  uint picks[2 * RADIUS];  // of the words that have elements beside the piece: which bytes of them and of the piece
+  uint picks[2 * RADIUS];  // which bytes make the words that have elements beside the piece: of what is beside it and of the piece
 #else
-  uint pick_left, pick_right;  // then: which of its bytes are there
+  uint pick_left, pick_right;  // in FOLDED_ENDS: which bytes of the piece stand for the elements before it, and after it
 #endif
 } row_piece;
 
@@ -197,7 +197,7 @@ INLINED void words_of(number v[WORDS], const loaded_row* row, const row_piece* p
 }
 
 #if FOLDED_ENDS
-// Which element of a piece, that begins at `own`, stands for the one at `cell`.
+// Which element of the piece that begins at `own` stands for the one at `cell`.
 INLINED uint folded(long cell, long own, long cells) { return (uint)(place_within(cell, cells) - own) & (COLS - 1); }
 #endif
 
@@ -303,7 +303,7 @@ INLINED void store_tile(global RESULT* to, ulong out_pitch, number made[TILE][TI
       store_row(to + (ulong)r * out_pitch, made[r], 0, col, first_col, end_col);
 }
 
-// The same place in the next row: a loop adds to one address, and has no multiples of a pitch in registers.
+// The same place in the next row. The loop adds to one address: it keeps no multiples of a pitch in registers.
 #if PAIR_INSTRUCTIONS
 #define NEXT_ROW(type, at, pitch) ((type)not_hoisted((long)((at) + (pitch))))
 #else
@@ -370,7 +370,7 @@ void median_tiles(SEPARABLE_ARGUMENTS) {
           }
           n += 2 * TILE;
 #if IN_WORDS
-          // The same where none of it depends on a condition: two tiles are whole, and the next one can be loaded.
+          // The same without conditions, while two whole tiles are left and the one after them can be loaded.
           const int plain = inside && whole ? min(count, most) - 2 * TILE : -1;
           global const ELEMENT* load_row_from = load_from + TILE * in_pitch;
 #pragma unroll 1

@@ -2,8 +2,8 @@
 // global memory about once, and again from the cache by the neighbours of the work-item.
 //
 // A work-item has EACH_X columns of EACH_Y rows of results in registers. It loads rows of the input one after the other, as far as its
-// windows reach, and adds each to all results that see it. With VECTORS it loads all rows first, what lies under its results as vectors of
-// PACK elements, of which each begins at a multiple of as many; EACH_X is PACK.
+// windows reach, and adds each to all results that see it. With VECTORS it loads all rows first. Of each row, the elements under its results come
+// as vectors of PACK elements, which begin at multiples of PACK, and those beside them one by one; EACH_X is PACK.
 //
 // Launch: three dimensions of work-items: blocks of results of a plane, 1, planes; a grid-stride loop over planes. No local memory.
 #include "conv2d/arguments.clh"
@@ -79,7 +79,7 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
       for (uint j = 0; j < EACH_X; ++j) sums[i][j] = first;
 #if VECTORS
     pack middle[LINES][STRIDE_X];
-    VALUE beside[LINES][LINE];  // those outside of the middle are used
+    VALUE beside[LINES][LINE];  // only those outside of the middle are used
 #pragma unroll
     for (uint i = 0; i < LINES; ++i) {
       const ulong row = (ulong)clamp(top + (int)i, 0, (int)in_h - 1) * in_pitch + x * STRIDE_X;

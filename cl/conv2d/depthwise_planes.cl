@@ -4,8 +4,8 @@
 //
 // A work-item has EACH_X columns of EACH_Y rows of results in registers, and adds each row of cells to all of them that see it.
 //
-// Launch: a group of GROUP work-items for each band of `tile_h` rows of results of `block_k` planes, which divide the channels; one band
-// where there are several planes. Local memory: CELLS and RESULTS vectors of 16 bytes, for the rows of a group with one vector more.
+// Launch: a group of GROUP work-items for each band of `tile_h` rows of results of `block_k` planes; `block_k` divides the channels, and planes of
+// which a group has several have one band. Local memory: CELLS and RESULTS vectors of 16 bytes: the rows of a group, and one vector more.
 #include "conv2d/arguments.clh"
 
 #ifndef GROUP

@@ -2,8 +2,8 @@
 // compiled: a cell beyond the plane's edges is the nearest one of the window again, so that all loads are under way together. INSIDE: no
 // window has such cells.
 //
-// Launch: three dimensions of work-items: element of a row of results, bands of `band` rows (DOWN), planes; what exceeds the launch
-// is a loop. On a CPU a work-item has whole rows.
+// Launch: three dimensions of work-items: element of a row of results, bands of `band` rows (DOWN, if it is more than 1), planes; what exceeds the
+// launch is a loop. On a CPU a work-item has whole rows.
 #ifndef WINDOW_W
 #define WINDOW_W 0  // cells of a window across, and down; 0: arguments
 #endif

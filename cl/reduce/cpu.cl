@@ -319,8 +319,8 @@ __attribute__((noinline)) ulong reduce_folded(lane_set* restrict lanes, row_sour
 
 #define ONE_NUMBER (!(COMPENSATED && FLOATING) && OPERATION != OP_MINMAX && OPERATION != OP_ARGMIN && OPERATION != OP_ARGMAX && OPERATION != OP_NORM)
 #if ELEMENT_HALF && COLUMNS && ONE_NUMBER
-// Columns that are converted at a time where the matrix is wider than the strip; else the whole row. On two Zen 5 cores vecmat of 1000 x 4000 halves takes 0.46 ms
-// by 256 and 0.53 by 1024, of 5000 x 1024 0.70 and 0.40. Four rows take longer than one where accumulators have several numbers.
+// Columns that are converted at a time where the matrix is wider than the strip; else the whole row. On two Zen 5 cores vecmat of 1000 x 4000 halves
+// takes 0.46 ms by 256 and 0.53 by 1024, of 5000 x 1024 0.70 and 0.40. Four rows take longer than one where accumulators have several numbers.
 #define NEIGHBOURS 256
 #if OPERATION == OP_DOT
 #define TERM_OF(x, u) ((term){(ACC)(x), (ACC)factors[u]})
@@ -372,8 +372,8 @@ __attribute__((noinline)) void reduce_strip(lane_set* restrict lanes, row_source
     for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, STRIP);
   for (; r < end; ++r) accumulate_run(lanes, columns, r * pitch, r, 0, width);
 #else
-  // Narrow rows that follow each other are read as one, by one. On two Zen 5 cores, us, by one row and by four: vecmat of 30000 x 300 floats 525 and 780, of
-  // 3000 x 3000, whose last strip is narrow, 910 and 670, of 1000 x 6000 390 and 320.
+  // Narrow rows that follow each other without gaps are one stream, which is read row by row. On two Zen 5 cores, us, by one row and by four: vecmat
+  // of 30000 x 300 floats 525 and 780, of 3000 x 3000, whose last strip is narrow, 910 and 670, of 1000 x 6000 390 and 320.
   if (width == STRIP || pitch != width) {
     for (; r + 4 <= end; r += 4) {
       VECTOR_LOOP

@@ -1,7 +1,7 @@
 // Rotary position embedding in packs: a work-item has PACK pairs of a token, whose cosines and sines it computes once for several heads.
 //
-// Launch: two dimensions: work-items of tokens, and parts of their heads, `jobs_per_item` each; loops over both. First those of pairs, so
-// that others of what is only copied do not wait for their cosines. No local memory.
+// Launch: two dimensions: work-items of tokens, and parts of their heads, `jobs_per_item` each; loops over both. Work-items of pairs come first, so
+// that those which only copy do not wait for cosines beside them. No local memory.
 #include "rotary/operation.clh"
 
 #ifndef GROUP

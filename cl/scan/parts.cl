@@ -31,7 +31,7 @@ void scan_parts(SCAN_ARGUMENTS) {
   const ulong part = works ? job - number * parts : 0;
   global const ELEMENT* row = in + in_offset + matrix * in_stride + (number - matrix * rows) * in_pitch;
   global RESULT* results = out + out_offset + matrix * out_stride + (number - matrix * rows) * out_pitch;
-  const uint lead = lead_of(row);  // of rows of one part
+  const uint lead = lead_of(row);  // 0, but for rows of one part
   const ulong begin = part * piece, end = parts == 1 ? cols + lead : min(begin + piece, cols);
   const ACC start = start_value(initial_bits, has_initial);
   state before = start_state(start), mine, total;

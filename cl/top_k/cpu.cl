@@ -49,7 +49,8 @@ void top_k_cpu(TOP_K_ARGUMENTS) {
   const ulong row = get_group_id(0) / parts;
   const uint part = (uint)(get_group_id(0) % parts), spans = (size - 1) / SPAN + 1;
   const ulong begin = (ulong)part * piece, end = min(begin + piece, (ulong)spans);
-  if (begin < end) make_delegates(in + row_start(row, rows, in_offset, in_pitch, in_stride), size, (uint)begin, (uint)end, images + from + row * padded(spans));
+  if (begin < end)
+    make_delegates(in + row_start(row, rows, in_offset, in_pitch, in_stride), size, (uint)begin, (uint)end, images + from + row * padded(spans));
 }
 #else
 // The k results among `count` images: chosen has their numbers in ascending order. Returns the number of the last of them in the

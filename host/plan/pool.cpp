@@ -79,13 +79,12 @@ void set_launch(const Device& device, const PoolProblem& problem, std::size_t pe
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(at_least_1(cols), per_item),
                                           divide_up(at_least_1(rows), band), at_least_1(problem.planes)};
   set_grid(plan, device, cpu ? 1 : wanted, extent);
-  auto& group = plan.work_group;
-  const std::size_t bands = std::bit_ceil(extent[1]);
-  if (down > 1 && bands < group[1] && group[2] * 4 <= extent[2] &&
-      group[2] * (group[1] / bands) <= device.max_work_items[2]) {
-    group[2] *= group[1] / bands;  // few bands: more planes
-    group[1] = bands;
-    plan.global = global_size(extent, group);
+  const std::array<std::size_t, 3> usual = plan.work_group;
+  const std::size_t bands = std::min(std::bit_ceil(extent[1]), usual[1]);
+  const std::size_t planes = usual[2] * (usual[1] / bands);
+  if (down > 1 && bands < usual[1] && usual[2] * 4 <= extent[2] && planes <= device.max_work_items[2]) {
+    plan.work_group = {usual[0], bands, planes};  // few bands: more planes
+    plan.global = global_size(extent, plan.work_group);
   }
   define_group(plan);
   plan.items_per_work_item = per_item;
@@ -390,8 +389,8 @@ Attempt plan_parts(const Device& device, const GlobalPoolProblem& problem, const
       has_teams(device, elements) ? global_pool_policy(device).teams_group : usual_group(device, elements);
   Plan plan = phase_of_planes(device, problem, group_wanted(fixed, usual), 0);
   const std::size_t group = plan.work_group[0], team = team_for(device, elements, group);
-  // Elements of a work-item, which has up to three loops over them.
-  constexpr std::size_t kShortLoops = 20000;
+  constexpr std::size_t kShortLoops =
+      20000;  // elements of a work-item, which has up to three loops over them
   if (!device.long_loops && elements > kShortLoops * team)
     return "its loops are shorter than a part of a plane";
   if (team < group) define(plan, "TEAM", team);

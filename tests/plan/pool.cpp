@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstddef>
 #include <string>
 
 TEST_CASE("pool: work-groups that are fixed by hand are launched, or refused") {
@@ -41,6 +43,20 @@ TEST_CASE("pool: work-groups that are fixed by hand are launched, or refused") {
       test::failure_of([&] { smem::plan_pool(cpu, problem, {.variant = "cpu", .work_items = 2}); });
   CHECK(error.argument == "work_items");
   CHECK(test::contains(error.expected, "a thread has whole rows"));
+}
+
+TEST_CASE("pool: groups of few bands have more planes, as many as a dimension takes work-items") {
+  smem::Device device = test::target("sm_90");
+  smem::PoolProblem problem;
+  problem.pooling = smem::Pooling::square(3, 1);
+  problem.width = 3;
+  problem.height = 16;
+  problem.planes = 1000000;
+  const auto group = [&] { return smem::plan_pool(device, problem, {.variant = "windows"}).work_group; };
+  device.max_work_items = {1024, 1024, 1024};
+  CHECK(group() == std::array<std::size_t, 3>{1, 2, 128});
+  device.max_work_items = {1024, 1024, 64};
+  CHECK(group() == std::array<std::size_t, 3>{1, 4, 64});
 }
 
 TEST_CASE("global pool: a work-group that is fixed by hand is launched, or refused") {

@@ -19,7 +19,7 @@
 #define WARP_N 32  // columns: multiples of 8; WARP_M * WARP_N at most 1024
 #endif
 #ifndef TILE_K
-#define TILE_K 16  // k of a step: 8, or a multiple of 16, of which fragments are read 8 k ahead
+#define TILE_K 16  // k of a step: 8, or a multiple of 16, whose fragments are read ahead: of rows by 8 k, of columns by 8 columns
 #endif
 #ifndef STAGES
 #define STAGES 4  // 2 to 8

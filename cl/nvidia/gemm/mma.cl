@@ -18,7 +18,7 @@
 #define WARP_M 64  // rows of a warp: 16, 32, 64, 128
 #endif
 #ifndef WARP_N
-#define WARP_N 64  // columns: 16, 32, 64, 128; WARP_M * WARP_N at most 4096
+#define WARP_N 64  // columns: 16, 32, 64 (nvidia/gemm_finished_rows.clh); WARP_M * WARP_N at most 4096
 #endif
 #ifndef ROW_BYTES
 #define ROW_BYTES 128  // bytes of k in a stage: 64, 128

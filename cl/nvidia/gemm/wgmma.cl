@@ -92,7 +92,7 @@
 // Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time.
 #define OUT_COLUMNS (CONSUMERS < 4 ? 64 : 32)
 #define OUT_ROW (OUT_COLUMNS + 8)  // their pitch: the pairs of 4 rows access 32 banks
-// Whether registers are left for what C and the epilogue read of several rows, and of which that is in registers at a time.
+// Whether registers are left for what C and the epilogue read of several rows, and of how many rows at a time.
 #define FINISHES_ROWS (CONSUMERS < 4 && CONSUMERS * TILE_N <= 640 && TILE_N != 240)
 #define FINISHED_ROWS (CONSUMERS == 3 && TILE_N > 160 ? 2 : TILE_N > 224 || (EPILOGUE && RESIDUAL) ? 4 : 8)
 #define ROWS_OF_WARP (CONSUMERS < 4 ? 640 : 320)  // values that a warp has there
@@ -209,7 +209,7 @@ GROUP_FUNCTION void store_through_local(const destination d, const value sum[TIL
 #endif
 
 #if READS_C && !THROUGH_LOCAL && !BOXES_OF_WARP
-// Stores a warp's accumulators in pairs where C is read, of which some are in flight at once.
+// Stores a warp's accumulators in pairs where C is read: loads of several pairs are in flight at once.
 GROUP_FUNCTION void add_pairs(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col, ulong col_end, uint lane) {
   const uint at_once = 8;
 #pragma unroll
@@ -282,7 +282,7 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #endif
   segment s;
 #if BOXES_OF_WARP
-  uint acquired = 0;  // once a stage is full, whose producer has published the maps before
+  uint acquired = 0;  // a full stage says that the producer has released the maps
 #endif
   while (next_segment(g, grid.all, &work, &s)) {
     const tile_place place = place_in_bands(s.tile, grid.down, grid.across);
