@@ -317,8 +317,12 @@ TEST_CASE("reduce columns: unaligned rows without gaps, by several work-items") 
     if (!test::fits(context.device(), op, type)) continue;
     c.in = type;
     c.reduction = op;
-    for (const auto& [rows, cols] :
-         {std::pair<std::size_t, std::size_t>{40001, 7}, {20003, 33}, {9001, 201}, {30001, 1}}) {
+    for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{40001, 7},
+                                     {20003, 33},
+                                     {9001, 201},
+                                     {30001, 1},
+                                     {1133, 2},
+                                     {999, 3}}) {
       c.rows = rows;
       c.cols = cols;
       c.out_offset = asked++ % 3;

@@ -11,7 +11,7 @@
 // of the row (PLACE_KEYS): the least of them is that of the first of equal bytes.
 // FOLDS: rows without gaps are read as rows `fold` times as long, whose packs are aligned and fill a group. The last of them, number `rows`, has
 // `tail` elements. Each result then has `fold` columns in each part, which the second launch combines: they lie as so many parts do. FOLDS 2: a tile
-// has several columns of a result, which the group combines.
+// has several columns of a result, which the group combines. The only group of a matrix has all of them, and writes the results.
 //
 // Launch: one dimension, GROUP work-items a group; group g computes jobs g, g + groups, ... Local memory: GROUP * PACK
 // accumulators.
@@ -248,7 +248,11 @@ void reduce_columns(REDUCE_ARGUMENTS) {
     for (uint r = item; r < own; r += GROUP) {
       accumulator all = identity();
       for (uint c = (r + own - (uint)first % own) % own; c < width; c += own) all = combine(all, scratch PLACE(c));
-      partials[(part * tiles + tile) * own + r] = all;
+      if (parts == 1 && tiles == 1) {
+        write_result(out + out_offset, r, all, rows * fold + tail / own);
+      } else {
+        partials[(part * tiles + tile) * own + r] = all;
+      }
     }
 #else
     for (uint c = item; c < ACROSS * PACK && first + c < cols; c += GROUP) {

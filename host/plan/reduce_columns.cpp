@@ -121,15 +121,17 @@ Attempt columns(const Device& device, const ReduceProblem& matrix, std::size_t w
       problem.rows < kKeyedRows)
     define(plan, "PLACE_KEYS", 1);
   plan.numbers = {{"parts", parts}};
-  if (parts > 1 || fold > 1) add_scratch(plan, problem.results() * parts * accumulator_bytes(matrix));
+  std::size_t shares = parts;
   plan.reason = "neighbouring work-items reduce neighbouring columns, and combine in local memory";
   if (fold > 1) {
     const bool tiled = across < group && across * pack >= 2 * matrix.cols;  // a tile has several rows
     define(plan, "FOLDS", tiled ? 2 : 1);
     plan.numbers.emplace_back("fold", fold);
-    plan.numbers.emplace_back("shares", parts * (tiled ? divide_up(problem.cols, across * pack) : fold));
+    shares = parts * (tiled ? divide_up(problem.cols, across * pack) : fold);
+    plan.numbers.emplace_back("shares", shares);
     plan.reason += formatted("; {} rows are read as one, whose packs are aligned", fold);
   }
+  if (shares > 1) add_scratch(plan, problem.results() * parts * accumulator_bytes(matrix));
   return plan;
 }
 
