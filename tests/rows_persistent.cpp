@@ -297,7 +297,7 @@ TEST_CASE("rows persistent: chosen for long rows with weights on Hopper") {
   CHECK(shared.groups() == device.compute_units / 3 * 3);
   CHECK(shared.local_bytes <= device.local_bytes);
   CHECK(plan_of(Scalar::half, 100003, true, 2048).number("parts") == 3);
-  CHECK(plan_of(Scalar::half, 400001, true, 4096).variant != "persistent");
+  CHECK(plan_of(Scalar::half, 1000001, true, 4096).variant != "persistent");
   // Rings of softmax hold a row, and the first pieces of the next one.
   const smem::SoftmaxProblem floats_of_rings{.rows = 4096, .cols = 50257, .row_alignment = 4};
   CHECK(smem::plan_softmax(device, floats_of_rings).variant == "persistent");
