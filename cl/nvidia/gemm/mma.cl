@@ -43,6 +43,10 @@
 #define TILE_N (WARPS_N * WARP_N)
 #define GROUP (32 * WARPS_M * WARPS_N)
 
+#if WARP_N > 64
+#error "tiles of warps have at most 64 columns"
+#endif
+
 #define STORES_PARTS 0
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
