@@ -75,9 +75,10 @@ std::string unknown_command(const CLI::App& root, const std::vector<std::string>
   std::string path = root.get_name();
   for (const std::string& word : words) {
     std::vector<Named> names;
-    for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; }))
+    for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) {
       if (!command->get_group().empty() || command->get_name() == word)
         names.push_back({command->get_name(), command->get_description()});
+    }
     if (names.empty() || word.starts_with('-')) return {};
     const std::string name = meant(word, names);
     if (name != word) {

@@ -283,9 +283,10 @@ cl::Event gemm(const Context& context, const ConstMatrix& a, const ConstMatrix& 
   problem.b_alignment = alignment(o.b);
   problem.c_alignment = alignment(o.c);
   for (const GemmOperand* operand : {&o.a, &o.b, &o.c}) {
-    if (problem.listed && operand->used)
+    if (problem.listed && operand->used) {
       problem.list_alignment =
           std::min(problem.list_alignment, ops::row_alignment(operand->view, operand->memory));
+    }
   }
   switch (plan::gemm::value_type(in)) {
     case Scalar::float64:
