@@ -42,7 +42,7 @@ struct Parts {
   double time = 0;
 };
 Parts parts_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
-  const std::size_t bytes = depth * size_of(p.type), taps = tile.tensor ? p.taps() : 1;
+  const std::size_t bytes = depth * size_of(p.type), taps = tile.tensor ? at_least_1(p.taps()) : 1;
   const std::size_t steps = taps * divide_up(bytes / taps, kRow), jobs = jobs_of(p, tile);
   const std::size_t room = at_least_1(device.compute_units);
   const double step = tile.tensor && bytes / taps % kRow != 0 ? tile.step * nvidia::kUneven : tile.step;

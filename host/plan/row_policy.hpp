@@ -68,11 +68,11 @@ struct RowPolicy {
   std::size_t persistent_stages = 3;
   std::size_t persistent_most_parts = 1;
   std::size_t ring_chunks = 3;  ///< of 16 bytes, that a work-item has of a piece in rings
-  /// Whether rows of bfloat16 do not pass through rings where local memory holds two: see softmax_policy.hpp.
-  bool bfloat16_keeps_sections = true;
   double persistent_turn_bytes = 16384;  ///< of a part of a row, in whose time a group passes to the next
   /// Chosen for rows without weights too, which other variants do not read again.
   bool persistent_without_weights = false;
+  /// Whether rows of bfloat16 do not pass through rings where local memory holds two: see softmax_policy.hpp.
+  bool bfloat16_keeps_sections = true;
   // Of "cooperative":
   bool shares_long_rows = false;  ///< chosen for rows that are longer than local memory, and for few rows
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once
