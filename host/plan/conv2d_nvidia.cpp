@@ -83,7 +83,7 @@ bool has_maps(const Conv2dProblem& p, std::size_t channels) {
 
 bool fits(const Conv2dProblem& /*p*/, const nvidia::Mma& /*tile*/, std::size_t /*depth*/) { return true; }
 bool fits(const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
-  return !tile.tensor || has_maps(p, depth / p.taps());
+  return !tile.tensor || has_maps(p, depth / at_least_1(p.taps()));
 }
 
 /// Whether the compiler keeps in registers what a tile of many sums has beside them.

@@ -174,7 +174,8 @@ std::optional<CpuCut> cut_for(const Device& device, const Conv2dProblem& p) {
   const std::size_t filters = at_least_1(p.group_filters());
   const conv2d::CpuPolicy& policy = policy_of(device).cpu;
   CpuCut cut;
-  cut.depth = std::clamp<std::size_t>(policy.weights / p.taps(), 1, at_least_1(p.group_channels()));
+  cut.depth =
+      std::clamp<std::size_t>(policy.weights / at_least_1(p.taps()), 1, at_least_1(p.group_channels()));
   cut.block_k = std::min(round_up(filters, r.each_k), round_up(policy.filters, r.each_k));
   cut.tile_w = round_up(divide_up(width, divide_up(width, policy.cols)), block_w);
   cut.tile_h = std::min(height, at_least_1(policy.results / cut.tile_w));

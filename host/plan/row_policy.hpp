@@ -67,7 +67,7 @@ struct RowPolicy {
   /// biases; 1: never.
   std::size_t persistent_stages = 3;
   std::size_t persistent_most_parts = 1;
-  std::size_t ring_chunks = 3;  ///< of 16 bytes, that a work-item has of a piece in rings
+  std::size_t ring_chunks = 3;           ///< of 16 bytes, that a work-item has of a piece in rings
   double persistent_turn_bytes = 16384;  ///< of a part of a row, in whose time a group passes to the next
   /// Chosen for rows without weights too, which other variants do not read again.
   bool persistent_without_weights = false;
