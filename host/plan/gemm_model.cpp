@@ -114,8 +114,6 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     return;
   const bool is_exchanged = number >= model.policy.wgmma.size();
   const nvidia::Wgmma whole_tiles = is_exchanged ? tile : nvidia::in_turns(model.device, problem, tile);
-  nvidia::Rates turns = rates;
-  turns.memory = model.policy.memory_in_turns;
   const auto add = [&](const Split& split, double time) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes =
@@ -124,10 +122,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     if (!boxes && tile.of.consumers > 2 && (narrow || is_full)) return;
     if (!boxes && narrow) time *= model.policy.narrow_pieces;
     const nvidia::Rates& of =
-        whole_tiles.pingpong && split.parts == 1 ? turns
-        : tile.is_thin() ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),
-                                      at_least_1(groups))
-                         : rates;
+        tile.is_thin() && (!whole_tiles.pingpong || split.parts > 1)
+            ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),
+                         at_least_1(groups))
+            : rates;
     choices.push_back({"wgmma", split, before + model.with_memory(of, time, tile.tile_m(), tile.of.tile_n)});
   };
   Split split;

@@ -337,9 +337,6 @@ struct Policy {
   double stored_loose = 2.2;
   /// The same of a list, whose offsets are read for each tile: 10,000 of 64^3 90, by "mma" 108.
   double stored_listed = 1;
-  /// Bytes a nanosecond where consumers take turns, as Rates::memory: 2000 of 64 x 64 x 512 70.8, by 64 x 64
-  /// of "mma" 75.3, cuBLAS 71.
-  double memory_in_turns = 4250;
   /// A tile's own time of "multistage" in a batch of more products than multiprocessors, at least: 10,000 of
   /// 49 x 49 x 32 float, B transposed, by 64 x 32 166 us, by 64 x 64 133.
   double batched_tile = 800;
