@@ -90,10 +90,6 @@ std::string no_depthwise(const Device& device, const Conv2dProblem& p, std::size
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 using namespace plan;
 
 /// Elements of a vector, of which all rows of the input and of results have whole numbers, each under as many
@@ -128,7 +124,9 @@ struct PlaneTile {
   std::size_t rows = 0, planes = 1, group = 0;
   std::size_t in_vectors = 0, out_vectors = 0;  ///< of local memory
 
-  std::size_t local_bytes() const { return (in_vectors + out_vectors) * plan::conv2d::kPlaneVector; }
+  std::size_t local_bytes() const {
+    return size_product(in_vectors + out_vectors, plan::conv2d::kPlaneVector);
+  }
 };
 
 PlaneTile plane_tile_of(const Device& device, const Conv2dProblem& p) {
