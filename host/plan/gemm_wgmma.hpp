@@ -66,7 +66,8 @@ struct Wgmma {
     return {joining_producer_registers, joining_consumer_registers};
   }
   constexpr bool has_many_sums() const { return of.consumers > 2 && of.tile_n > 192; }
-  /// Whether registers are left for what C and the epilogue read of several rows: FINISHES_ROWS.
+  /// Whether registers are left for what C and the epilogue read of several rows, as wgmma.cl decides by the
+  /// same rule (FINISHES_ROWS).
   constexpr bool finishes_rows() const {
     return of.consumers < 4 && of.consumers * of.tile_n <= 640 && of.tile_n != 240;
   }
