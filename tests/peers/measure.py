@@ -181,14 +181,17 @@ def named_products(m):
     cases = [case(f"{n}^3 {kind}", f"{n}x{n}x{n} {'float --tf32' if kind == 'tf32' else kind}"
                   f"{' --out ' + kind if kind in ('half', 'bfloat16') else ''}", kind, f"{n}x{n}x{n}")
              for kind in ["float", "tf32", "double", "half", "bfloat16", "int8"] for n in [1024, 4096]]
-    for batch, n, kind in [(128, 512, "half"), (1000, 128, "half"), (10000, 64, "half"), (10000, 64, "float"),
-                           (100000, 16, "half"), (100000, 16, "float")]:
+    for batch, n, kind in [(128, 512, "half"), (500, 256, "half"), (1000, 128, "half"), (10000, 64, "half"), (10000, 64, "float"),
+                           (100000, 16, "half"), (100000, 16, "float"), (100000, 16, "double")]:
         out = " --out half" if kind == "half" else ""
         cases.append(case(f"{batch:,} of {n}^3 {kind}", f"{n}x{n}x{n} {kind} --batch {batch}{out}", kind, f"{n}x{n}x{n}", batch))
     for n in [1, 4, 16]:
         cases.append(case(f"{n} x 8192 x 8192 half", f"{n}x8192x8192 half --out half", "half", f"{n}x8192x8192"))
+    cases.append(case("8192 x 16 x 8192 half, B transposed", "8192x16x8192 half --out half --transpose-b", "half", "8192x16x8192", turns="nt"))
+    cases.append(case("256 x 4096 x 4096 half, B transposed", "256x4096x4096 half --out half --transpose-b", "half", "256x4096x4096",
+                      turns="nt"))
     columns, rows = beside(m, cases, "cuBLAS")
-    for kind, n in [("float", 1024), ("float", 4096), ("double", 2048)]:
+    for kind, n in [("float", 256), ("float", 1024), ("float", 4096), ("double", 256), ("double", 2048)]:
         ours = m.smem_ms(f"complex_gemm {n}x{n}x{n} {kind}")
         theirs = m.cuda(f"gemm:complex_{kind}:{n}x{n}x{n}")
         rows.append([f"{n}^3 complex {kind}", number(ours), number(theirs), ratio(theirs, ours)])
@@ -298,13 +301,14 @@ def rows(m):
 
 
 def attention(m):
-    def cudnn(batch, heads, kv_heads, length, size, causal, keys=None):
+    def cudnn(batch, heads, kv_heads, length, size, causal, keys=None, kind="float16"):
         def make(torch):
             import torch.nn.functional as functional
             from torch.nn.attention import SDPBackend, sdpa_kernel
 
-            q = torch.randn(batch, heads, length, size, device="cuda", dtype=torch.float16)
-            k, v = [torch.randn(batch, kv_heads, keys or length, size, device="cuda", dtype=torch.float16) for _ in range(2)]
+            of = {"device": "cuda", "dtype": getattr(torch, kind)}
+            q = torch.randn(batch, heads, length, size, **of)
+            k, v = [torch.randn(batch, kv_heads, keys or length, size, **of) for _ in range(2)]
 
             def call():
                 with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
@@ -323,6 +327,8 @@ def attention(m):
             words += f" --kv-heads {kv_heads}" if kv_heads != heads else ""
             cases.append((text + (", causal" if causal else ""), words + (" --causal" if causal else ""),
                           cudnn(batch, heads, kv_heads, length, size, causal)))
+    cases.append(("4 x 16 heads of 4096, size 128, bfloat16", "attention 4x16x4096x128 bfloat16",
+                  cudnn(4, 16, 16, 4096, 128, False, kind="bfloat16")))
     for batch, heads, kv_heads, keys in [(16, 32, 32, 8192), (16, 32, 8, 8192), (1, 32, 8, 131072), (64, 32, 8, 1000)]:
         words = f"attention {batch}x{heads}x1x128 half --keys {keys}" + (f" --kv-heads {kv_heads}" if kv_heads != heads else "")
         cases.append((f"one query, {batch} x {heads}/{kv_heads} heads, {keys} keys, size 128", words,
@@ -333,7 +339,7 @@ def attention(m):
 def convolutions(m):
     layers = [(64, 56, 64, 3, 1, 1), (128, 28, 128, 3, 1, 1), (256, 14, 256, 3, 1, 1), (512, 7, 512, 3, 1, 1),
               (64, 56, 256, 1, 1, 1), (256, 56, 512, 1, 2, 1), (16, 112, 16, 3, 1, 1), (3, 224, 64, 7, 2, 1),
-              (32, 112, 32, 3, 1, 32), (256, 14, 256, 5, 1, 256)]
+              (32, 112, 32, 3, 1, 32), (128, 56, 128, 3, 1, 128), (64, 112, 64, 3, 2, 64), (256, 14, 256, 5, 1, 256)]
 
     def cudnn(layer, kind, last):
         channels, side, filters, window, stride, groups = layer
@@ -354,18 +360,22 @@ def convolutions(m):
         channels, side, filters, window, stride, groups = layer
         words = (f"conv2d {side}x{side} {{}} --channels {channels} --filters {filters} --window {window} --stride {stride} "
                  f"--groups {groups} --batch 64")
-        half = m.smem_ms(words.format("half") + " --interleaved")
+        half, planes = [m.smem_ms(words.format("half") + layout) for layout in [" --interleaved", ""]]
         int8 = m.smem_ms(words.format("int8") + " --interleaved")
         single = m.smem_ms(words.format("float") + (" --winograd 4x4" if window == 3 and groups == 1 else ""))
-        cudnn_half = cudnn(layer, lambda torch: torch.float16, True)
+        cudnn_half, cudnn_planes = [cudnn(layer, lambda torch: torch.float16, last) for last in [True, False]]
         both = [cudnn(layer, lambda torch: torch.float32, last) for last in [False, True]]
         cudnn_float = min([t for t in both if t is not None], default=None)
         name = f"{channels} x {side}^2, {filters} of {window} x {window}{f' / {stride}' if stride > 1 else ''}"
         name += ", a filter for each channel" if groups > 1 else ""
-        table.append([name, number(half), number(cudnn_half), ratio(cudnn_half, half), number(int8), number(single),
-                      number(cudnn_float), ratio(cudnn_float, single)])
-    return ["64 images", "half, smem ms", "cuDNN ms", "cuDNN / smem", "int8, smem ms", "float, smem ms", "cuDNN ms",
-            "cuDNN / smem"], table
+        table.append([name])
+        for ours, theirs in [(half, cudnn_half), (planes, cudnn_planes), (single, cudnn_float)]:
+            table[-1] += [number(ours), number(theirs), ratio(theirs, ours)]
+        table[-1].append(number(int8))
+    columns = ["64 images"]
+    for kind in ["half, channels last", "half, planes", "float"]:
+        columns += [f"{kind}: smem ms", "cuDNN ms", "cuDNN / smem"]
+    return columns + ["int8, channels last: smem ms"], table
 
 
 def memory_bound(m):
