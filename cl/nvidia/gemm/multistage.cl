@@ -207,8 +207,9 @@ GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* stage
       bring_a(to_a, staged_a, x, 1, item);
       bring_b(to_b, staged_b, x, 1, item);
     } else {
-      bring_a(to_a, staged_a, x, 0, item);
-      bring_b(to_b, staged_b, x, 0, item);
+      const uint at_edges = TILE_K > 16 ? hidden(item) : item;
+      bring_a(to_a, staged_a, x, 0, at_edges);
+      bring_b(to_b, staged_b, x, 0, at_edges);
     }
     x->a += A_ALONG_K ? TILE_K : TILE_K * x->a_pitch, x->b += B_ALONG_K ? TILE_K : TILE_K * x->b_pitch;
     x->k -= TILE_K, --x->steps;
