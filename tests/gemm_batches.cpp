@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 using smem::Scalar;
 using test::GemmCase;
@@ -51,6 +53,17 @@ GemmCase case_of(const Sizes& x, std::size_t order, Scalar in, Scalar out, std::
   c.overrides.tile_rows = x.tile_rows;
   c.overrides.tile_cols = x.tile_cols;
   return c;
+}
+
+/// The plan of a list of such a case, whose matrices may begin anywhere.
+smem::Plan plan_of_list(const smem::Context& context, const GemmCase& c) {
+  smem::GemmProblem problem = test::problem_of(c);
+  problem.listed = true;
+  problem.a_alignment = problem.b_alignment = size_of(c.in);
+  problem.c_alignment = size_of(c.out);
+  smem::PlanOverrides fixed = c.overrides;
+  fixed.variant = c.variant;
+  return smem::plan_gemm(context.device(), problem, fixed);
 }
 
 /// An epilogue and a factor of C by number.
@@ -120,17 +133,44 @@ TEST_CASE("gemm on NVIDIA: lists of matrices in aligned rows, of which some begi
     c.listed = true;
     if (how == 2 || how == 5) c.beta = 1;
     ++how;
-    smem::GemmProblem problem = test::problem_of(c);
-    problem.listed = true;
-    problem.a_alignment = problem.b_alignment = size_of(in), problem.c_alignment = size_of(out);
-    smem::PlanOverrides fixed = c.overrides;
-    fixed.variant = c.variant;
-    const smem::Plan plan = smem::plan_gemm(context.device(), problem, fixed);
-    const auto is_loose = std::pair<std::string, long>{"LOOSE", 1};
-    CHECK(std::find(plan.defines.begin(), plan.defines.end(), is_loose) == plan.defines.end());
+    const smem::Plan plan = plan_of_list(context, c);
+    CHECK(test::define_of(plan, "LOOSE") == 0);
     sweep.run(c);
   }
   CHECK(sweep.ran() == how);
+}
+
+TEST_CASE("gemm on NVIDIA: products of a list that leave their buffers") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
+  constexpr std::size_t kEdge = 64, kDepth = 256, kFactor = kEdge * kDepth, kMatrix = kEdge * kEdge;
+  constexpr std::uint16_t kOne = 0x3c00, kTwo = 0x4000, kSum = 0x6000, kUntouched = 0x7e01;
+  const std::size_t batch = 8 * context.device().compute_units;
+  const smem::Array<std::uint16_t> a(context, std::vector<std::uint16_t>(2 * kFactor, kOne)),
+      b(context, std::vector<std::uint16_t>(2 * kFactor, kTwo)),
+      c(context, std::vector<std::uint16_t>(batch * kMatrix, kUntouched));
+  std::vector<std::uint64_t> list;
+  for (std::uint64_t p = 0; p < batch; ++p) {
+    const std::uint64_t far = p % 2 == 0 ? ~std::uint64_t{0} : kFactor + 1;
+    // Of six products one each leaves the buffer of A, B and C, and one begins at no multiple of 16 bytes.
+    list.insert(list.end(), {p % 6 == 1   ? far
+                             : p % 6 == 4 ? 3
+                                          : p % 8 * 8,
+                             p % 6 == 2 ? far : p % 8 * 8, p % 6 == 3 ? batch * kMatrix : p * kMatrix});
+  }
+  const smem::Array<std::uint64_t> offsets(context, list);
+  const auto view = [](const smem::Array<std::uint16_t>& x, std::size_t rows, std::size_t cols) {
+    return smem::Matrix(x.buffer()(), Scalar::half, rows, cols);
+  };
+  smem::gemm(context, view(a, kEdge, kDepth), view(b, kDepth, kEdge), view(c, kEdge, kEdge),
+             {.list = offsets.vector()}, {.variant = "wgmma"});
+  const std::vector<std::uint16_t> results = c.to_host();
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::size_t kind = i / kMatrix % 6;
+    wrong += results[i] == (kind >= 1 && kind <= 3 ? kUntouched : kSum) ? 0 : 1;
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("gemm on NVIDIA: what C and epilogues read at the end of a tile of wgmma") {

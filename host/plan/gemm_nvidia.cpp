@@ -226,8 +226,8 @@ namespace {
 /// TF32 126, 113; 4096 x 4096 x 512 half to float 44, 40; 4096^3 int8 103, 98; of one round 3568 x 304 x 5744
 /// TF32 52, 54. Results of 16 bits, and of batches, take the same time or up to 8 % more.
 bool stores_boxes(const Device& device, const GemmProblem& problem, const nvidia::Wgmma& tile) {
-  return size_of(problem.out) == 4 && problem.batch == 1 && !problem.reads_c && !problem.epilogue &&
-         problem.c_alignment >= 16 && problem.n % 4 == 0 && tile.of.tile_n >= 32 &&
+  return size_of(problem.out) == 4 && problem.batch == 1 && !problem.listed && !problem.reads_c &&
+         !problem.epilogue && problem.c_alignment >= 16 && problem.n % 4 == 0 && tile.of.tile_n >= 32 &&
          count(problem, tile.tile_m(), tile.of.tile_n) > device.compute_units;
 }
 

@@ -49,7 +49,7 @@ bool nvidia::copies_boxes(const Device& device, const GemmProblem& problem, cons
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const bool is_worth_maps = all >= groups * policy.box_steps ||
                              (steps >= policy.tile_box_steps && all >= groups * policy.tile_box_steps);
-  return !tile.loose && !problem.listed && is_worth_maps &&
+  return !tile.loose && is_worth_maps &&
          (problem.batch == 1 || tile.pingpong || steps >= policy.batched_box_steps) &&
          std::max({problem.m, problem.n, problem.k, problem.batch}) <= kMost;
 }
@@ -72,7 +72,7 @@ nvidia::Wgmma nvidia::in_turns(const Device& device, const GemmProblem& problem,
     --in_turn.of.stages;
   in_turn.of.lag = std::min(tile.of.lag, in_turn.of.stages - 2);
   const bool takes = tile.of.consumers == 1 && is_16_bit(problem.in) && size_of(problem.out) == 2 &&
-                     problem.batch > 1 && problem.k > 0 && bytes() <= device.local_bytes &&
+                     problem.batch > 1 && !problem.listed && problem.k > 0 && bytes() <= device.local_bytes &&
                      in_turn.group() <= device.max_work_group && tiles_of_all(problem, tile) >= 4 * units &&
                      copies_boxes(device, problem, in_turn, units);
   return takes ? in_turn : tile;
@@ -86,6 +86,7 @@ bool nvidia::shares_join(const Device& device, const GemmProblem& problem, const
 }
 
 bool nvidia::lacks_registers(const GemmProblem& problem, const Wgmma& tile) {
+  if (problem.listed && (tile.of.consumers > 3 || tile.has_many_sums())) return true;
   const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8;
   if (is_fp8(problem.in))
     return tile.of.consumers > 3 || (is_wide && (tile.of.tile_n != 256 || tile.of.consumers > 2));

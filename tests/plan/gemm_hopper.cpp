@@ -15,18 +15,9 @@
 
 using smem::Scalar;
 using test::copies_boxes;
+using test::define_of;
 using test::plan_problem_of;
 using test::target;
-
-namespace {
-
-long number(const smem::Plan& plan, const char* name) {
-  const auto at =
-      std::find_if(plan.defines.begin(), plan.defines.end(), [&](const auto& d) { return d.first == name; });
-  return at == plan.defines.end() ? 0 : at->second;
-}
-
-}  // namespace
 
 TEST_CASE("plan of gemm: boxes are copied where they are worth their maps") {
   const smem::Device hopper = target("sm_90");
@@ -89,10 +80,10 @@ TEST_CASE("plan of gemm: tiles of unaligned rows") {
   };
   smem::Plan plan = planned(59, 9076, 467);
   CHECK(plan.tile_rows == 64);
-  CHECK(number(plan, "LOOSE_BATCH") == 2);  // of 64 rows two producers have two rounds each
+  CHECK(define_of(plan, "LOOSE_BATCH") == 2);  // of 64 rows two producers have two rounds each
   plan = planned(311, 3887, 687);
   CHECK(plan.tile_rows == 128);
-  CHECK(number(plan, "LOOSE_BATCH") == 0);
+  CHECK(define_of(plan, "LOOSE_BATCH") == 0);
 }
 
 TEST_CASE("plan of gemm: a group of wgmma has the registers of one multiprocessor, also of lists") {
@@ -108,10 +99,10 @@ TEST_CASE("plan of gemm: a group of wgmma has the registers of one multiprocesso
       problem.list_alignment = alignment;
       const smem::Plan plan =
           smem::plan_gemm(hopper, problem, {.variant = "wgmma", .tile_rows = rows, .tile_cols = cols});
-      CHECK(number(plan, "LOOSE") == (alignment == 2 ? 1 : 0));
+      CHECK(define_of(plan, "LOOSE") == (alignment == 2 ? 1 : 0));
       // Consumers wait for registers that producers give back; for more than there are they wait forever.
-      CHECK(128 * (number(plan, "PRODUCERS") * number(plan, "PRODUCER_REGISTERS") +
-                   number(plan, "CONSUMERS") * number(plan, "CONSUMER_REGISTERS")) <=
+      CHECK(128 * (define_of(plan, "PRODUCERS") * define_of(plan, "PRODUCER_REGISTERS") +
+                   define_of(plan, "CONSUMERS") * define_of(plan, "CONSUMER_REGISTERS")) <=
             65536);
     }
   }
@@ -123,7 +114,7 @@ TEST_CASE("plan of gemm: batches by wgmma as measured on an H200") {
   const auto number = [&](const smem::GemmProblem& problem, const char* name) {
     const smem::Plan plan = smem::plan_gemm(hopper, problem);
     CHECK(plan.variant == "wgmma");
-    return ::number(plan, name);
+    return define_of(plan, name);
   };
   // Consumers take turns where each has several tiles, boxes copy the factors, and results have 16 bits.
   smem::GemmProblem small = plan_problem_of(64, 64, 64, Scalar::half);
@@ -139,13 +130,32 @@ TEST_CASE("plan of gemm: batches by wgmma as measured on an H200") {
   other = small;
   other.batch = 300;
   CHECK(number(other, "PINGPONG") == 0);
-  // A list of aligned rows takes pieces, and unaligned ones tiles that copy them in another way.
+  // A list of aligned rows takes boxes or, of few steps, pieces, and unaligned ones tiles that copy them in
+  // another way. Its consumers do not take turns.
   other = small;
   other.listed = true;
   other.a_alignment = other.b_alignment = other.c_alignment = 2;
   CHECK(number(other, "PINGPONG") == 0);
+  CHECK(number(other, "TENSOR") == 0);
   CHECK(number(other, "LOOSE") == 0);
   CHECK(number(other, "C_VECTOR") == 8);
+  other.m = other.n = other.k = 512;
+  other.batch = 128;
+  CHECK(number(other, "TENSOR") == 1);
+  // A single product's results of 4 bytes leave by boxes, whose map does not know where a list has C.
+  smem::GemmProblem one = plan_problem_of(4096, 4096, 512, Scalar::half);
+  CHECK(number(one, "BOXES_OF_WARP") > 0);
+  one.listed = true;
+  CHECK(number(one, "TENSOR") == 1);
+  CHECK(number(one, "BOXES_OF_WARP") == 0);
+  // Of a list, whose results may begin anywhere, these spill.
+  for (const auto& [rows, cols] : {std::pair<std::size_t, std::size_t>{256, 128}, {192, 256}}) {
+    CHECK_THROWS_AS(smem::plan_gemm(hopper, one, {.variant = "wgmma", .tile_rows = rows, .tile_cols = cols}),
+                    smem::Error);
+  }
+  other = small;
+  other.listed = true;
+  other.a_alignment = other.b_alignment = other.c_alignment = 2;
   other.list_alignment = 8;
   CHECK(smem::plan_gemm(hopper, other).variant != "wgmma");
   // A second factor of TF32 across k is the first one where factors are exchanged.
@@ -170,8 +180,8 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   smem::Plan plan = smem::plan_gemm(hopper, tall);
   CHECK(plan.tile_rows == 128);
   CHECK(plan.tile_cols == 288);
-  CHECK(number(plan, "MMA_N") == 192);
-  CHECK(number(plan, "MMA_REST") == 96);
+  CHECK(define_of(plan, "MMA_N") == 192);
+  CHECK(define_of(plan, "MMA_REST") == 96);
   CHECK(plan.local_bytes <= std::size_t{227} << 10);
   // 160 rows are one tile where they are columns of instructions.
   smem::GemmProblem wide = plan_problem_of(160, 16176, 1008, Scalar::half);
@@ -180,15 +190,15 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   plan = smem::plan_gemm(hopper, wide);
   CHECK(plan.tile_rows == 160);
   CHECK(plan.tile_cols == 128);
-  CHECK(number(plan, "EXCHANGED") == 1);
-  CHECK(number(plan, "A_ALONG_K") == 0);
-  CHECK(number(plan, "TILE_N") == 160);
+  CHECK(define_of(plan, "EXCHANGED") == 1);
+  CHECK(define_of(plan, "A_ALONG_K") == 0);
+  CHECK(define_of(plan, "TILE_N") == 160);
   CHECK(plan.groups() == 127);
   const auto is_exchanged = [&](const smem::GemmProblem& problem) {
-    return number(smem::plan_gemm(hopper, problem), "EXCHANGED") == 1;
+    return define_of(smem::plan_gemm(hopper, problem), "EXCHANGED") == 1;
   };
   wide.b_along_k = true;  // which is then the first factor's
-  CHECK(number(smem::plan_gemm(hopper, wide), "A_ALONG_K") == 1);
+  CHECK(define_of(smem::plan_gemm(hopper, wide), "A_ALONG_K") == 1);
   wide.b_along_k = false;
   for (bool smem::GemmProblem::*const field : {&smem::GemmProblem::epilogue, &smem::GemmProblem::reads_c}) {
     wide.*field = true;
@@ -229,7 +239,7 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   smem::GemmProblem few = plan_problem_of(384, 656, 12576, Scalar::half);
   few.a_along_k = false;
   few.b_along_k = true;
-  CHECK(number(smem::plan_gemm(hopper, few), "SHARED_JOIN") == 1);
+  CHECK(define_of(smem::plan_gemm(hopper, few), "SHARED_JOIN") == 1);
   // Lines of 128 bytes of a factor that the cache does not hold take longer.
   smem::GemmProblem streamed = plan_problem_of(3360, 160, 7648, Scalar::half);
   streamed.out = Scalar::half;

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
-#include <utility>
+#include <string_view>
 
 namespace test {
 
@@ -24,10 +23,14 @@ inline smem::GemmProblem plan_problem_of(std::size_t m, std::size_t n, std::size
   return problem;
 }
 
-/// Whether a work-item of each group copies boxes (cl/nvidia/gemm_producer_tensor.clh).
-inline bool copies_boxes(const smem::Plan& plan) {
-  return std::find(plan.defines.begin(), plan.defines.end(), std::pair<std::string, long>{"TENSOR", 1}) !=
-         plan.defines.end();
+/// The value of a plan's define; 0: it has none of the name.
+inline long define_of(const smem::Plan& plan, std::string_view name) {
+  const auto at = std::find_if(plan.defines.begin(), plan.defines.end(),
+                               [&](const auto& define) { return define.first == name; });
+  return at == plan.defines.end() ? 0 : at->second;
 }
+
+/// Whether a work-item of each group copies boxes (cl/nvidia/gemm_producer_tensor.clh).
+inline bool copies_boxes(const smem::Plan& plan) { return define_of(plan, "TENSOR") == 1; }
 
 }  // namespace test

@@ -54,7 +54,7 @@
 #define LOOSE 0  // 1: rows of A and B are unaligned, that is, not all begin at a multiple of 16 bytes
 #endif
 #ifndef TENSOR
-#define TENSOR 0  // 1: aligned rows, no list: a work-item copies boxes (nvidia/gemm_producer_tensor.clh)
+#define TENSOR 0  // 1: aligned rows: a work-item copies boxes (nvidia/gemm_producer_tensor.clh)
 #endif
 #ifndef C_VECTOR
 // Elements of a store: of 16 bits 8 if all rows of C begin at multiples of 16 bytes; 2 if they begin at a multiple of two elements' bytes;
@@ -143,6 +143,7 @@
 #include "nvidia/gemm_finished_rows.clh"
 #endif
 #include "nvidia/gemm_operands.clh"
+#include "nvidia/gemm_listed_tile.clh"
 #include "nvidia/wgmma.clh"
 #if A_WORDS
 #include "nvidia/wgmma_words.clh"
@@ -157,6 +158,9 @@
 #include "nvidia/gemm_box_results.clh"
 #endif
 #include "nvidia/gemm_producer_tensor.clh"
+#if LISTED
+#include "nvidia/gemm_producer_listed.clh"
+#endif
 #else
 #include "nvidia/gemm_producer.clh"
 #endif
@@ -293,7 +297,8 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
 #if PINGPONG
     await_turn(&p);
 #endif
-    multiply_tile(sum, (uint)((q.k + TILE_K - 1) / TILE_K), &p, slab, lane);
+    // Boxes of a list come also of products that are not computed.
+    multiply_tile(sum, TENSOR && LISTED ? steps_of_tile(g) : (uint)((q.k + TILE_K - 1) / TILE_K), &p, slab, lane);
 #if PINGPONG
     work.item += (CONSUMERS - 1) * get_num_groups(0);
     skip_stages(&p, (CONSUMERS - 1) * steps);
@@ -407,10 +412,12 @@ void gemm_wgmma(GEMM_ARGUMENTS) {
 #if LOOSE
     produce_unaligned(&g, grid, p, item, local_address(pieces));
 #elif TENSOR
-    if (item < 32) {
-      global const uchar* const mine = make_maps(&g, all_maps, maps, item);
-      if (item == 0) produce_tensors(&g, grid, p, mine);
-    }
+    if (item < 32) make_maps(&g, all_maps, maps, item);
+#if LISTED
+    produce_listed(&g, grid, p, group_maps, item);
+#else
+    if (item == 0) produce_tensors(&g, grid, p, group_maps);
+#endif
 #else
     produce(&g, grid, p, item);
 #endif
