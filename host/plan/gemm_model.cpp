@@ -134,13 +134,16 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.part_depth = problem.k;
   const double of_four = problem.batch > 1 && tile.of.consumers == 4 ? model.policy.of_four : 1;
   const double all = real(steps) * step_of(tiles) * of_four, rounds = real(divide_up(tiles, units));
-  // Of a batch the next tile's copies are under way while one is stored, or several are at once.
+  // Of a batch the next tile's copies are under way while one is stored, or several are at once; not of
+  // unaligned rows.
   const bool stores_parts = size_of(problem.out) == 2 && model.loose(problem.c_alignment);
   const double stored = (stores_parts     ? model.policy.stored_loose
                          : problem.listed ? model.policy.stored_listed
                                           : model.policy.stored_beside) *
                         own / real(whole_tiles.pingpong ? whole_tiles.of.consumers : 1);
-  add(split, problem.batch > 1 ? rounds * std::max(all, stored) + own : rounds * (all + own));
+  const bool is_batch = problem.batch > 1;
+  add(split, is_batch && !tile.loose ? rounds * std::max(all, stored) + own
+                                     : rounds * (all + own * (is_batch ? model.policy.stored_after : 1)));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.

@@ -52,7 +52,9 @@ struct Multistage {
 // (48.2 by copies, 47.6 through registers).
 //
 // 128 x 256: of loops of 8 or 16 k instead of 32 ptxas takes half and two thirds of its time; 8192^3 takes
-// 22.0 and 22.5 ms on an H200, so 21.3.
+// 22.2 and 22.5 ms on an H200, so 21.7: with so many registers the factors and sums of a multiply-add have
+// the same bank. If columns of results come first 21.9 and 22.0. Where what the tiles at edges need is not
+// kept in registers 21.6, A transposed 21.1 for 21.3 to 21.6.
 //
 // along_b: on an H200, in us, B transposed, by 64 x 128 or 48 x 128 and by tiles of few rows, for which the
 // rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, with B packed 330, cuBLAS 287; 48 x 1904 x
@@ -147,7 +149,9 @@ inline constexpr std::array<Mma, 12> kMma{{
     {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
-    {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470}, true},
+    // Unaligned rows, 20,000 of 33^3 228, by 16 x 64 202; 20,000 of 49 x 32 x 49 268, by 16 x 16 173; 12,000
+    // of 49^3 142, 226.
+    {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470, 1.6}, true},
     {{1, 1, 16, 64, 64, 2}, 16, {250, 40, 850}, true},
 }};
 
@@ -335,6 +339,11 @@ struct Policy {
   /// The same of results of 16 bits in rows that begin anywhere: 20,000 of 49 x 49 x 32, B transposed, 317,
   /// by three consumers in turn 149.
   double stored_loose = 2.2;
+  /// The same of factors with unaligned rows, whose copies are not under way meanwhile: by 64 x 128, half on
+  /// an H200, us, and the model: 12,000 of 49^3 240, 246; 20,000 of 33^3 388, 400; 40,000 of 30 x 31 x 17
+  /// 760, 791; 3000 of 99 x 101 x 99 154, 170; 4000 of 130 x 70 x 45 264, 245; 20,000 of 49 x 32 x 49 239,
+  /// 294.
+  double stored_after = 1.2;
   /// The same of a list, whose offsets are read for each tile: 10,000 of 64^3 90, by "mma" 108.
   double stored_listed = 1;
   /// A tile's own time of "multistage" in a batch of more products than multiprocessors, at least: 10,000 of
@@ -466,10 +475,12 @@ bool loads_vectors(const GemmProblem& problem);
 GemmProblem exchanged(GemmProblem problem);
 
 /// A list's problem as "wgmma" computes it where rows are aligned: as if all matrices were, too. Matrices
-/// that are not are copied, and their results of 16 bits stored, in other ways (cl/nvidia/gemm_producer.clh).
+/// that are not are copied, and their results of 16 bits stored, in other ways (cl/nvidia/gemm_producer.clh,
+/// gemm_producer_listed.clh).
 ///
 /// Half on an H200, us, before and so: 10,000 of 64^3 108, 90, cuBLAS (not of a list) 61; 600 of 200^3 114,
-/// 68, 42; 1000 of 128^3 38, 31, 29; 128 of 512^3 134, 72, 66; 1000 of 128^3 TF32, B transposed, 73, 57, 54.
+/// 68, by boxes 59, 43 to 51; 1000 of 128^3 38, 31, 29; 128 of 512^3 134, 72, 66; 1000 of 128^3 TF32, B
+/// transposed, 73, 57, 54.
 GemmProblem as_aligned(GemmProblem problem);
 
 /// A tile of "wgmma" of one consumer as it computes whole tiles of a batch: by consumers that take them in
@@ -477,7 +488,7 @@ GemmProblem as_aligned(GemmProblem problem);
 Wgmma in_turns(const Device& device, const GemmProblem& problem, const Wgmma& tile);
 
 /// Whether a work-item of each of so many groups copies boxes to a tile of "wgmma", and not its producers
-/// pieces: of aligned rows without a list, in as many steps of k as are worth the maps of its factors.
+/// pieces: of aligned rows, in as many steps of k as are worth the maps of its factors.
 bool copies_boxes(const Device& device, const GemmProblem& problem, const Wgmma& tile, std::size_t groups);
 
 }  // namespace smem::plan::gemm::nvidia

@@ -117,8 +117,12 @@ struct Wgmma {
 // 71, 65, 62; 40,000 of 32^3 102, 73, 131; 30,000 of 24^3 90, 57, 102; 256 of 1024 x 64 x 64, B transposed,
 // 23.0, 21.5, 22.0; 200 of 384^3 by 64 x 192 54, 52, 54. The same or slower: 3000 of 96^3 by 64 x 96 53, by
 // 128 x 96 46; 128 of 512^3 by 64 x 256 67, by 128 x 256 66; by pieces and not boxes 32^3 116; 64^3 int8, B
-// transposed, 79, 77. 600 of 200^3 take 55 us, so, by 64 x 224, 69, and cuBLAS's clusters of four, which
-// share a factor and NVIDIA's OpenCL driver does not launch, 42.
+// transposed, 79, 77. 600 of 200^3 take 55 us, by 64 x 224, so, 69, and cuBLAS's clusters of four, which
+// share a factor and NVIDIA's OpenCL driver does not launch, 42 to 48: by 128 x 208 without stores 39,
+// without loads 35, without products 54. Two slabs of 64 rows a consumer, 256 x 208, take 54; so 8192^3 1417
+// and 1444, by 128 x 224 1484 and 1464, of five other large shapes one less, two more. Maps that ask the
+// cache for lines of 128 or 256 bytes, stores past it (st.global.cs): the same; loads that it keeps least:
+// 64^3 65, 69.
 //
 // Of aligned rows a step takes the time of its products, and a tile that of its results, whichever way the
 // factors lie: on an H200 4096^3 takes 210 to 214 us by 128 x 256 in all four orders. The numbers are fitted
