@@ -280,6 +280,39 @@ TEST_CASE("bad input of operations: hostile words are refused, and calls with th
   }
 }
 
+TEST_CASE("operations: no word offers a choice that every type refuses") {
+  for (const smem::operations::Operation& operation : smem::operations::all()) {
+    CAPTURE(operation.name);
+    std::vector<std::string> types{""};  // the usual one
+    for (const WordRule& rule : operation.words) {
+      if (rule.name == "type" && rule.kind == WordKind::scalar) types = {"float", "uint32"};
+      if (rule.name == "type" && rule.kind == WordKind::choice) types = rule.choices;
+    }
+    for (const WordRule& rule : operation.words) {
+      for (const std::string& choice : rule.choices) {
+        CAPTURE(rule.name);
+        CAPTURE(choice);
+        CHECK(std::any_of(types.begin(), types.end(), [&](const std::string& type) {
+          std::map<std::string, std::string> words = small_words(operation);
+          if (!type.empty()) words["type"] = type;
+          words[rule.name] = choice;
+          const auto is_taken = [&] {
+            try {
+              operation.read({operation.name, operation.words, words});
+              return true;
+            } catch (const smem::Error&) {
+              return false;
+            }
+          };
+          if (is_taken()) return true;
+          words[operation.words.front().name] = "8";  // a vector, not a matrix
+          return is_taken();
+        }));
+      }
+    }
+  }
+}
+
 TEST_CASE("bad input of operations: events that are none, or another context's") {
   const smem::Context context, other;
   const SmallBuffers buffers(context);

@@ -78,7 +78,6 @@ Case read_merge(const Words& words) {
 Case read_bounds(const Words& words) {
   BoundsProblem p;
   p.op = words.enumerator<BoundsOp>("op");
-  if (p.op == BoundsOp::is_sorted) refuse("bounds", "op", "lower_bound or upper_bound", "is_sorted");
   p.keys = words.scalar("type");
   p.size = words.number("size");
   p.count = words.number("count");
@@ -140,13 +139,13 @@ Operation merge_operation() {
 Operation bounds_operation() {
   return {
       .name = "bounds",
-      .summary = "Searches many keys in a sorted vector: lower_bound and upper_bound; or is_sorted",
+      .summary = "Searches many keys in a sorted vector: lower_bound and upper_bound",
       .steps = {{"bisection", "one work-item a key, by bisection"},
                 {"sampled", "several keys a work-item, whose first steps are made in local memory"}},
       .words = {{.name = "size", .help = "Number of sorted keys", .positional = true},
                 type_rule(WordKind::scalar, "Type of the keys, as uint32 or half", "uint32"),
                 number_rule("count", "Number of keys to search for", "8"),
-                choice_rule("op", "The call", names_to(BoundsOp::is_sorted))},
+                choice_rule("op", "The call", names_to(BoundsOp::upper_bound))},
       .read = read_bounds,
       .samples = {.edges = {"1 --count 3", "1009 --count 70001 float",
                             "9001 uchar --count 999 --op upper_bound"},
