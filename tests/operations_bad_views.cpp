@@ -97,6 +97,14 @@ bool is_optional(std::string_view name) {
   return std::find(std::begin(kOptional), std::end(kOptional), name) != std::end(kOptional);
 }
 
+/// What calls name an array of the case.
+std::string name_in_calls(const std::string& name, const Case& c) {
+  if (name == "query_offsets") return "ragged.queries";
+  if (name == "key_offsets") return "ragged.keys";
+  const bool is_sorted_in_place = name == "keys" && !c.in_out.empty() && c.in_out.front().name == name;
+  return is_sorted_in_place ? "out" : name;
+}
+
 /// What the call says, which must be an Error with an argument; "" where it is none.
 smem::ErrorDetails refusal_of(const smem::Context& context, const Case& c, const CallArrays& arrays) {
   try {
@@ -172,7 +180,11 @@ TEST_CASE("bad input of operations: outputs that share an element with any other
           CallArrays call = arrays.call;
           arrays.at(call, i).buffer = arrays.at(call, j).buffer = both();
           arrays.at(call, j).first = begin;
-          CHECK(test::contains(refusal_of(context, c, call).expected, "not overlap"));
+          const smem::ErrorDetails error = refusal_of(context, c, call);
+          CHECK(test::contains(error.expected, "not overlap"));
+          const std::string text = error.argument + " " + error.expected;
+          CHECK(test::contains(text, name_in_calls(first, c)));
+          CHECK(test::contains(text, name_in_calls(second, c)));
           std::vector<unsigned char> now(poison.size());
           smem::read_buffer(context, both, now.data(), now.size());
           CHECK(now == poison);

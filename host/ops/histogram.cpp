@@ -70,7 +70,7 @@ cl::Event check_and_launch(const Context& context, HistogramProblem problem, His
   if (problem.rule == BinRule::edges) {
     const ConstMatrix edges = ops::as_matrix(o.bins.edges);
     const ops::Memory memory = ops::check_view(context, kHistogramName, "bins.edges", edges, false);
-    ops::check_apart(kHistogramName, edges, memory, out, out_memory);
+    ops::check_apart(kHistogramName, edges, memory, out, out_memory, "bins.edges");
   }
   problem.alignment = std::size_t{1} << std::countr_zero(bits);
   return launch(context, problem, o, out_memory, options);

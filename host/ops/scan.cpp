@@ -77,9 +77,9 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Sc
     ops::check_apart(operation, o.in, in_memory, o.out, out_memory);
   if (plan::is_segmented(problem) && o.marks.size > 0) {
     const ConstMatrix marks = ops::as_matrix(o.marks);
-    const ops::Memory memory = ops::check_view(
-        context, operation, problem.shape == ScanShape::keys ? "keys" : "offsets", marks, false);
-    ops::check_apart(operation, marks, memory, o.out, out_memory);
+    const char* const name = problem.shape == ScanShape::keys ? "keys" : "offsets";
+    const ops::Memory memory = ops::check_view(context, operation, name, marks, false);
+    ops::check_apart(operation, marks, memory, o.out, out_memory, name);
   }
   problem.in_alignment = std::min<std::size_t>(16, ops::row_alignment(o.in, in_memory));
   problem.out_alignment = std::min<std::size_t>(16, ops::row_alignment(o.out, out_memory));
