@@ -40,7 +40,12 @@ TEST_CASE("small: norm" * doctest::test_suite("small")) {
     c.variant = variant;
     c.cols = 300;
     c.weight = c.bias = c.statistics = true;
-    c.gaps = variant != "short_rows";
+    if (variant == "short_rows") {  // with teams that have no row
+      c.gaps = false;
+      c.in = c.out = Scalar::half;
+      c.rows = 9;
+      c.cols = 257;
+    }
     sweep.run(c);
     CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? 1 : 0));
   }

@@ -31,7 +31,12 @@ TEST_CASE("small: softmax" * doctest::test_suite("small")) {
     SoftmaxCase c;
     c.variant = variant;
     c.cols = 300;
-    c.gaps = variant != "short_rows";
+    if (variant == "short_rows") {  // with teams that have no row
+      c.gaps = false;
+      c.in = c.out = Scalar::half;
+      c.rows = 9;
+      c.cols = 257;
+    }
     sweep.run(c);
     const std::size_t ran = sweep.ran();
     if (variant == "persistent") continue;  // where local memory has room for its rings

@@ -67,12 +67,12 @@ void norm_short_rows(NORM_ARGUMENTS, uint piece) {
   barrier(CLK_LOCAL_MEM_FENCE);
   const VALUE share = 1 / (VALUE)cols;
   for (uint turn = 0; turn < here; turn += GROUP / TEAM) {
-    // A team without a row has the first one, and stores nothing, as it reaches the barriers too.
+    // A team without a row loads and stores nothing, and reaches the barriers too.
     const uint number = turn + item / TEAM;
     const bool is_row = number < here;
     local tile_element* row = (local tile_element*)tile + shift + (is_row ? number : 0) * cols;
     value_step v[EACH];
-    load_steps(v, row, lane, cols, 0);
+    load_steps(v, row, is_row, lane, cols, 0);
     moments mine = 0;
     VALUE mean = 0;
 #if OPERATION == OP_LAYER

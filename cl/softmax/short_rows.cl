@@ -29,12 +29,12 @@ void softmax_short_rows(SOFTMAX_ARGUMENTS, uint piece) {
   read_rows(tile, (global const tile_element*)in + (begin - shift), shift + here * cols, item);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint turn = 0; turn < here; turn += GROUP / TEAM) {
-    // A team without a row has the first one, and stores nothing, as it reaches the barriers too.
+    // A team without a row loads and stores nothing, and reaches the barriers too.
     const uint number = turn + item / TEAM;
     const bool is_row = number < here;
     local tile_element* row = (local tile_element*)tile + shift + (is_row ? number : 0) * cols;
     value_step v[EACH];
-    load_steps(v, row, lane, cols, LEAST);
+    load_steps(v, row, is_row, lane, cols, LEAST);
     VALUE largest = LEAST, sum = 0;
     FOR_STEPS(e) FOR_STEP(k) largest = fmax(largest, v[e].each[k]);
     if (TEAM > 1) team_max(&largest, scratch, item, TEAM);
