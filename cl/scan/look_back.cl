@@ -51,11 +51,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   local ACC tile[TILE_ITEMS];
   local state local_states[LOCAL_STATES], found[1];
   local uint taken[1], subject[1];  // the tile whose aggregate the group computes
-#if SEGMENTED
-  local uchar heads[GROUP * ITEMS] HEADS_ALIGNED;
-#else
-  local uchar* const heads = 0;
-#endif
+  DECLARE_HEADS;
   (void)piece;
   uint item = get_local_id(0);
   const uint job = take_tile(scratch, taken, item);

@@ -18,11 +18,7 @@ void scan_parts(SCAN_ARGUMENTS) {
   USE_SCAN_ARGUMENTS;
   local ACC tile[TILE_ITEMS];
   local state local_states[LOCAL_STATES];
-#if SEGMENTED
-  local uchar heads[GROUP * ITEMS] HEADS_ALIGNED;
-#else
-  local uchar* const heads = 0;
-#endif
+  DECLARE_HEADS;
   const uint item = get_local_id(0), lane = item % TEAM, base = item - lane;
   const ulong job = (ulong)get_group_id(0) * (GROUP / TEAM) + item / TEAM;
   const int works = job < rows * batch * parts;  // a team without a chunk reaches the barriers too

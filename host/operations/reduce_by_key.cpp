@@ -11,17 +11,6 @@ namespace smem::operations {
 
 namespace {
 
-/// Whole numbers whose runs have `mean` elements in the mean: a number begins one, and so does the zero after
-/// it, 2 q - q^2 of the elements.
-Fill runs_of(double mean) {
-  const double q = 1 - std::sqrt(1 - 1 / mean);
-  Fill fill;
-  fill.number = [q](std::uint64_t random) {
-    return static_cast<double>(random >> 40) * 0x1p-24 < q ? static_cast<double>(1 + random % 99) : 0.0;
-  };
-  return fill;
-}
-
 void reduce_plainly(const ReduceByKeyProblem& p, const HostArrays& arrays) {
   const HostArray &keys = arrays.in[0], &in = arrays.in[1];
   const ReduceOp op = p.operation.op;

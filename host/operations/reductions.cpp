@@ -82,6 +82,15 @@ Fill fill_for(ReduceOp op, Scalar type, std::size_t count) {
   }
 }
 
+Fill runs_of(double mean) {
+  const double q = 1 - std::sqrt(1 - 1 / mean);
+  Fill fill;
+  fill.number = [q](std::uint64_t random) {
+    return static_cast<double>(random >> 40) * 0x1p-24 < q ? static_cast<double>(1 + random % 99) : 0.0;
+  };
+  return fill;
+}
+
 double combined(ReduceOp op, double a, double b) {
   switch (op) {
     case ReduceOp::product:

@@ -38,6 +38,10 @@ Scalar usual_result(ReduceOp op, Scalar in);
 /// Numbers of `type` whose results, of `count` elements each, are exact.
 Fill fill_for(ReduceOp op, Scalar type, std::size_t count);
 
+/// Whole numbers whose runs have `mean` elements in the mean: a number begins one, and so does the zero after
+/// it, 2 q - q^2 of the elements.
+Fill runs_of(double mean);
+
 /// `a`, which is an identity or a result, and the element `b`, by one of sum to all.
 double combined(ReduceOp op, double a, double b);
 

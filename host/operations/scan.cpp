@@ -128,10 +128,13 @@ Case read_scan(const Words& words) {
     refuse("scan", "in-place", "results of the elements' size", std::string(name_of(problem.out)));
   const std::size_t segments = problem.shape == ScanShape::segments ? words.number("segments") : 0;
   const bool by_key = problem.shape == ScanShape::keys;
+  const double run = words.real("run-length");
+  if (!(run >= 1 && run <= 1e12)) refuse("scan", "run-length", "1 to 10^12", words.text("run-length"));
+  if (by_key) problem.marks = words.scalar("keys");
   Case made = case_of(formatted("{} {}, {} {}{}{}", extents.text(), name_of(problem.in),
                                 problem.exclusive ? "exclusive" : "inclusive", name_of(op),
                                 segments != 0                         ? formatted(" of {} segments", segments)
-                                : by_key                              ? ", by key"
+                                : by_key ? formatted(" by {}, runs of {}", name_of(problem.marks), run)
                                 : problem.shape == ScanShape::columns ? ", by column"
                                 : problem.shape == ScanShape::rows    ? ", by row"
                                                                       : "",
@@ -139,7 +142,7 @@ Case read_scan(const Words& words) {
                       problem, plan_scan);
   const std::size_t length = problem.shape == ScanShape::columns ? extents.rows : extents.cols;
   const ArrayRule elements{"in", problem.in, extents.elements(), fill_for(op, problem.in, length)};
-  if (by_key) made.in.push_back({"keys", problem.marks, extents.cols, {.most = 1000, .rare = 8}});
+  if (by_key) made.in.push_back({"keys", problem.marks, extents.cols, runs_of(run)});
   if (segments != 0)
     made.in.push_back(
         {"offsets", problem.marks, detail::size_sum(segments, 1), {.offsets_of = extents.cols}});
@@ -201,6 +204,8 @@ Operation scan_operation() {
           {reduction_rule(ReduceOp::all), flag_rule("exclusive", "Exclusive scan"),
            flag_rule("columns", "Scan each column; default: each row"),
            flag_rule("by-key", "Scan each run of equal keys separately"),
+           {"keys", WordKind::scalar, "The keys' type", "uint32"},
+           {"run-length", WordKind::real, "Elements of a run of equal keys, in the mean", "8"},
            number_rule("segments", "Number of segments of the vector, scanned separately; 0: no segments",
                        "0"),
            flag_rule("in-place", "Scan in place")}),

@@ -80,6 +80,8 @@ cl::Event check_and_launch(const Context& context, ScanProblem problem, const Sc
     const char* const name = problem.shape == ScanShape::keys ? "keys" : "offsets";
     const ops::Memory memory = ops::check_view(context, operation, name, marks, false);
     ops::check_apart(operation, marks, memory, o.out, out_memory, name);
+    if (problem.shape == ScanShape::keys)
+      problem.marks_alignment = std::min<std::size_t>(16, ops::row_alignment(marks, memory));
   }
   problem.in_alignment = std::min<std::size_t>(16, ops::row_alignment(o.in, in_memory));
   problem.out_alignment = std::min<std::size_t>(16, ops::row_alignment(o.out, out_memory));

@@ -12,6 +12,7 @@
 #include "plan/variants.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -44,7 +45,7 @@ bool is_ordered(const ScanProblem& problem) {
 /// Whether warps keep whole tiles in their registers (cl/nvidia/scan_tile.clh). Short rows, which share a
 /// work-group, and the first of two launches do not all the same.
 bool scans_in_registers(const Device& device, const ScanProblem& problem) {
-  return is_nvidia_gpu(device) && !is_segmented(problem) && problem.shape != ScanShape::columns;
+  return is_nvidia_gpu(device) && problem.shape != ScanShape::columns;
 }
 
 /// Whether rows in registers begin anywhere: their tiles begin at lines of memory, the first one before them.
@@ -65,7 +66,12 @@ std::size_t group_of(const Device& device, const ScanProblem& problem, const Pla
 /// Elements that a work-item has in registers.
 std::size_t items_of(const Device& device, const ScanProblem& problem, bool in_registers) {
   const ScanPolicy& policy = scan_policy(device);
-  return (in_registers ? policy.register_bytes : policy.item_bytes) / number_bytes(problem);
+  if (!in_registers) return policy.item_bytes / number_bytes(problem);
+  // What tells where segments begin takes registers, too.
+  const std::size_t marks = problem.shape == ScanShape::keys       ? size_of(problem.marks)
+                            : problem.shape == ScanShape::segments ? number_bytes(problem)
+                                                                   : 0;
+  return std::bit_floor(policy.register_bytes / (number_bytes(problem) + marks));
 }
 
 /// Elements of a tile of work-groups of group_of() work-items; smaller groups need several steps for it.
@@ -197,6 +203,11 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   }
   define(plan, {{"RUN", run}, {"REGISTERS", 1}, {"SHUFFLES", 1}});
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
+  if (problem.shape == ScanShape::segments) plan.local_bytes += sizes.group * sizes.items / 8 + 8;
+  if (problem.shape != ScanShape::keys) return;
+  const bool aligned = problem.marks_alignment == most && !begins_anywhere(device, problem);
+  define(plan, "MARK_PACK", run_pack(most, problem.marks, aligned ? most : 1, run));
+  if (size_of(problem.marks) == 8) define(plan, "WIDE_MARK", 1);
 }
 
 /// Chooses the sizes, and defines them for the kernel; false where no work-group fits. `whole_rows`: of one
@@ -257,7 +268,7 @@ bool set_tile(const Device& device, const ScanProblem& problem, const PlanOverri
 }
 
 bool uses_epochs(const Device& device, const ScanProblem& problem, const Parts& parts) {
-  return !is_segmented(problem) && has_epochs(device, problem.rows * problem.batch * parts.parts);
+  return has_epochs(device, problem.rows * problem.batch * parts.parts);
 }
 
 Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed,
@@ -273,7 +284,8 @@ Attempt look_back(const Device& device, const ScanProblem& problem, const PlanOv
   define_publishing(device, plan);
   const bool shuffles = std::any_of(plan.defines.begin(), plan.defines.end(),
                                     [](const auto& one) { return one.first == "SHUFFLES"; });
-  if (shuffles && !falls_back(device, !is_float(problem.in))) define(plan, "FALLS_BACK", 0);
+  const bool is_short_code = is_float(problem.in) && !is_segmented(problem);
+  if (shuffles && !falls_back(device, !is_short_code)) define(plan, "FALLS_BACK", 0);
   if (device.ordered_start) define(plan, "ORDERED_START", 1);
   if (uses_epochs(device, problem, parts)) define(plan, "EPOCHS", 1);
   plan.global = {tiles * sizes.group, 1, 1};
@@ -452,7 +464,8 @@ Attempt plan_variant(const Device& device, const ScanProblem& problem, const Pla
                                                     : ladder(device, problem, fixed, variant, parts);
   const std::size_t sequences =
       by_columns ? problem.cols * problem.batch : at_least_1(problem.rows * problem.batch);
-  return joined_parts(std::move(attempt), device, parts, sequences, state_bytes(problem),
+  return joined_parts(std::move(attempt), device, parts, sequences,
+                      state_bytes(problem, is_segmented(problem) && variant != "look_back"),
                       variant == "look_back" && uses_epochs(device, problem, parts),
                       [&](const Plan& plan) { return first(device, problem, fixed, plan); });
 }

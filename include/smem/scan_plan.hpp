@@ -35,6 +35,7 @@ struct ScanProblem {
   /// Of scans along rows that follow each other without gaps, in `in` and in the results: the largest power
   /// of two, at most 16, that divides the byte addresses of both first elements. Else 0.
   std::size_t packed_alignment = 0;
+  std::size_t marks_alignment = 16;  ///< of keys, as in_alignment
 
   /// The operation's name in `smem tune`.
   std::string_view name() const { return "scan"; }
@@ -44,7 +45,8 @@ struct ScanProblem {
     return list(choice("operation", operation), choice("shape", shape), choice("exclusive", exclusive),
                 choice("in", in), choice("out", out), extent("rows", rows), extent("cols", cols),
                 extent("batch", batch), choice("marks", marks), aligned("in_alignment", in_alignment),
-                aligned("out_alignment", out_alignment), aligned("packed_alignment", packed_alignment));
+                aligned("out_alignment", out_alignment), aligned("packed_alignment", packed_alignment),
+                aligned("marks_alignment", marks_alignment));
   }
 };
 
