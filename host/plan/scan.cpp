@@ -190,7 +190,10 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   sizes.group = sizes.team = group_for(device, group_of(device, problem, fixed), 0);
   sizes.items = items_of(device, problem, true);
   const ScanPolicy& policy = scan_policy(device);
-  const std::size_t run = policy.pack_bytes / number_bytes(problem);
+  // Long runs of narrow elements: shuffles move few numbers.
+  const std::size_t widest = std::max(size_of(problem.in), size_of(problem.out));
+  const std::size_t run =
+      std::min(policy.pack_bytes / (number_bytes(problem) == 8 ? 8 : widest), sizes.items);
   const bool leads = plan.entry_point == "scan_look_back" || whole_rows;
   const std::size_t own = std::min(problem.in_alignment, problem.out_alignment), most = policy.pack_bytes;
   sizes.pack = run_pack(most, problem.in, leads ? most : own, run);
