@@ -126,7 +126,13 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
   smem::ScanProblem segments = problem;
   segments.shape = smem::ScanShape::segments;
   segments.marks = smem::Scalar::uint32;
-  CHECK(smem::plan_scan(target("sm_90"), segments).layout.load_degree() == 1);
+  for (const smem::ScanShape shape : {smem::ScanShape::segments, smem::ScanShape::keys}) {
+    segments.shape = shape;
+    const smem::Plan plan = smem::plan_scan(target("sm_90"), segments);
+    CHECK(plan.local_bytes < 2048);  // of segments a bit an element
+    CHECK(plan.tile_cols == 512 * 16);
+    CHECK(smem::plan_scan(target("gfx90a"), segments).layout.load_degree() == 1);
+  }
   CHECK(nvidia.prediction.bytes() == 8.0 * (std::size_t{1} << 28));
   CHECK(smem::plan_scan(target("sm_90"), problem).before.empty());
   for (const char* name : {"gfx90a", "pvc"}) {
@@ -150,11 +156,13 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
 }
 
 TEST_CASE(
-    "plan of scan: integers on NVIDIA GPUs wait for groups that are known to go on, and all others fall "
-    "back") {
-  const auto falls_back = [](const smem::Device& device, smem::Scalar type) {
+    "plan of scan: integers and segments on NVIDIA GPUs wait for groups that are known to go on, and all "
+    "others fall back") {
+  const auto falls_back = [](const smem::Device& device, smem::Scalar type,
+                             ScanShape shape = ScanShape::vector) {
     smem::ScanProblem problem;
     problem.in = problem.out = type;
+    problem.shape = shape;
     problem.cols = 1 << 24;
     const smem::Plan plan = smem::plan_scan(device, problem, {.variant = "look_back"});
     return std::find(plan.defines.begin(), plan.defines.end(),
@@ -164,9 +172,12 @@ TEST_CASE(
   CHECK_FALSE(falls_back(device, smem::Scalar::int32));
   CHECK_FALSE(falls_back(device, smem::Scalar::uint64));
   CHECK(falls_back(device, smem::Scalar::float32));
+  CHECK_FALSE(falls_back(device, smem::Scalar::float32, ScanShape::keys));
+  CHECK_FALSE(falls_back(device, smem::Scalar::float64, ScanShape::segments));
   // Nothing is waited for without a limit where groups may stop, start in any order, or a limit is set.
   for (const char* limits : {"forward_progress=0", "ordered_start=0", "poll_limit=1", "work_group=16"})
-    CHECK(falls_back(smem::clamp(device, limits), smem::Scalar::int32));
+    for (const ScanShape shape : {ScanShape::vector, ScanShape::keys})
+      CHECK(falls_back(smem::clamp(device, limits), smem::Scalar::int32, shape));
 }
 
 TEST_CASE("plan of scan: whole rows fill a tile of those without gaps") {

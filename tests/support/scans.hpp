@@ -50,6 +50,7 @@ struct ScanCase {
   std::size_t nans = 0;                      ///< one element of this number is a NaN; 0: none
   std::vector<std::uint64_t> marks = {};     ///< offsets, or keys
   smem::Scalar mark = smem::Scalar::uint32;  ///< their type
+  std::size_t marks_offset = 0;              ///< of their view
 
   Tested tested() const {
     const char* const names[] = {"scan", "scan_rows", "scan_columns", "scan_segments", "scan_by_key"};
@@ -58,11 +59,11 @@ struct ScanCase {
   std::string text() const {
     return fmt::format(
         "{}{} of {} {} x {}, shape {}, initial {}, in: offset {} pitch {} batch {} stride {}, out: offset {} "
-        "pitch {}{}, {} marks of {}, variant \"{}\"; SMEM_SEED={}",
+        "pitch {}{}, {} marks of {} from {}, variant \"{}\"; SMEM_SEED={}",
         exclusive ? "exclusive " : "", smem::name_of(operation.op), smem::name_of(in), rows, cols,
         static_cast<int>(shape), initial.value_or(-1), from.extent.offset, from.extent.pitch,
         from.extent.batch, from.extent.batch_stride, to.extent.offset, to.extent.pitch,
-        in_place ? ", in place" : "", marks.size(), smem::name_of(mark), variant, seed());
+        in_place ? ", in place" : "", marks.size(), smem::name_of(mark), marks_offset, variant, seed());
   }
 };
 
@@ -251,9 +252,9 @@ Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& rando
 
   // Keys and offsets as numbers of their type.
   const std::size_t mark_bytes = smem::size_of(c.mark);
-  std::vector<unsigned char> marks((c.marks.size() + 1) * mark_bytes);
+  std::vector<unsigned char> marks((c.marks_offset + c.marks.size() + 1) * mark_bytes);
   for (std::size_t m = 0; m < c.marks.size(); ++m)
-    std::memcpy(marks.data() + m * mark_bytes, &c.marks[m], mark_bytes);  // little-endian
+    std::memcpy(marks.data() + (c.marks_offset + m) * mark_bytes, &c.marks[m], mark_bytes);  // little-endian
   const smem::Array<unsigned char> mark_array(context, marks);
 
   bool plan_refuses = false;
@@ -268,7 +269,7 @@ Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& rando
     const cl::Event event = launch_scan(
         context, c, smem::Matrix(in_array.buffer()(), smem::scalar_of<T>, c.rows, c.cols, c.from.extent),
         smem::Matrix(to_buffer, problem.out, c.rows, c.cols, out_extent),
-        smem::Vector(mark_array.buffer()(), c.mark, c.marks.size()));
+        smem::Vector(mark_array.buffer()(), c.mark, c.marks.size(), c.marks_offset));
     context.finish();
     if (event() == nullptr) return {false, "the call returned no event"};
     if (plan_refuses) return {false, "the plan refuses the variant, and the call runs it"};
