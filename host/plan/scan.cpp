@@ -59,6 +59,7 @@ std::size_t group_of(const Device& device, const ScanProblem& problem, const Pla
   if (fixed.work_items != 0) return fixed.work_items;
   const ScanPolicy& policy = scan_policy(device);
   if (number_bytes(problem) == 8 && scans_in_registers(device, problem)) return policy.group_of_wide;
+  if (is_segmented(problem) && scans_in_registers(device, problem)) return policy.group_of_segments;
   const bool is_short = problem.shape == ScanShape::vector && problem.cols <= policy.short_vector;
   return is_short ? std::min(policy.group, policy.short_group) : policy.group;
 }
@@ -206,7 +207,7 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
   }
   define(plan, {{"RUN", run}, {"REGISTERS", 1}, {"SHUFFLES", 1}});
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
-  if (problem.shape == ScanShape::segments) plan.local_bytes += sizes.group * sizes.items / 8 + 8;
+  if (problem.shape == ScanShape::segments) plan.local_bytes += sizes.group * sizes.items / 8 + 16;
   if (problem.shape != ScanShape::keys) return;
   const bool aligned = problem.marks_alignment == most && !begins_anywhere(device, problem);
   define(plan, "MARK_PACK", run_pack(most, problem.marks, aligned ? most : 1, run));

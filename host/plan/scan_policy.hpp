@@ -37,7 +37,8 @@ struct ScanPolicy {
   std::size_t group = 256;  ///< work-items
   /// The same where warps keep whole tiles of numbers of 8 bytes in their registers.
   std::size_t group_of_wide = 256;
-  std::size_t short_group = 256;  ///< the same of vectors of at most so many elements:
+  std::size_t group_of_segments = 256;  ///< the same of segments
+  std::size_t short_group = 256;        ///< the same as `group` of vectors of at most so many elements:
   std::size_t short_vector = std::size_t{1} << 23;
   std::size_t item_bytes = 64;       ///< numbers of a work-item
   std::size_t register_bytes = 128;  ///< the same where warps keep whole tiles in their registers

@@ -130,7 +130,7 @@ TEST_CASE("plan of scan: what each kind of device chooses") {
     segments.shape = shape;
     const smem::Plan plan = smem::plan_scan(target("sm_90"), segments);
     CHECK(plan.local_bytes < 2048);  // of segments a bit an element
-    CHECK(plan.tile_cols == 512 * 16);
+    CHECK(plan.tile_cols == 256 * 16);
     CHECK(smem::plan_scan(target("gfx90a"), segments).layout.load_degree() == 1);
   }
   CHECK(nvidia.prediction.bytes() == 8.0 * (std::size_t{1} << 28));
