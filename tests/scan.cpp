@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -94,6 +95,29 @@ TEST_CASE("scan: every type, with results that are more than a CPU's cache holds
     test::scan_vectors(sweep, c);
   }
   CHECK(sweep.ran() > 5 * 10);
+}
+
+TEST_CASE("scan: narrow integers of many tiles, which stay as they are read") {
+  const smem::Context context;
+  test::ScanSweep sweep(context);
+  for (const auto& [op, type, exclusive] : {std::tuple{ReduceOp::sum, Scalar::uint8, false},
+                                            {ReduceOp::max, Scalar::int8, true},
+                                            {ReduceOp::all, Scalar::uint8, false},
+                                            {ReduceOp::min, Scalar::int16, false},
+                                            {ReduceOp::sum, Scalar::uint16, true}}) {
+    ScanCase c = vector_case(op, type, "");
+    c.exclusive = exclusive;
+    if (op == ReduceOp::sum) c.initial = 9;
+    for (const std::size_t size : {(std::size_t{1} << 23) + 1, (std::size_t{1} << 23) + 65536}) {
+      c.cols = size;
+      const smem::Plan plan = smem::plan_scan(context.device(), problem_of(c));
+      const bool is_narrow = std::any_of(plan.defines.begin(), plan.defines.end(),
+                                         [](const auto& one) { return one.first == "NARROW_WORDS"; });
+      CHECK(is_narrow == (smem::plan::is_nvidia_gpu(context.device()) && plan.variant == "look_back"));
+      c.in_place = size % 2 == 0;
+      if (is_narrow) sweep.run(c);
+    }
+  }
 }
 
 TEST_CASE("scan: half and float into double, double into half") {

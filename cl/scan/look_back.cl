@@ -28,7 +28,7 @@
 
 // Scans the tile that begins with element `first` in STEPS steps and returns its aggregate. `s`, `begins` and `mine` are those of
 // scan_tile() for the last step.
-GROUP_FUNCTION state scan_steps(ACC s[ITEMS], uint* begins, state* mine, local ACC* tile, local state* local_states,
+GROUP_FUNCTION state scan_steps(ACC s[HELD], uint* begins, state* mine, local ACC* tile, local state* local_states,
                                 global const ELEMENT* row, ulong first, ulong cols, uint item,
                                 local uchar* heads, global const MARK* marks, ulong marks_count) {
   state aggregate = no_state();
@@ -68,7 +68,7 @@ void scan_look_back(SCAN_ARGUMENTS) {
   const ACC start = start_value(initial_bits, has_initial);
 
   // The aggregate of the tile.
-  ACC s[ITEMS];
+  ACC s[HELD];
   uint begins;
   state mine;
   const state own = scan_steps(s, &begins, &mine, tile, local_states, row, begin, cols, item, heads, marks + marks_offset,

@@ -44,7 +44,7 @@ void scan_parts(SCAN_ARGUMENTS) {
 
   const ulong count = works ? cols : 0;
   for (ulong first = begin; first < end; first += STEP) {  // the same trip count for all teams: they have whole rows
-    ACC s[ITEMS];
+    ACC s[HELD];
     uint begins;
     scan_tile(s, &begins, &mine, &total, tile, local_states, row, first, count, item, base, heads, marks + marks_offset,
               marks_count);

@@ -54,6 +54,14 @@ bool begins_anywhere(const Device& device, const ScanProblem& problem) {
          std::min(problem.in_alignment, problem.out_alignment) < scan_policy(device).pack_bytes;
 }
 
+/// Whether elements in registers stay as they are read: narrow integers of many tiles, in whole packs.
+bool keeps_narrow(const Device& device, const ScanProblem& problem) {
+  return scans_in_registers(device, problem) && problem.shape == ScanShape::vector &&
+         problem.cols > scan_policy(device).short_vector && !begins_anywhere(device, problem) &&
+         !is_float(problem.in) && size_of(problem.in) <= 2 && size_of(problem.in) == size_of(problem.out) &&
+         problem.operation.op != ReduceOp::custom;
+}
+
 /// Work-items of a group, unless they are fixed by hand or do not fit.
 std::size_t group_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
   if (fixed.work_items != 0) return fixed.work_items;
@@ -68,6 +76,7 @@ std::size_t group_of(const Device& device, const ScanProblem& problem, const Pla
 std::size_t items_of(const Device& device, const ScanProblem& problem, bool in_registers) {
   const ScanPolicy& policy = scan_policy(device);
   if (!in_registers) return policy.item_bytes / number_bytes(problem);
+  if (keeps_narrow(device, problem)) return policy.narrow_bytes / size_of(problem.in);
   // What tells where segments begin takes registers, too.
   const std::size_t marks = problem.shape == ScanShape::keys       ? size_of(problem.marks)
                             : problem.shape == ScanShape::segments ? number_bytes(problem)
@@ -206,6 +215,7 @@ void set_registers(const Device& device, const ScanProblem& problem, const PlanO
                   {"OUT_PACK_BYTES", sizes.out_pack * size_of(problem.out)}});
   }
   define(plan, {{"RUN", run}, {"REGISTERS", 1}, {"SHUFFLES", 1}});
+  if (keeps_narrow(device, problem)) define(plan, "NARROW_WORDS", policy.narrow_bytes / 4);
   plan.local_bytes = (sizes.group / 32 + 2) * state_bytes(problem);
   if (problem.shape == ScanShape::segments) plan.local_bytes += sizes.group * sizes.items / 8 + 16;
   if (problem.shape != ScanShape::keys) return;

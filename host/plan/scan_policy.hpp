@@ -42,6 +42,7 @@ struct ScanPolicy {
   std::size_t short_vector = std::size_t{1} << 23;
   std::size_t item_bytes = 64;       ///< numbers of a work-item
   std::size_t register_bytes = 128;  ///< the same where warps keep whole tiles in their registers
+  std::size_t narrow_bytes = 64;     ///< the same of narrow integers that stay as they are read
   std::size_t pack_bytes = 16;       ///< the widest read of a work-item
   std::size_t line_bytes = 128;      ///< at which tiles in registers begin, of rows that begin anywhere
   bool keys_ahead = true;            ///< all keys of a tile are under way at once, in registers

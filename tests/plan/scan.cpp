@@ -180,6 +180,35 @@ TEST_CASE(
       CHECK(falls_back(smem::clamp(device, limits), smem::Scalar::int32, shape));
 }
 
+TEST_CASE("plan of scan: narrow integers stay as they are read, in tiles of long vectors on NVIDIA GPUs") {
+  const auto words_of = [](const char* device, smem::ScanProblem problem) {
+    const smem::Plan plan = smem::plan_scan(target(device), problem);
+    for (const auto& [name, value] : plan.defines)
+      if (name == "NARROW_WORDS") return value;
+    return 0L;
+  };
+  smem::ScanProblem problem = scan_of((std::size_t{1} << 23) + 1);
+  for (const Scalar type : {Scalar::int8, Scalar::uint8, Scalar::int16, Scalar::uint16}) {
+    problem.in = problem.out = type;
+    CHECK(words_of("sm_90", problem) == 16);
+    CHECK(words_of("gfx90a", problem) == 0);
+  }
+  CHECK(smem::plan_scan(target("sm_90"), problem).items_per_work_item == 32);
+  const auto is_usual = [&](const auto& change) {
+    smem::ScanProblem other = problem;
+    change(other);
+    CHECK(words_of("sm_90", other) == 0);
+  };
+  is_usual([](auto& p) { p.cols = 1 << 23; });
+  is_usual([](auto& p) { p.in = p.out = Scalar::half; });
+  is_usual([](auto& p) { p.out = Scalar::uint8, p.operation = ReduceOp::any; });
+  is_usual([](auto& p) { p.in_alignment = 2; });
+  is_usual([](auto& p) { p.out_alignment = 8; });
+  is_usual([](auto& p) { p.shape = ScanShape::keys; });
+  is_usual([](auto& p) { p.shape = ScanShape::rows, p.rows = 2; });
+  is_usual([](auto& p) { p.operation = smem::Reduction::custom("a | b", "0"); });
+}
+
 TEST_CASE("plan of scan: whole rows fill a tile of those without gaps") {
   smem::ScanProblem problem = scan_of(301);
   problem.shape = ScanShape::rows;
