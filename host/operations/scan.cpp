@@ -133,8 +133,8 @@ Case read_scan(const Words& words) {
   if (by_key) problem.marks = words.scalar("keys");
   Case made = case_of(formatted("{} {}, {} {}{}{}", extents.text(), name_of(problem.in),
                                 problem.exclusive ? "exclusive" : "inclusive", name_of(op),
-                                segments != 0                         ? formatted(" of {} segments", segments)
-                                : by_key ? formatted(" by {}, runs of {}", name_of(problem.marks), run)
+                                segments != 0 ? formatted(" of {} segments", segments)
+                                : by_key      ? formatted(" by {}, runs of {}", name_of(problem.marks), run)
                                 : problem.shape == ScanShape::columns ? ", by column"
                                 : problem.shape == ScanShape::rows    ? ", by row"
                                                                       : "",
@@ -201,7 +201,8 @@ Operation scan_operation() {
                 {"look_back", "the input is read once: decoupled look-back gives each tile its prefix"},
                 {"cpu", "one thread a chunk that fits its cache"}},
       .words = extent_rules(
-          {reduction_rule(ReduceOp::all), flag_rule("exclusive", "Exclusive scan"),
+          {reduction_rule(ReduceOp::all),
+           flag_rule("exclusive", "Exclusive scan"),
            flag_rule("columns", "Scan each column; default: each row"),
            flag_rule("by-key", "Scan each run of equal keys separately"),
            {"keys", WordKind::scalar, "The keys' type", "uint32"},

@@ -8,11 +8,11 @@
 #include "plan/scan_columns.hpp"
 #include "plan/scan_policy.hpp"
 #include "plan/scan_strips.hpp"
+#include "plan/scan_tiles.hpp"
 #include "plan/scan_types.hpp"
 #include "plan/variants.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -23,10 +23,6 @@ namespace smem {
 namespace {
 
 using namespace plan;
-
-std::size_t number_bytes(const ScanProblem& problem) {
-  return size_of(accumulator_type(as_reduction(problem)));
-}
 
 /// Bytes of an aggregate, as kernels lay it out: a number, and for segments whether one begins in it.
 std::size_t state_bytes(const ScanProblem& problem, bool has_heads) {
@@ -40,53 +36,6 @@ constexpr const char* kTooManyTiles = "its tiles are more than a launch can have
 /// Whether elements must be combined in their order.
 bool is_ordered(const ScanProblem& problem) {
   return is_segmented(problem) || problem.operation.op == ReduceOp::custom;
-}
-
-/// Whether warps keep whole tiles in their registers (cl/nvidia/scan_tile.clh). Short rows, which share a
-/// work-group, and the first of two launches do not all the same.
-bool scans_in_registers(const Device& device, const ScanProblem& problem) {
-  return is_nvidia_gpu(device) && problem.shape != ScanShape::columns;
-}
-
-/// Whether rows in registers begin anywhere: their tiles begin at lines of memory, the first one before them.
-bool begins_anywhere(const Device& device, const ScanProblem& problem) {
-  return scans_in_registers(device, problem) &&
-         std::min(problem.in_alignment, problem.out_alignment) < scan_policy(device).pack_bytes;
-}
-
-/// Whether elements in registers stay as they are read: narrow integers of many tiles, in whole packs.
-bool keeps_narrow(const Device& device, const ScanProblem& problem) {
-  return scans_in_registers(device, problem) && problem.shape == ScanShape::vector &&
-         problem.cols > scan_policy(device).short_vector && !begins_anywhere(device, problem) &&
-         !is_float(problem.in) && size_of(problem.in) <= 2 && size_of(problem.in) == size_of(problem.out) &&
-         problem.operation.op != ReduceOp::custom;
-}
-
-/// Work-items of a group, unless they are fixed by hand or do not fit.
-std::size_t group_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
-  if (fixed.work_items != 0) return fixed.work_items;
-  const ScanPolicy& policy = scan_policy(device);
-  if (number_bytes(problem) == 8 && scans_in_registers(device, problem)) return policy.group_of_wide;
-  if (is_segmented(problem) && scans_in_registers(device, problem)) return policy.group_of_segments;
-  const bool is_short = problem.shape == ScanShape::vector && problem.cols <= policy.short_vector;
-  return is_short ? std::min(policy.group, policy.short_group) : policy.group;
-}
-
-/// Elements that a work-item has in registers.
-std::size_t items_of(const Device& device, const ScanProblem& problem, bool in_registers) {
-  const ScanPolicy& policy = scan_policy(device);
-  if (!in_registers) return policy.item_bytes / number_bytes(problem);
-  if (keeps_narrow(device, problem)) return policy.narrow_bytes / size_of(problem.in);
-  // What tells where segments begin takes registers, too.
-  const std::size_t marks = problem.shape == ScanShape::keys       ? size_of(problem.marks)
-                            : problem.shape == ScanShape::segments ? number_bytes(problem)
-                                                                   : 0;
-  return std::bit_floor(policy.register_bytes / (number_bytes(problem) + marks));
-}
-
-/// Elements of a tile of work-groups of group_of() work-items; smaller groups need several steps for it.
-std::size_t tile_of(const Device& device, const ScanProblem& problem, const PlanOverrides& fixed) {
-  return group_of(device, problem, fixed) * items_of(device, problem, scans_in_registers(device, problem));
 }
 
 /// How a row, or a column, is cut.

@@ -18,6 +18,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,17 @@ struct ScanCase {
         in_place ? ", in place" : "", marks.size(), smem::name_of(mark), marks_offset, variant, seed());
   }
 };
+
+inline ScanCase vector_case(smem::ReduceOp op, smem::Scalar type, std::string_view variant) {
+  ScanCase c;
+  c.operation = op;
+  c.in = type;
+  c.variant = variant;
+  return c;
+}
+
+/// The variants that do more than whole vectors.
+inline constexpr const char* kShapedScans[] = {"reduce_then_scan", "short_rows", "look_back", "cpu"};
 
 inline smem::ScanProblem problem_of(const ScanCase& c) {
   smem::ScanProblem problem;
