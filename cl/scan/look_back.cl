@@ -57,8 +57,8 @@ void scan_look_back(SCAN_ARGUMENTS) {
   const uint job = take_tile(scratch, taken, item);
   const statuses states = statuses_of(scratch, epoch);
   // The plan limits the number of tiles to 32 bits.
-  const uint number = rows * batch == 1 ? 0 : job / (uint)parts;
-  const uint matrix = batch == 1 ? 0 : number / (uint)rows;
+  const uint number = SEGMENTED || rows * batch == 1 ? 0 : job / (uint)parts;
+  const uint matrix = SEGMENTED || batch == 1 ? 0 : number / (uint)rows;
   const uint tiles = number * (uint)parts, place = job - tiles;
   const ulong blocks = rows * batch * parts + number * ((parts + 31) / 32);  // entries, one for 32 tiles
   const ulong begin = (ulong)place * TILE;
