@@ -38,6 +38,7 @@ struct ScanPolicy {
   /// The same where warps keep whole tiles of numbers of 8 bytes in their registers.
   std::size_t group_of_wide = 256;
   std::size_t group_of_segments = 256;  ///< the same of segments
+  std::size_t group_of_narrow = 256;    ///< the same of narrow integers that stay as they are read
   std::size_t short_group = 256;        ///< the same as `group` of vectors of at most so many elements:
   std::size_t short_vector = std::size_t{1} << 23;
   std::size_t item_bytes = 64;       ///< numbers of a work-item

@@ -36,6 +36,7 @@ std::size_t group_of(const Device& device, const ScanProblem& problem, const Pla
   const ScanPolicy& policy = scan_policy(device);
   if (number_bytes(problem) == 8 && scans_in_registers(device, problem)) return policy.group_of_wide;
   if (is_segmented(problem) && scans_in_registers(device, problem)) return policy.group_of_segments;
+  if (keeps_narrow(device, problem)) return policy.group_of_narrow;
   const bool is_short = problem.shape == ScanShape::vector && problem.cols <= policy.short_vector;
   return is_short ? std::min(policy.group, policy.short_group) : policy.group;
 }
