@@ -450,6 +450,7 @@ const Evidence& evidence(const Device& device, const ScanProblem& problem, const
          : problem.shape == ScanShape::vector                                 ? policy.vectors
          : problem.shape == ScanShape::rows                                   ? policy.rows
          : problem.shape == ScanShape::columns && plan.variant == "look_back" ? policy.columns
+         : is_segmented(problem) && plan.variant == "look_back"               ? policy.segments
                                                                               : policy.others;
 }
 

@@ -34,7 +34,8 @@ struct ScanPolicy {
   Evidence short_rows = {.what = "no measurement: the tiles of vectors"};
   Evidence columns = kFromFacts;  ///< by "look_back"
   Evidence others = {.what = "no measurement: the sizes follow from the device's facts"};
-  std::size_t group = 256;  ///< work-items
+  Evidence segments = others;  ///< by "look_back"
+  std::size_t group = 256;     ///< work-items
   /// The same where warps keep whole tiles of numbers of 8 bytes in their registers.
   std::size_t group_of_wide = 256;
   std::size_t group_of_segments = 256;  ///< the same of segments
@@ -95,6 +96,13 @@ struct ScanPolicy {
 // and 60. line_bytes: of 100 x 300001, single elements, and tiles that begin at packs of 4 elements: bytes 76
 // and 49, halves 105 and 86, floats 157 and 101.
 //
+// group_of_segments: there, ms in groups of 256 and of 512: 2^28 floats by key 0.807 and 0.846, in segments
+// of about 1000 0.670 and 0.753; 2^24 0.064 and 0.068, 0.058 and 0.065 (of 1024 0.071, 0.070; of 128 by key
+// 0.066).
+//
+// narrow_bytes, group_of_narrow: there, 2^26 bytes, ms: as read, in groups of 256 0.057, of 512 0.060; as
+// numbers, a run of 4 or 16 a work-item, 0.077 (CUB 0.144). 2^28: 0.186, 0.196. 2^26 uint16: 0.104, 0.103.
+//
 // intel: its compiler runs 32 work-items in the registers of one thread. cpu: compilers make loops of
 // work-items, and long code of many registers.
 //
@@ -128,6 +136,10 @@ inline constexpr ScanPolicy kScanPolicies[] = {
                  .driver = "580.159",
                  .what = "columns of 2000000 x 32 and 16384 x 16384 floats, against copy",
                  .share = "look_back 0.82 and 0.89, reduce_then_scan 0.31 and 0.61"},
+     .segments = {.device = "H200",
+                  .driver = "580",
+                  .what = "2^28 floats by keys of 4 bytes; in segments of about 1000 and of 10",
+                  .share = "0.81 ms, CUB 1.06 ms; 0.67 and 0.74 ms"},
      .group = 512},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .vectors = {.what = "no measurement: a Hopper's sizes"},
