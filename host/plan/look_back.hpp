@@ -146,7 +146,8 @@ inline void define_publishing(const Device& device, Launch& launch) {
                   {"POLL_LIMIT", std::min(device.poll_limit, policy.polls)}});
 }
 
-/// Whether epochs distinguish statuses from those of earlier launches, for states without heads.
+/// Whether epochs distinguish statuses from those of earlier launches, for states that count no
+/// heads.
 inline bool has_epochs(const Device& device, std::size_t tiles) {
   return tiles <= look_back_policy(device).epoch_tiles;
 }
