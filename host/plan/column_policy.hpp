@@ -70,7 +70,9 @@ struct ColumnPolicy {
 // us by "tiled", 12.5 by "split", of 3000 x 100 11.9 and 12.8, softmax_columns of 1500 x 50 halves 9.4 and
 // 16.3, so that it comes where local memory does not hold columns. cached_bytes: there, us by "online" and
 // "tiled", norm_columns of 768 x 5000 halves 14.4 and 20.3, 2048 x 4096 24.1 and 29.1, 300 x 20000 28.9 and
-// 29.1, softmax of 768 x 5000 14.2 and 19.4; of 1000 x 8192 floats 36.7 and 34.8.
+// 29.1, softmax of 768 x 5000 14.2 and 19.4; of 1000 x 8192 floats 36.7 and 34.8. No share of
+// Device::cache_bytes: for an H200 with 50 MB of second-level cache the driver reports 4.1 MiB, 32 KiB a
+// unit.
 //
 // narrow_cols: two Zen 5 cores, PoCL 3.1, softmax_columns, ms with rows that share vectors and with vectors
 // of columns: 2000000 x 2 halves 1.8 and 69, floats 2.0 and 29; 200000 x 20 1.7 and 5.9, floats 2.1 and 6.9;

@@ -48,6 +48,12 @@ namespace smem::plan {
 // and 0.080, of 2048 x 100003 0.222 and 0.267; of 2048 x 50257 floats 0.219 and 0.255; 1000 x 150000 floats,
 // weight and bias, 0.335 and 0.597.
 //
+// Teams take rows by their numbers, and end from 401 to 428 us (4096 x 50257 floats); where the group of the
+// first part fetches them from a counter and publishes them with its statistics, from 405 to 416 us, and
+// 0.930 of copy instead of 0.896, with the same bits. But that waits for a group that may not have begun.
+// With a claim for each row, so that any group of the team may fetch it, 0.878: the group waits for two
+// atomic operations in a turn.
+//
 // persistent_parts_other_registers: with 384 work-items and 37 of 44 words' weights in registers, ptxas for
 // sm_90 spills none, with 39 36 bytes.
 //
@@ -70,6 +76,11 @@ namespace smem::plan {
 // 1000 in 72.3 and 69.3, 4096 x 4096 in 26.5 and 24.2; nor of bfloat16 0.750 and 0.781, of weights alone
 // 0.897 and 0.892, of softmax 0.90 to 0.93 and 0.937; of four rows a team that follow each other 12.8 us and
 // not 10.5. Squares in one pass, of differences from the first element: 11.9.
+//
+// Without shuffles 0.922 to 0.924 instead of 0.908 to 0.910 (8192 x 1000), without weights 0.919 to 0.921,
+// loads and stores alone 0.955. Rows of 1000, so and by a group for each row: 6144 0.906 and 0.854, 10240
+// 0.899 and 0.839, 12288 0.910 and 0.855, 16384 0.920 and 0.887. loading_bytes is no share of
+// Device::cache_bytes: for 50 MB of an H200 the driver reports 4.1 MiB, 32 KiB a unit.
 //
 // Rows of 16384 halves whose weights stayed in local memory, for several rows a group: 0.83; 4096: 0.78, and
 // 0.86 with a group for each row.

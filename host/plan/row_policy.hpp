@@ -37,6 +37,9 @@ struct RowPolicy {
   // unit has two groups with a number between them, that is the limit. 0: none.
   std::size_t taken_registers = 0;
   std::size_t fewest_registers = 0;
+  /// Of "shuffle", rows of at least so many whole packs of halves that one warp would have, 4 a work-item:
+  /// two warps have 2 a work-item, in groups of two rows. 0: never.
+  std::size_t split_packs = 0;
   // Of "short_rows": chosen for rows of at most so many bytes, that are not whole packs and that are; the
   // work-items of a group, and what a row takes.
   std::size_t tiled_row_bytes = 0;

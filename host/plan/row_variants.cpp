@@ -135,7 +135,11 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   Team team = team_of(policy, kept_bytes, packs, pack * (holds_raw ? size_of(w.in) : bytes), usual, most);
   if (team.items == 0)
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, most);
-  const std::size_t group = wanted != 0 ? most : std::max(usual, team.items);
+  const bool splits = policy.split_packs != 0 && packs >= policy.split_packs && shuffle && wanted == 0 &&
+                      w.in == Scalar::half && has_whole_packs(device, w, pack) && team.items == 32 &&
+                      team.unroll == 4;
+  if (splits) team = {.items = 64, .unroll = 2};
+  const std::size_t group = wanted != 0 ? most : std::max(usual, team.items * (splits ? 2 : 1));
   const bool keeps_most = shuffle && team.items == group && w.in == Scalar::float32 &&
                           team.unroll * pack * bytes > policy.full_kept_bytes;
   const std::size_t registers = keeps_most ? registers_of_two(device, w, group, pack) : 0;

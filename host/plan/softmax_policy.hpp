@@ -27,6 +27,18 @@ namespace smem::plan {
 // groups of 512 0.748; halves in two parts 0.612 and 0.649; 300 x 262144 floats 0.698, about as
 // "cooperative". So there is no such kernel.
 //
+// split_packs: rows of 1000 halves, 125 packs, share of copy by one warp of 4 packs a work-item, by two of 2,
+// of calls in a queue: 6144 rows 0.935 and 0.948, 8192 0.948 and 0.955 (in another run 0.950 and 0.960;
+// without arithmetic 0.979 and 0.962), 10240 0.939 and 0.948, 12288 0.947 and 0.954, 16384 0.959 and 0.966,
+// 65536 0.979 and 0.984. Two warps whose second packs are half empty lose: 8192 x 768 0.949 and 0.873; so
+// they are full to 7/8 at least, between which was not measured. Longer rows: 8192 x 2000 0.969 and 0.970,
+// 8192 x 1504 0.959 and 0.878; shorter ones, 8192 x 512 0.956 and 0.943 (H200).
+//
+// Floats of 4096 x 50257, in one run, three numbers of rows: 0.929, 0.929 and 0.933, the same kernel without
+// arithmetic 0.934, 0.932 and 0.936. Groups end from 398 to 412 us. Plain rings of 6 KB pieces without rows
+// make 0.937, in the order of rows or of all groups, a group for each 192 KB 0.955, for each 4 KB 0.987; bulk
+// loads that leave the cache first 0.893.
+//
 // ahead_packs of doubles: us by "shuffle" and by "ahead" 8000 x 3000 101 and 126, 4000 x 5000 86 and 127,
 // 3000 x 8192 143 and 139, 2000 x 12000 126 and 138 (H200).
 //
@@ -41,6 +53,7 @@ inline constexpr RowPolicy kSoftmaxPolicies[] = {
      .evidence = kLongRows,
      .kept_group = 64,
      .kept_bytes = 128,
+     .split_packs = 120,
      .tiled_row_bytes = 320,
      .tiled_whole_bytes = 32,
      .ahead_packs = {2561, 4097, 8192},

@@ -60,6 +60,27 @@ TEST_CASE("plans for Hopper: rows of doubles in registers, and short rows of who
   CHECK(smem::plan_norm(hopper, norm).variant == "shuffle");
 }
 
+TEST_CASE("plans for Hopper: softmax of halves by two warps where one would have four packs") {
+  const smem::Device hopper = test::target("sm_90");
+  const auto plan_of = [&](std::size_t cols, Scalar type = Scalar::half, std::size_t alignment = 16) {
+    smem::SoftmaxProblem rows;
+    rows.in = rows.out = type;
+    rows.rows = 8192, rows.cols = cols, rows.row_alignment = alignment;
+    return smem::plan_softmax(hopper, rows);
+  };
+  const smem::Plan split = plan_of(1000);
+  CHECK(split.variant == "shuffle");
+  CHECK(split.work_items() == 128);
+  CHECK(split.tile_rows == 2);
+  CHECK(split.items_per_work_item == 16);
+  CHECK(split.groups() == 4096);
+  CHECK(plan_of(952).items_per_work_item == 32);   // 119 packs
+  CHECK(plan_of(768).items_per_work_item == 24);   // three packs of one warp
+  CHECK(plan_of(2000).items_per_work_item == 32);  // four of two warps
+  CHECK(plan_of(1000, Scalar::bfloat16).items_per_work_item == 32);
+  CHECK(plan_of(1001, Scalar::half, 2).items_per_work_item == 32);  // rows begin anywhere
+}
+
 TEST_CASE("plans for Hopper: long rows with weights alone are shared by teams") {
   const smem::Device hopper = test::target("sm_90");
   smem::NormProblem norm;
