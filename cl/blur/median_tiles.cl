@@ -36,6 +36,9 @@
 #ifndef SUMS
 #define SUMS 0  // exchanges by sums, of BYTES in PAIRS, as bits: SUMS_OF() has their places
 #endif
+#ifndef LIMITS_REGISTERS
+#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
+#endif
 #ifndef SIZE
 #define SIZE 5  // of windows: 3 or 5
 #endif
@@ -310,7 +313,11 @@ INLINED void store_tile(global RESULT* to, ulong out_pitch, number made[TILE][TI
 #define NEXT_ROW(type, at, pitch) ((at) + (pitch))
 #endif
 
+#if LIMITS_REGISTERS
+kernel
+#else
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
+#endif
 void median_tiles(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)column_origin, (void)streaming, (void)scratch;
   const loaded beyond = loaded_beyond(weights);

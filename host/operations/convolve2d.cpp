@@ -108,6 +108,8 @@ Operation convolve2d_operation() {
                   .small = {"512x512 float --kernel 5x5", "512x512 float --stride 2x2"},
                   .usual = {"4096x4096 float --kernel 5x5", "4096x4096 float --stride 2x2"},
                   .large = {"8192x8192 float --kernel 5x5", "8192x8192 float --stride 2x2"}},
+      // The largest window that tiles know.
+      .programs = {{"4000x3000 uint8 --kernel 7x7 --stride 2x2 --channels 3", {"tiled"}}},
   };
 }
 

@@ -165,8 +165,10 @@ struct StencilPolicy {
 // most_written_out, known_rows: there, us, windows as arguments, and known with 1, 2, 4 and 8 results a
 // work-item: 3 x 3 at dilation 2 of 4001 x 4001 floats 320, 71 (169 with divisions of 64 bits), 104, 71, 71,
 // at dilation 3 of 3000 x 3000 halves 68, 102, 68, 58, 49, 5 x 5 at stride 2 of 4000 x 3000 uint16 112, 53,
-// 49, 52, 52; but 7 x 7 at stride 4 of 3000 x 3000 bytes 30 and 112. Most of these now go by "rows", in 47,
-// 32 and 19.
+// 49, 52, 52. Most of these now go by "rows", in 47, 32 and 19. Strides of 2 of 4000 x 3000, as arguments and
+// known: bytes 7 x 7 141, 69, three channels 5 x 5 303, 109 and 7 x 7 425, 174, four channels 5 x 5 395, 330,
+// floats of three channels 5 x 5 318, 115; 7 x 7 at stride 4 of 3000 x 3000 bytes 47, 30. Of more weights
+// the registers of the largest leave room for one group.
 //
 // units: there, 8192 x 8192, ms. Bytes of four channels, 5 x 5: bands of 64 rows 0.187, of 128 0.189; by rows
 // 0.381. 3 x 3: bands of 32 rows 0.170, 64 0.173, 128 0.176; 1 and 4 rows in an iteration 0.176 and 0.180; by
@@ -202,7 +204,7 @@ inline constexpr StencilPolicy kStencilPolicies[] = {
      .singles = {.rows = 4, .registers = 255},
      .single_width = 3,
      .single_bytes = 2,
-     .tiles = {.blocks = true, .most_written_out = 25},
+     .tiles = {.blocks = true, .most_written_out = 150},
      .units = {.least_weights = 25, .least_weights_of_halves = 49}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, in groups of 256"},

@@ -121,6 +121,10 @@ Attempt tiles(const Device& device, const WindowProblem& problem, const PlanOver
   Plan& plan = *made.plan;
   plan.tile_rows = rows, plan.tile_cols = cols;
   define(plan, "SIZE", g.row_taps);
+  if (policy.tiles_registers != 0 && size_of(g.in) == 1 && pairs && g.row_taps == kShared) {
+    plan.most_registers = policy.tiles_registers;
+    define(plan, "LIMITS_REGISTERS", 1);
+  }
   if (size_of(g.in) == 1) {
     define(plan, "BYTES", 1);
     const std::size_t sums = g.row_taps == kShared ? policy.sums : policy.small_sums;

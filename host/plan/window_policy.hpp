@@ -20,6 +20,7 @@ struct WindowPolicy {
   std::size_t tiles_band = 64;       ///< rows of results of a work-item of "tiles", a multiple of 4
   std::size_t tiles_resident = 512;  ///< work-items of a multiprocessor below which it has fewer
   std::size_t tiles_group = 128;     ///< its work-items
+  std::size_t tiles_registers = 0;   ///< of them, of 5 x 5 of bytes, at most; 0: the compiler's choice
   std::size_t sums = 0;  ///< exchanges of bytes that it makes by sums, of 5 x 5 (cl/blur/median_five.clh)
   std::size_t small_sums = 0;     ///< the same of 3 x 3 (cl/blur/median_three.clh)
   std::size_t thread_lanes = 16;  ///< results that a CPU's thread makes at once
@@ -50,6 +51,13 @@ struct WindowPolicy {
 // at most 96 and 80 registers, with which five and six groups run, 0.137 and 0.139; bands of 128 rows 0.129;
 // 11 other choices of exchanges by sums 0.129 to 0.140; their sums and differences as integers 0.136 to
 // 0.142.
+//
+// tiles_registers: there, 5 x 5 of bytes, with at most 112, 128 and 168 registers and the compiler's choice
+// 0.1245, 0.1238, 0.130, 0.1287, with 96 and 80, which spill, 0.134, 0.137. Without loads and stores it takes
+// 0.115, so the rest is arithmetic: per clock and scheduler, half an instruction that compares, one that adds
+// halves, 0.85 of both in turn, and 0.77 of exchanges, half of them by sums. Rows prefetched to the cache 4
+// and 16 rows ahead 0.129, 0.152, loads two tiles ahead 0.132, places in 32 bits 0.139; least and greatest
+// ones of three numbers by two instructions 0.140.
 //
 // marches: H200, ms, beside registers: 8192 x 8192 floats 3 x 3 0.197 (0.356), 5 x 5 0.250 (1.053), bytes 3 x
 // 3 0.133 (0.340); 8192 x 4096 halves 3 x 3 0.117 (0.181); 4000 x 3000 floats of 3 channels 3 x 3 0.149
@@ -82,6 +90,7 @@ inline constexpr WindowPolicy kWindowPolicies[] = {
                       .driver = "580",
                       .what = "8192 x 8192, floats 3 x 3 and 5 x 5, bytes 3 x 3",
                       .share = "0.65, 0.51 and 0.28 of copy"},
+     .tiles_registers = 128,
      .sums = 1 + 2 + 4 + 16,
      .small_sums = 2 + 4,
      .shares_columns = true,

@@ -326,6 +326,8 @@ TEST_CASE("plans for Hopper: medians go by tiles where registers hold them, grad
       problem.op = smem::WindowOp::median;
       const bool spills = taps == 5 && type == Scalar::float64;
       CHECK(smem::plan_window(hopper, problem).variant == (spills ? "columns" : "tiles"));
+      CHECK(smem::plan_window(hopper, problem).most_registers ==
+            (taps == 5 && type == Scalar::uint8 ? 128 : 0));
       problem.op = smem::WindowOp::gradient;
       const bool few = taps == 3 && type == Scalar::float64;
       CHECK(smem::plan_window(hopper, problem).variant == (few ? "registers" : "march"));

@@ -131,8 +131,10 @@ TEST_CASE("plans of stencils: tiles of small flat boxes know their window where 
   };
   CHECK(knows_window("sm_90"));
   CHECK_FALSE(knows_window("sm_75"));
-  p.window = {15, 15, 1};
-  p.first = {-7, -7, 0};
+  p.window = {7, 7, 1};
+  p.channels = 3;
+  CHECK(knows_window("sm_90"));
+  p.channels = 4;
   CHECK_FALSE(knows_window("sm_90"));
 }
 
