@@ -68,6 +68,9 @@
 #define ELEMENT_BYTES 2
 #endif
 #define TILE_K (ROW_BYTES / ELEMENT_BYTES)
+#if WARP_M * WARP_N > 2048
+#define TURNED_AHEAD 2  // more results leave too few registers
+#endif
 #include "nvidia/fill_tile.clh"
 #include "nvidia/mma_fragments.clh"
 #include "nvidia/loose_tile.clh"
