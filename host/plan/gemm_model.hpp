@@ -22,17 +22,19 @@ struct Model {
   bool loose(std::size_t alignment) const { return alignment < 16; }
   /// What the layouts of both factors make of a step; those of double are loose where they are no pairs.
   double factors(const nvidia::Rates& rates) const {
-    const auto of = [&](const nvidia::Factors& factor, bool along_k, bool is_loose) {
+    const auto of = [&](const nvidia::Factors& factor, bool along_k, std::size_t alignment) {
       const std::size_t bytes = size_of(problem.in);
+      const bool is_loose = loose(alignment);
       if (bytes != 1 && bytes != 4) return factor.of(along_k, is_loose);
       const nvidia::Across& across = bytes == 1 ? rates.bytes : rates.words;
-      const double beside = along_k    ? (is_loose ? across.loose_along : 1)
-                            : is_loose ? across.loose
-                                       : across.aligned;
+      const bool is_narrow = bytes == 1 ? alignment < 4 : is_loose;
+      const double beside = along_k     ? (is_loose ? across.loose_along : 1)
+                            : is_narrow ? across.loose
+                                        : across.aligned;
       return factor.of(along_k, is_loose) * beside;
     };
-    return of(rates.a, problem.a_along_k, loose(problem.a_alignment)) *
-           of(rates.b, problem.b_along_k, loose(problem.b_alignment)) *
+    return of(rates.a, problem.a_along_k, problem.a_alignment) *
+           of(rates.b, problem.b_along_k, problem.b_alignment) *
            (size_of(problem.in) == 4 ? rates.rounding : 1);
   }
   /// `results`: of the tile.

@@ -107,6 +107,7 @@ struct Mma {
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
   bool of_batches = false;  ///< only for batches of more products than multiprocessors
+  bool anywhere = false;    ///< only for rows that begin anywhere
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
@@ -136,7 +137,7 @@ struct Mma {
 // Beyond the cache's size thin tiles of "wgmma" take less time. A kernel in which the wide factor went to
 // registers without local memory, in lines of 128 bytes, took 16; of two or four warps side by side, whose
 // loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128.
-inline constexpr std::array<Mma, 12> kMma{{
+inline constexpr std::array<Mma, 13> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
     {{2, 2, 64, 64, 64, 3}, 2, {642, 302, 3130, 2.2}},  // fits 48 KiB of local memory
@@ -147,6 +148,7 @@ inline constexpr std::array<Mma, 12> kMma{{
     {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912}},
     {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 1, 1.15}},
     {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
+    {{2, 4, 64, 32, 128, 3}, 1, {1285, 1285, 1800, 0.7}, false, true},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
     // Unaligned rows, 20,000 of 33^3 228, by 16 x 64 202; 20,000 of 49 x 32 x 49 268, by 16 x 16 173; 12,000
@@ -164,7 +166,8 @@ struct Factors {
   }
 };
 
-/// What a factor of int8 (bytes) or TF32 (words) makes of a step, beside Factors: across k, and along it.
+/// What a factor of int8 (bytes) or TF32 (words) makes of a step, beside Factors: across k, and along it. Bytes
+/// across k are copied by words where these are aligned: `loose` are others.
 struct Across {
   double aligned, loose, loose_along = 1;
 };
@@ -286,7 +289,7 @@ struct Policy {
                      .loose_c = 1.15,
                      .a = {1.025, 1.14, 0.84, 1.65},
                      .b = {1, 0.99, 0.885, 1.58},
-                     .bytes = {4.2, 3.7, 1.29},
+                     .bytes = {1.8, 3.1, 1.29},
                      .words = {1, 1.28, 0.95},
                      .rounding = 1.16,
                      .loose_words_c = 0.54};

@@ -1,0 +1,79 @@
+// Tiles of "mma" where rows begin anywhere, and where bytes and words lie across k: each way to fill a tile and
+// to store it, with tails on all sides.
+#include <smem/smem.hpp>
+
+#include "support/gemms.hpp"
+#include "support/turn.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+
+using smem::Scalar;
+using test::GemmCase;
+using test::Place;
+using test::runs_gemm;
+
+namespace {
+
+struct Tile {
+  std::size_t m, n;
+};
+constexpr Tile kTiles[] = {{64, 64},  {128, 128}, {64, 128}, {128, 64}, {128, 256},
+                           {16, 128}, {128, 16},  {64, 32},  {32, 32}};
+
+/// Whether "mma" has the tile for factors that lie so.
+bool has_tile(const smem::Device& device, const GemmCase& c) {
+  smem::GemmProblem problem;
+  problem.m = c.m, problem.n = c.n, problem.k = c.k;
+  problem.in = c.in, problem.out = c.out;
+  problem.a_along_k = !c.transpose_a, problem.b_along_k = c.transpose_b;
+  problem.tf32 = c.tf32;
+  problem.a_alignment = problem.b_alignment = problem.c_alignment = c.place == Place::aligned ? 64 : 1;
+  smem::PlanOverrides fixed = c.overrides;
+  fixed.variant = "mma";
+  try {
+    smem::plan_gemm(device, problem, fixed);
+    return true;
+  } catch (const smem::Error&) {
+    return false;
+  }
+}
+
+void all_tiles(Scalar in, Scalar out, bool tf32) {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "mma", in, tf32)) return;
+  test::GemmSweep sweep(context);
+  std::size_t expected = 0, number = 0;
+  for (const Tile& tile : kTiles) {
+    for (std::size_t order = 0; order < 4; ++order, ++number) {
+      if (!test::has_turn(number, 4)) continue;
+      GemmCase c{.in = in, .out = out, .variant = "mma"};
+      c.tf32 = tf32;
+      c.overrides.tile_rows = tile.m, c.overrides.tile_cols = tile.n;
+      c.transpose_a = order % 2 != 0, c.transpose_b = order / 2 != 0;
+      for (const Place place : {Place::odd, Place::packed}) {
+        c.place = place;
+        // One step that is partial, and several; edges of all tiles, of rows at multiples of 1 and of 4 elements.
+        c.m = place == Place::odd ? 131 : 140, c.n = place == Place::odd ? 273 : 268;
+        for (const std::size_t k : {std::size_t{17}, std::size_t{place == Place::odd ? 301u : 300u}}) {
+          c.k = k;
+          if (!has_tile(context.device(), c)) continue;
+          ++expected;
+          sweep.run(c);
+        }
+      }
+    }
+  }
+  CHECK(sweep.ran() == expected);
+  CHECK(expected > 0);
+}
+
+}  // namespace
+
+TEST_CASE("gemm on NVIDIA: all tiles of mma, half") { all_tiles(Scalar::half, Scalar::half, false); }
+TEST_CASE("gemm on NVIDIA: all tiles of mma, bfloat16 to float") {
+  all_tiles(Scalar::bfloat16, Scalar::float32, false);
+}
+TEST_CASE("gemm on NVIDIA: all tiles of mma, int8") { all_tiles(Scalar::int8, Scalar::int32, false); }
+TEST_CASE("gemm on NVIDIA: all tiles of mma, TF32") { all_tiles(Scalar::float32, Scalar::float32, true); }
