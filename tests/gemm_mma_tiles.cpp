@@ -1,5 +1,5 @@
-// Tiles of "mma" where rows begin anywhere, and where bytes and words lie across k: each way to fill a tile and
-// to store it, with tails on all sides.
+// Tiles of "mma" where rows begin anywhere, and where bytes and words lie across k: each way to fill a tile
+// and to store it, with tails on all sides.
 #include <smem/smem.hpp>
 
 #include "support/gemms.hpp"
@@ -54,7 +54,8 @@ void all_tiles(Scalar in, Scalar out, bool tf32) {
       c.transpose_a = order % 2 != 0, c.transpose_b = order / 2 != 0;
       for (const Place place : {Place::odd, Place::packed}) {
         c.place = place;
-        // One step that is partial, and several; edges of all tiles, of rows at multiples of 1 and of 4 elements.
+        // One step that is partial, and several; edges of all tiles, of rows at multiples of 1 and of 4
+        // elements.
         c.m = place == Place::odd ? 131 : 140, c.n = place == Place::odd ? 273 : 268;
         for (const std::size_t k : {std::size_t{17}, std::size_t{place == Place::odd ? 301u : 300u}}) {
           c.k = k;

@@ -30,8 +30,8 @@ double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvid
   return real(most / resident) * round(resident) + (left > 0 ? round(left) : 0);
 }
 
-/// "multistage" and "mma": each tile alone, and its sums in parts. `in_proportion`: a partial step takes its part
-/// of a step's time.
+/// "multistage" and "mma": each tile alone, and its sums in parts. `in_proportion`: a partial step takes its
+/// part of a step's time.
 template <class Tile>
 void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view variant, const Tile& tile,
                std::size_t number, std::size_t depth, bool joins, std::vector<Choice>& choices,
@@ -42,8 +42,7 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   const double before = rates.launch + time_of_packing(model.device, model.problem, packing);
   const auto add = [&](const Split& split, std::size_t k) {
     const double steps = in_proportion ? real(k) / real(depth) : real(divide_up(k, depth));
-    double time =
-        time_of_groups(model, rates, tile.cost, tile.resident, steps, tiles * split.parts, results);
+    double time = time_of_groups(model, rates, tile.cost, tile.resident, steps, tiles * split.parts, results);
     if (split.parts > 1) time += model.of_join(rates, split, results);
     choices.push_back(
         {variant, split, before + model.with_memory(rates, time, tile.tile_m(), tile.tile_n())});
@@ -271,14 +270,15 @@ void add_small(const Model& model, std::vector<Choice>& choices) {
   const auto is_whole = [](std::size_t extent) { return extent % nvidia::Small::kEdge == 0; };
   const GemmProblem& problem = model.problem;
   // Single loads, of which a partial step has its part alone.
-  const bool is_partial = !nvidia::loads_vectors(problem) || !is_whole(problem.m) || !is_whole(problem.n) ||
-                          !is_whole(problem.k);
+  const bool is_partial =
+      !nvidia::loads_vectors(problem) || !is_whole(problem.m) || !is_whole(problem.n) || !is_whole(problem.k);
   if (is_partial) {
     for (double* of : {&tile.cost.step, &tile.cost.shared, &tile.cost.tile})
       *of *= tile.partial;
   }
   nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
   rates.a = rates.b = {1, 1, 1, 1};
+  rates.loose_short_c = 1;
   add_tiled(model, rates, "mma", tile, of_doubles ? policy.dmma.size() : policy.mma.size(),
             nvidia::Small::kEdge, false, choices, {}, is_partial);
 }
@@ -358,13 +358,19 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
   if (by_units && variant != "multistage" && variant != "wgmma") {
     for (std::size_t i = 0; i < model.policy.mma.size(); ++i) {
       nvidia::Mma tile = model.policy.mma[i];
-      if (size_of(problem.in) != 2) tile.cost.loose = tile.cost.loose_shared = 1;  // Across has it
+      const bool is_anywhere =
+          size_of(problem.in) != 4 && std::min(problem.a_alignment, problem.b_alignment) < 4;
+      if (size_of(problem.in) != 2)
+        tile.cost.loose = tile.cost.loose_shared = 1;  // Across has it
+      else if (!is_anywhere && !tile.has_loose_rows())
+        tile.cost.loose = model.policy.pieces;
       tile.cost.tile +=
           model.of_finish(tile.of.warp_m * tile.of.warp_n / 32, divide_up(tile.group(), 128), true);
       const nvidia::Rows a = rows_of_a(problem), b = rows_of_b(problem);
       const auto fits = [&](std::size_t extent, bool along_k, nvidia::Rows rows) {
         const std::size_t block = rows == nvidia::Rows::words ? 32 : 64;
-        return along_k || extent % block == 0 || (rows == nvidia::Rows::loose_across && tile.has_loose_rows());
+        return along_k || extent % block == 0 ||
+               (rows == nvidia::Rows::loose_across && tile.has_loose_rows());
       };
       const bool has_blocks =
           fits(tile.tile_m(), problem.a_along_k, a) && fits(tile.tile_n(), problem.b_along_k, b);
@@ -374,13 +380,11 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       // results, nor do those of rows that begin anywhere.
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       const bool has_words = a == nvidia::Rows::words || b == nvidia::Rows::words;
-      const bool is_anywhere =
-          size_of(problem.in) != 4 && std::min(problem.a_alignment, problem.b_alignment) < 4;
-      const bool is_too_large = tile.of.warp_m * tile.of.warp_n > 2048 &&
-                                ((has_words && (is_loose || tile.of.row_bytes < 128)) ||
-                                 (is_anywhere && tile.of.row_bytes == 128));
+      const bool is_too_large =
+          tile.of.warp_m * tile.of.warp_n > 2048 &&
+          ((has_words && (is_loose || tile.of.row_bytes < 128)) || (is_anywhere && tile.of.row_bytes == 128));
       if (!has_blocks || is_too_large || !holds_tile(device, tile, bytes) ||
-          (tile.of_batches && !has_small_tiles) || (tile.anywhere && !is_anywhere))
+          (tile.of_batches && !has_small_tiles))
         continue;
       add_tiled(model, model.policy.mma_rates, "mma", tile, i, tile.of.row_bytes / size_of(problem.in), joins,
                 choices);

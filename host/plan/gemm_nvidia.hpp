@@ -107,7 +107,6 @@ struct Mma {
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
   bool of_batches = false;  ///< only for batches of more products than multiprocessors
-  bool anywhere = false;    ///< only for rows that begin anywhere
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
@@ -137,7 +136,7 @@ struct Mma {
 // Beyond the cache's size thin tiles of "wgmma" take less time. A kernel in which the wide factor went to
 // registers without local memory, in lines of 128 bytes, took 16; of two or four warps side by side, whose
 // loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128.
-inline constexpr std::array<Mma, 13> kMma{{
+inline constexpr std::array<Mma, 12> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
     {{2, 2, 64, 64, 64, 3}, 2, {642, 302, 3130, 2.2}},  // fits 48 KiB of local memory
@@ -148,7 +147,6 @@ inline constexpr std::array<Mma, 13> kMma{{
     {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912}},
     {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 1, 1.15}},
     {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
-    {{2, 4, 64, 32, 128, 3}, 1, {1285, 1285, 1800, 0.7}, false, true},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
     // Unaligned rows, 20,000 of 33^3 228, by 16 x 64 202; 20,000 of 49 x 32 x 49 268, by 16 x 16 173; 12,000
@@ -166,8 +164,13 @@ struct Factors {
   }
 };
 
-/// What a factor of int8 (bytes) or TF32 (words) makes of a step, beside Factors: across k, and along it. Bytes
-/// across k are copied by words where these are aligned: `loose` are others.
+/// What a factor of int8 (bytes) or TF32 (words) makes of a step, beside Factors: across k, and along it.
+/// Bytes across k are copied by words where these are aligned: `loose` are others.
+///
+/// Of bytes, all loads of a copy are under way at once; by one after the other, aligned and loose, a step
+/// took 4.2 and 3.7 times the time of one along k. int8 on an H200, us, so before and now: 500^3 14.2, 8.5;
+/// 200^3 12.7, 5.6; 16 x 672 x 48, A transposed, 7.2, 5.6; 1000 x 16 x 512, A transposed, 11.2, 8.3; 2560 x
+/// 16 x 480 10.5, 8.0.
 struct Across {
   double aligned, loose, loose_along = 1;
 };
@@ -185,6 +188,7 @@ struct Rates {
   double promoted = 1;       ///< what half of a tile's columns at a time make of a step of fp8
   double short_c = 1;        ///< what aligned results of 16 bits make of a tile's own time
   double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
+  double loose_short_c = 1;  ///< the same of 16 bits
   double cached = 0;  ///< as `memory`, of arrays that stay in the cache (Policy::cached_bytes); 0: the same
   double short_lines = 0;        ///< the same of a larger factor across k by short lines; 0: the same
   std::size_t short_line = 128;  ///< bytes of such a line, at most
@@ -263,7 +267,7 @@ struct Policy {
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
-  Rates multistage_rates = {5120, 3360, 670, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
+  Rates multistage_rates = {5120, 3360, 1800, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 4400,
                        .memory = 4250,
                        .join = 2000,
@@ -284,15 +288,16 @@ struct Policy {
                        .stored = 120};
   Rates mma_rates = {.launch = 4600,
                      .memory = 4220,
-                     .join = 720,
+                     .join = 1800,
                      .join_bytes = 95,
                      .loose_c = 1.15,
                      .a = {1.025, 1.14, 0.84, 1.65},
                      .b = {1, 0.99, 0.885, 1.58},
                      .bytes = {1.8, 3.1, 1.29},
-                     .words = {1, 1.28, 0.95},
+                     .words = {1, 1.28, 0.75},
                      .rounding = 1.16,
-                     .loose_words_c = 0.54};
+                     .loose_words_c = 0.54,
+                     .loose_short_c = 0.65};
   Rates dmma_rates = {.launch = 4180,
                       .memory = 4040,
                       .join = 1980,
@@ -307,6 +312,12 @@ struct Policy {
   /// waits: 400 x 1120 x 8320, B transposed, on an H200 by 64 x 64 234 us, in 2 parts 171.
   double dmma_streamed = 1.2;
   Pack pack = {};
+  /// What pieces of 4 or 8 bytes of lines at their multiples make of a step of "mma" whose warps have more
+  /// than 2048 results: Cost::loose is of lines that begin anywhere, which go through registers. Half on an
+  /// H200, us, by 128 x 128, with the latter in the model, and cuBLAS: 1916 x 11620 x 20, B
+  /// transposed, 31.2, 57.9, 31.5; 290 x 10098 x 17, A transposed, 7.7, 11.6, 9.5; 1375 x 2684 x
+  /// 44 8.1, 14.7, 9.4.
+  double pieces = 1.3;
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has.
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
   /// Parts of a sum that are added first, where it has more than so many.
@@ -349,6 +360,10 @@ struct Policy {
   double stored_after = 1.2;
   /// The same of a list, whose offsets are read for each tile: 10,000 of 64^3 90, by "mma" 108.
   double stored_listed = 1;
+  /// Nanoseconds beside a tile's steps where rows begin anywhere, whose producers do not copy two tiles at
+  /// once: half on an H200, us, and the model without: 20,000 of 49 x 32 x 49 by 64 x 128 241, 173, by 128 x
+  /// 128 282, 224.
+  double loose_start = 700;
   /// A tile's own time of "multistage" in a batch of more products than multiprocessors, at least: 10,000 of
   /// 49 x 49 x 32 float, B transposed, by 64 x 32 166 us, by 64 x 64 133.
   double batched_tile = 800;
@@ -388,6 +403,14 @@ struct Policy {
 //
 // Of two groups of wgmma a multiprocessor nothing came: 64 x 128 for 12192 x 560 x 576 half 30.1 and 30.5, 64
 // x 192 for 951 x 2568 x 1430 25.9 and 30.6; 64 x 128 for 15392 x 1376 x 48 35.1 and 24.2, 128 x 256 22.9.
+//
+// join of multistage and mma: fitted to times of kernels; memory and counters take the host 1.1 us more. On
+// an H200, us, in parts and not: 256^3 TF32 7.2, 6.1; 384^3 7.9, 6.4; 500^3 float 13.9, 12.5; 256 x 256 x
+// 512 7.6, 12.1.
+//
+// loose_short_c: half on an H200, us, by 128 x 128 of "mma", by wgmma, without in the model: 13180 x 399 x
+// 20, both transposed, 11.7, 17.7, 20.4; by 64 x 128 701 x 15001 x 40 20.8, 22.3, 30.1. By whole rows of a
+// tile from local memory, in pieces of 8 bytes, 14.3 and 24.2.
 //
 // team: alone a last group adds 21 x 43 x 14596 TF32 in 58 parts in 24.5 us, in teams 15.3.
 //

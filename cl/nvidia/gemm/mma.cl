@@ -86,30 +86,6 @@
 #define B_BYTES (B_LOOSE ? LOOSE_BYTES(TILE_N, B_ALONG_K) : (TILE_N + (B_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 #define OUT_ROW (WARP_N + 8)  // pitch of the rows of results in local memory, through which not all of them go
-// Results of 16 bits that begin anywhere: nvidia/gemm_loose_halves.clh.
-#define LOOSE_HALVES (C_VECTOR == 1 && (RESULT_TYPE == TYPE_HALF || RESULT_TYPE == TYPE_BFLOAT16) && !EPILOGUE)
-#if LOOSE_HALVES
-#include "nvidia/gemm_loose_halves.clh"
-
-// Stores a group's tile, of which local memory has all results at once, so that a warp writes long rows. C is not read.
-GROUP_FUNCTION void store_loose_tile(const destination* d, const value sum[MS][NS][4], local uint* tile, ulong row, ulong row_end, ulong col,
-                                     ulong col_end, uint warp_row, uint warp_col, uint item) {
-  const uint words = TILE_N / 2 + 4, lane = item % 32, rows = TILE_M / (GROUP / 32), first = item / 32 * rows;
-  local uint* const mine = tile + (warp_row + lane / 4) * words + warp_col / 2 + lane % 4;
-#pragma unroll
-  for (uint i = 0; i < MS * 2; ++i)
-#pragma unroll
-    for (uint j = 0; j < NS; ++j)
-      mine[i * 8 * words + j * 4] = pair_word(d->alpha * sum[i / 2][j][i % 2 * 2], d->alpha * sum[i / 2][j][i % 2 * 2 + 1]);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const uint inside = row + first < row_end ? (uint)min(row_end - row - first, (ulong)rows) : 0;
-#pragma unroll 1
-  for (uint x = 0; x < TILE_N; x += LOOSE_COLUMNS) {
-    const uint width = col + x < col_end ? (uint)min(col_end - col - x, (ulong)min((uint)TILE_N, (uint)LOOSE_COLUMNS)) : 0;
-    store_loose_rows(d->c + (row + first) * d->pitch + col + x, d->pitch, tile + first * words + x / 2, words, inside, width, lane);
-  }
-}
-#endif
 
 // The operands of a tile of C, from the step on whose copies start next.
 typedef struct {
@@ -266,12 +242,6 @@ void gemm_mma(GEMM_ARGUMENTS) {
 #endif
   {
     barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
-#if LOOSE_HALVES
-    if (d.beta == 0) {
-      store_loose_tile(&d, sum, (local uint*)tiles, row, q.m, col, q.n, warp_row, warp_col, item);
-      return;
-    }
-#endif
     local value* const mine = (local value*)tiles + warp * (8 * OUT_ROW);
 #pragma unroll
     for (uint i = 0; i < MS; ++i)
