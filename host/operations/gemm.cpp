@@ -448,6 +448,9 @@ Operation gemm_operation() {
                    {"16x16x16 double --batch 100000 --transpose-a --transpose-b --beta 2", {"mma"}},
                    {"13x11x15 bfloat16 --batch 100000 --transpose-b --bias row --activation gelu", {"mma"}},
                    {"8192x16x8192 half --out half --transpose-b", {"mma"}},
+                   {"500x500x500 int8", {"mma"}, "a_alignment=4 b_alignment=4 c_alignment=8"},
+                   {"251x251x251 int8 --transpose-a", {"mma"}, "a_alignment=1 b_alignment=1 c_alignment=4"},
+                   {"250x250x250 --tf32", {"mma"}, "a_alignment=8 b_alignment=8 c_alignment=8"},
                    {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"mma"}}},
       .draw = {.kinds = {"float", "half", "bfloat16", "tf32", "int8", "double"}, .words = drawn},
   };

@@ -278,7 +278,6 @@ void add_small(const Model& model, std::vector<Choice>& choices) {
   }
   nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
   rates.a = rates.b = {1, 1, 1, 1};
-  rates.loose_short_c = 1;
   add_tiled(model, rates, "mma", tile, of_doubles ? policy.dmma.size() : policy.mma.size(),
             nvidia::Small::kEdge, false, choices, {}, is_partial);
 }

@@ -42,9 +42,9 @@ struct Model {
     const bool has_short = cost.short_tile > 0;
     if (loose(problem.c_alignment)) {
       return (has_short ? cost.short_tile : cost.tile) * rates.loose_c *
-             (size_of(problem.out) == 4   ? rates.loose_words_c
-              : size_of(problem.out) == 2 ? rates.loose_short_c
-                                          : 1);
+             (size_of(problem.out) == 4                         ? rates.loose_words_c
+              : size_of(problem.out) == 2 && problem.batch == 1 ? rates.loose_short_c
+                                                                : 1);
     }
     if (size_of(problem.out) == 2) return has_short ? cost.short_tile : cost.tile * rates.short_c;
     const bool is_stored = problem.in == Scalar::float32 && rates.stored > 0;

@@ -188,7 +188,7 @@ struct Rates {
   double promoted = 1;       ///< what half of a tile's columns at a time make of a step of fp8
   double short_c = 1;        ///< what aligned results of 16 bits make of a tile's own time
   double loose_words_c = 1;  ///< what unaligned rows of results of 4 bytes make of it, beside loose_c
-  double loose_short_c = 1;  ///< the same of 16 bits
+  double loose_short_c = 1;  ///< the same of 16 bits, of one product
   double cached = 0;  ///< as `memory`, of arrays that stay in the cache (Policy::cached_bytes); 0: the same
   double short_lines = 0;        ///< the same of a larger factor across k by short lines; 0: the same
   std::size_t short_line = 128;  ///< bytes of such a line, at most
@@ -267,7 +267,7 @@ struct Policy {
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
-  Rates multistage_rates = {5120, 3360, 1800, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
+  Rates multistage_rates = {5120, 3360, 1350, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 4400,
                        .memory = 4250,
                        .join = 2000,
@@ -288,7 +288,7 @@ struct Policy {
                        .stored = 120};
   Rates mma_rates = {.launch = 4600,
                      .memory = 4220,
-                     .join = 1800,
+                     .join = 1300,
                      .join_bytes = 95,
                      .loose_c = 1.15,
                      .a = {1.025, 1.14, 0.84, 1.65},

@@ -354,3 +354,45 @@ TEST_CASE("plan of gemm: TF32 with a factor across k by what is measured on an H
   CHECK(deep.tile_rows == 96);
   CHECK(deep.before.size() == 1);
 }
+
+TEST_CASE("plan of gemm: tiles of mma of rows that begin anywhere, and of words and bytes across k") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  const auto unaligned = [](smem::GemmProblem problem, std::size_t factors, std::size_t results) {
+    problem.a_alignment = problem.b_alignment = factors;
+    problem.c_alignment = results;
+    return problem;
+  };
+  const auto runs = [&](const smem::GemmProblem& problem, std::size_t rows, std::size_t cols) {
+    try {
+      smem::plan_gemm(hopper, problem, {.variant = "mma", .tile_rows = rows, .tile_cols = cols});
+      return true;
+    } catch (const smem::Error&) {
+      return false;
+    }
+  };
+  // Words across k lie in rows of 32, halves in blocks of 64.
+  smem::GemmProblem words = plan_problem_of(250, 250, 250);
+  words.tf32 = true;
+  CHECK(runs(words, 32, 32));
+  CHECK(!runs(plan_problem_of(250, 250, 250, Scalar::half), 32, 32));
+  // Registers: lines that begin anywhere have no tile of 4096 results a warp and 128 bytes of k.
+  for (const Scalar type : {Scalar::half, Scalar::int8}) {
+    const smem::GemmProblem large = plan_problem_of(1000, 1000, 1000, type);
+    CHECK(runs(unaligned(large, 4, 4), 128, 256));
+    CHECK(!runs(unaligned(large, 1, 4), 128, 256));
+    CHECK(number(smem::plan_gemm(hopper, unaligned(large, 1, 4),
+                                 {.variant = "mma", .tile_rows = 128, .tile_cols = 128}),
+                 "ROW_BYTES") == 64);
+  }
+  // Of few k, whose results take the time: cuBLAS 31.5 us, 128 x 256 of wgmma 40, 128 x 128 of mma 31.
+  smem::GemmProblem shallow = plan_problem_of(1916, 11620, 20, Scalar::half);
+  shallow.out = Scalar::half;
+  shallow.b_along_k = true;
+  CHECK(smem::plan_gemm(hopper, unaligned(shallow, 8, 8)).variant == "mma");
+  // Sums in parts take the host longer.
+  words.k = words.m = words.n = 256;
+  CHECK(smem::plan_gemm(hopper, words).number("part_depth") == 0);
+  words.k = 4096;
+  CHECK(smem::plan_gemm(hopper, words).number("part_depth") > 0);
+}
