@@ -363,6 +363,10 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
         tile.cost.loose = tile.cost.loose_shared = 1;  // Across has it
       else if (!is_anywhere && !tile.has_loose_rows())
         tile.cost.loose = model.policy.pieces;
+      const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
+      if (size_of(problem.in) == 2 && problem.batch >= model.units &&
+          (is_loose || model.loose(problem.c_alignment)))
+        tile.cost.tile *= model.policy.batched_loose;
       tile.cost.tile +=
           model.of_finish(tile.of.warp_m * tile.of.warp_n / 32, divide_up(tile.group(), 128), true);
       const nvidia::Rows a = rows_of_a(problem), b = rows_of_b(problem);
@@ -377,7 +381,6 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool joins = !tile.of_batches && holds_tile(device, tile, bytes + nvidia::kMmaAlignment);
       // Copies of words across k from unaligned rows, or short steps of them, leave no registers for more
       // results, nor do those of rows that begin anywhere.
-      const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       const bool has_words = a == nvidia::Rows::words || b == nvidia::Rows::words;
       const bool is_too_large =
           tile.of.warp_m * tile.of.warp_n > 2048 &&

@@ -317,7 +317,7 @@ struct Policy {
   /// H200, us, by 128 x 128, with the latter in the model, and cuBLAS: 1916 x 11620 x 20, B
   /// transposed, 31.2, 57.9, 31.5; 290 x 10098 x 17, A transposed, 7.7, 11.6, 9.5; 1375 x 2684 x
   /// 44 8.1, 14.7, 9.4.
-  double pieces = 1.3;
+  double pieces = 1;
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has.
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
   /// Parts of a sum that are added first, where it has more than so many.
@@ -360,6 +360,10 @@ struct Policy {
   double stored_after = 1.2;
   /// The same of a list, whose offsets are read for each tile: 10,000 of 64^3 90, by "mma" 108.
   double stored_listed = 1;
+  /// What unaligned rows of 16 bits make of a tile's own time of "mma" in such a batch: half on an H200, us,
+  /// by 64 x 64, without in the model: 10,000 of 50^3 121 to 131, 98; 20,000 of 49 x 49 x 32, B transposed,
+  /// 172 to 189, 151, by wgmma 149 to 180; 20,000 of 49 x 32 x 49 268, 173, by 16 x 16 173.
+  double batched_loose = 1.3;
   /// Nanoseconds beside a tile's steps where rows begin anywhere, whose producers do not copy two tiles at
   /// once: half on an H200, us, and the model without: 20,000 of 49 x 32 x 49 by 64 x 128 241, 173, by 128 x
   /// 128 282, 224.

@@ -390,6 +390,11 @@ TEST_CASE("plan of gemm: tiles of mma of rows that begin anywhere, and of words 
   shallow.out = Scalar::half;
   shallow.b_along_k = true;
   CHECK(smem::plan_gemm(hopper, unaligned(shallow, 8, 8)).variant == "mma");
+  // Many products that no tile of 64 x 64 fits: 268 us, by 16 x 16 173.
+  smem::GemmProblem odd = plan_problem_of(49, 32, 49, Scalar::half);
+  odd.out = Scalar::half;
+  odd.batch = 20000;
+  CHECK(smem::plan_gemm(hopper, unaligned(odd, 2, 64)).entry_point == "gemm_small");
   // Sums in parts take the host longer.
   words.k = words.m = words.n = 256;
   CHECK(smem::plan_gemm(hopper, words).number("part_depth") == 0);
