@@ -16,7 +16,7 @@ namespace {
 
 /// A launch of a group for each tile, or for each part of each: `depth` k of it.
 double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvidia::Cost& cost,
-                      std::size_t resident, double steps, std::size_t groups, std::size_t results) {
+                      std::size_t resident, std::size_t steps, std::size_t groups, std::size_t results) {
   const bool is_loose = model.loose(model.problem.a_alignment) || model.loose(model.problem.b_alignment);
   const double factors = model.factors(rates), alone = is_loose ? cost.loose : 1;
   const double shared = is_loose && cost.loose_shared > 0 ? cost.loose_shared : alone;
@@ -24,25 +24,24 @@ double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvid
   const auto round = [&](std::size_t together) {
     const double step = together == 1 ? cost.step * alone
                                       : std::max(cost.step * alone, real(together) * cost.shared * shared);
-    return steps * step * factors + own * std::sqrt(real(together));
+    return real(steps) * step * factors + own * std::sqrt(real(together));
   };
   const std::size_t most = divide_up(groups, model.units), left = most % resident;
   return real(most / resident) * round(resident) + (left > 0 ? round(left) : 0);
 }
 
-/// "multistage" and "mma": each tile alone, and its sums in parts. `in_proportion`: a partial step takes its
-/// part of a step's time.
+/// "multistage" and "mma": each tile alone, and its sums in parts.
 template <class Tile>
 void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view variant, const Tile& tile,
                std::size_t number, std::size_t depth, bool joins, std::vector<Choice>& choices,
-               const Packing& packing = {}, bool in_proportion = false) {
+               const Packing& packing = {}) {
   const std::size_t tiles = model.tiles(tile.tile_m(), tile.tile_n());
   const std::size_t results = tile.tile_m() * tile.tile_n();
   if (tiles > kMaxTiles) return;
   const double before = rates.launch + time_of_packing(model.device, model.problem, packing);
   const auto add = [&](const Split& split, std::size_t k) {
-    const double steps = in_proportion ? real(k) / real(depth) : real(divide_up(k, depth));
-    double time = time_of_groups(model, rates, tile.cost, tile.resident, steps, tiles * split.parts, results);
+    double time = time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth),
+                                 tiles * split.parts, results);
     if (split.parts > 1) time += model.of_join(rates, split, results);
     choices.push_back(
         {variant, split, before + model.with_memory(rates, time, tile.tile_m(), tile.tile_n())});
@@ -269,17 +268,15 @@ void add_small(const Model& model, std::vector<Choice>& choices) {
   if (32 * tile.warps > model.device.max_work_group) return;
   const auto is_whole = [](std::size_t extent) { return extent % nvidia::Small::kEdge == 0; };
   const GemmProblem& problem = model.problem;
-  // Single loads, of which a partial step has its part alone.
-  const bool is_partial =
-      !nvidia::loads_vectors(problem) || !is_whole(problem.m) || !is_whole(problem.n) || !is_whole(problem.k);
-  if (is_partial) {
+  if (!nvidia::loads_vectors(problem) || !is_whole(problem.m) || !is_whole(problem.n) ||
+      !is_whole(problem.k)) {
     for (double* of : {&tile.cost.step, &tile.cost.shared, &tile.cost.tile})
       *of *= tile.partial;
   }
   nvidia::Rates rates = of_doubles ? policy.dmma_rates : policy.mma_rates;
   rates.a = rates.b = {1, 1, 1, 1};
   add_tiled(model, rates, "mma", tile, of_doubles ? policy.dmma.size() : policy.mma.size(),
-            nvidia::Small::kEdge, false, choices, {}, is_partial);
+            nvidia::Small::kEdge, false, choices);
 }
 
 /// The fastest first: fewer parts, and factors as they lie, where both are alike.
@@ -364,9 +361,6 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       else if (!is_anywhere && !tile.has_loose_rows())
         tile.cost.loose = model.policy.pieces;
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
-      if (size_of(problem.in) == 2 && problem.batch >= model.units &&
-          (is_loose || model.loose(problem.c_alignment)))
-        tile.cost.tile *= model.policy.batched_loose;
       tile.cost.tile +=
           model.of_finish(tile.of.warp_m * tile.of.warp_n / 32, divide_up(tile.group(), 128), true);
       const nvidia::Rows a = rows_of_a(problem), b = rows_of_b(problem);

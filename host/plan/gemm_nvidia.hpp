@@ -360,14 +360,6 @@ struct Policy {
   double stored_after = 1.2;
   /// The same of a list, whose offsets are read for each tile: 10,000 of 64^3 90, by "mma" 108.
   double stored_listed = 1;
-  /// What unaligned rows of 16 bits make of a tile's own time of "mma" in such a batch: half on an H200, us,
-  /// by 64 x 64, without in the model: 10,000 of 50^3 121 to 131, 98; 20,000 of 49 x 49 x 32, B transposed,
-  /// 172 to 189, 151, by wgmma 149 to 180; 20,000 of 49 x 32 x 49 268, 173, by 16 x 16 173.
-  double batched_loose = 1.3;
-  /// Nanoseconds beside a tile's steps where rows begin anywhere, whose producers do not copy two tiles at
-  /// once: half on an H200, us, and the model without: 20,000 of 49 x 32 x 49 by 64 x 128 241, 173, by 128 x
-  /// 128 282, 224.
-  double loose_start = 700;
   /// A tile's own time of "multistage" in a batch of more products than multiprocessors, at least: 10,000 of
   /// 49 x 49 x 32 float, B transposed, by 64 x 32 166 us, by 64 x 64 133.
   double batched_tile = 800;

@@ -381,9 +381,9 @@ TEST_CASE("plan of gemm: tiles of mma of rows that begin anywhere, and of words 
     const smem::GemmProblem large = plan_problem_of(1000, 1000, 1000, type);
     CHECK(runs(unaligned(large, 4, 4), 128, 256));
     CHECK(!runs(unaligned(large, 1, 4), 128, 256));
-    CHECK(number(smem::plan_gemm(hopper, unaligned(large, 1, 4),
-                                 {.variant = "mma", .tile_rows = 128, .tile_cols = 128}),
-                 "ROW_BYTES") == 64);
+    CHECK(define_of(smem::plan_gemm(hopper, unaligned(large, 1, 4),
+                                    {.variant = "mma", .tile_rows = 128, .tile_cols = 128}),
+                    "ROW_BYTES") == 64);
   }
   // Of few k, whose results take the time: cuBLAS 31.5 us, 128 x 256 of wgmma 40, 128 x 128 of mma 31.
   smem::GemmProblem shallow = plan_problem_of(1916, 11620, 20, Scalar::half);
