@@ -8,8 +8,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
+#include <vector>
 
 using smem::Activation;
 using smem::Conv2d;
@@ -221,4 +224,94 @@ TEST_CASE("conv2d: depthwise planes whose rows are whole vectors") {
   run(int8, 48, 6, 3, 3, padded(1, 2, {2, 1, 0, 1}));
   run(half, 64, 3, 1, 3, padded(1, 1, {0, 9, 0, 8}));
   CHECK(sweep.ran() == (runs_here(context.device()) ? asked : 0));
+}
+
+TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where they meet padding") {
+  const smem::Context context;
+  std::size_t ran = 0;
+  const auto check = [&](const Conv2d& convolution, std::size_t channels, std::size_t width, bool interleaved,
+                         const char* variant, std::size_t rows, std::size_t cols) {
+    CAPTURE(variant);
+    CAPTURE(interleaved);
+    CAPTURE(width);
+    const std::size_t height = 11, window = 3;
+    Conv2d how = convolution;
+    how.groups = channels;
+    const smem::GridSize size{width, height},
+        out_size{
+            smem::convolved_size(width, window, how.stride.x, how.dilation.x, how.padding.left, how.padding.right),
+            smem::convolved_size(height, window, how.stride.y, how.dilation.y, how.padding.top,
+                                 how.padding.bottom)};
+    std::vector<float> in(2 * channels * width * height), weights(channels * window * window), add(channels);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      in[i] = static_cast<float>(i % 7) - 2.5F;
+    in[in.size() / 2] = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const std::size_t turn = i % 13;
+      weights[i] = turn == 0   ? std::numeric_limits<float>::infinity()
+                   : turn == 5 ? std::numeric_limits<float>::quiet_NaN()
+                               : static_cast<float>(i % 5) - 2;
+    }
+    for (std::size_t k = 0; k < channels; ++k)
+      add[k] = static_cast<float>(k);
+    const smem::Array<float> input(context, in), filters(context, weights), bias(context, add);
+    const smem::Array<float> out(context, std::vector<float>(2 * channels * out_size.width * out_size.height, 77));
+    how.bias = bias.vector();
+    const auto grid = [&](const smem::Array<float>& array, const smem::GridSize& cells) {
+      return interleaved ? array.grid(cells, {.channels = channels, .batch = 2})
+                         : array.grid({cells.width, cells.height, channels}, {.batch = 2});
+    };
+    const smem::PlanOverrides fixed{.tile_rows = rows, .tile_cols = cols};
+    try {
+      smem::conv2d(context, grid(input, size), filters.grid({window, window}, {.batch = channels}),
+                   grid(out, out_size), how,
+                   {.variant = variant, .overrides = rows + cols > 0 ? &fixed : nullptr});
+    } catch (const smem::Error& error) {
+      CHECK(error.details().argument == "variant");  // devices without it
+      return;
+    }
+    ++ran;
+    const auto place = [&](const smem::GridSize& cells, std::size_t n, std::size_t k, std::size_t y,
+                           std::size_t x) {
+      const std::size_t cell = y * cells.width + x, all = cells.width * cells.height;
+      return interleaved ? (n * all + cell) * channels + k : (n * channels + k) * all + cell;
+    };
+    const std::vector<float> got = out.to_host();
+    std::size_t wrong = 0, nans = 0, numbers = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const std::size_t plane = i / (out_size.width * out_size.height), n = plane / channels,
+                        k = plane % channels, y = i / out_size.width % out_size.height,
+                        x = i % out_size.width;
+      float sum = add[k];
+      for (std::size_t t = 0; t < window * window; ++t) {
+        const std::size_t row = y * how.stride.y + t / window * how.dilation.y - how.padding.top,
+                          col = x * how.stride.x + t % window * how.dilation.x - how.padding.left;
+        if (row < height && col < width)
+          sum += weights[k * window * window + t] * in[place(size, n, k, row, col)];
+      }
+      const float is = got[place(out_size, n, k, y, x)];
+      (std::isnan(sum) ? nans : numbers) += 1;
+      wrong += std::isnan(sum) ? !std::isnan(is) : is != sum;
+    }
+    CHECK(wrong == 0);
+    CHECK((nans > 0 && numbers > 0));
+  };
+  const Conv2d near = Conv2d::square(1, 1), far{.padding = {3, 2, 2, 3}}, wide = Conv2d::square(2, 1);
+  for (const Conv2d& how : {near, far, wide}) {
+    for (const char* variant : {"naive", "direct", "cpu", "depthwise"}) {
+      // Planes in local memory, and by vectors; of few cells.
+      check(how, 6, 13, false, variant, 0, 0);
+      check(how, 4, 64, false, variant, 0, 0);
+      check(how, 4, 13, true, variant, 0, 0);
+    }
+    for (const std::size_t channels : {1, 2, 12}) {  // packs of each width
+      check(how, channels, 14, channels > 1, "depthwise", 0, 2);
+      check(how, channels, 14, channels > 1, "depthwise", 1, 3);  // whole windows
+    }
+    Conv2d apart = how;
+    apart.dilation = {2, 3};
+    for (const char* variant : {"naive", "direct", "cpu", "depthwise"})
+      check(apart, 4, 14, true, variant, 0, 0);
+  }
+  CHECK(ran >= 3 * 8);
 }

@@ -9,6 +9,7 @@
 // Launch: local size 1; jobs: planes innermost, then tiles along rows and down, then images and groups.
 // Local memory: TILE_ITEMS + WEIGHT_ITEMS + SUM_ITEMS values.
 #include "conv2d/arguments.clh"
+#include "conv2d/alone.clh"
 
 #ifndef LANES
 #define LANES 8  // values of a vector register: 2, 4, 8, 16
@@ -171,6 +172,16 @@ void conv2d_cpu(CONV2D_ARGUMENTS) {
       for (uint y = 0; y < high; ++y) {
         global RESULT* to = out + out_offset + n * out_stride + filter * out_plane + (ulong)(first_y + y) * out_pitch + first_x;
         local VALUE* row = sums + k * sum_plane + y * vectors_wide;
+#if EACH_K == 1 && !WHOLE_SUMS
+        if (in_channels * out_channels == 1) {
+          const lone_plane p = {from, filters, in_pitch, 1, in_w, in_h, window_w, window_h, dilation_x, dilation_y};
+          for (uint x = 0; x < wide; ++x) {
+            if (row[x] == row[x]) continue;
+            const int left = (int)((first_x + x) * stride_x) - (int)pad_left, top = (int)((first_y + y) * stride_y) - (int)pad_top;
+            row[x] = lone_sum(&p, left, top, 0);
+          }
+        }
+#endif
 #if RESULT_HALF
         for (uint x = 0; x < wide; ++x) row[x] = activate(row[x] + add);
         store_values(to, 0, row, wide);

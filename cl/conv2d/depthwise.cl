@@ -7,6 +7,7 @@
 //
 // Launch: three dimensions of work-items: blocks of results of a plane, 1, planes; a grid-stride loop over planes. No local memory.
 #include "conv2d/arguments.clh"
+#include "conv2d/depthwise.clh"
 
 #ifndef GROUP_0
 #define GROUP_0 32  // work-group, by dimension
@@ -17,20 +18,8 @@
 #ifndef GROUP_2
 #define GROUP_2 8
 #endif
-#ifndef WINDOW_W
-#define WINDOW_W 3
-#endif
-#ifndef WINDOW_H
-#define WINDOW_H 3
-#endif
-#ifndef STRIDE_X
-#define STRIDE_X 1
-#endif
-#ifndef STRIDE_Y
-#define STRIDE_Y 1
-#endif
 #ifndef EACH_X
-#define EACH_X 4  // columns of a work-item's results
+#define EACH_X 4  // columns of a work-item's results, an even number
 #endif
 #ifndef EACH_Y
 #define EACH_Y 4  // rows
@@ -56,8 +45,8 @@ static inline bool is_in_middle(uint j) { return j - PAD_LEFT < PACK * STRIDE_X;
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void conv2d_depthwise(CONV2D_ARGUMENTS) {
-  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // known to the compiler
-  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
+  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y;  // known to the compiler
+  (void)dilation_x, (void)dilation_y;
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   const uint across = (out_w + EACH_X - 1) / EACH_X, down = (out_h + EACH_Y - 1) / EACH_Y, block = get_global_id(0);
   if (block >= across * down) return;  // no barrier follows
@@ -120,10 +109,13 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
       }
     }
     global RESULT* to = out + out_offset + n * out_stride + k * out_plane;
+    int has_nan = 0;
 #pragma unroll
     for (uint r = 0; r < EACH_Y; ++r) {
       if (y + r >= out_h) continue;
       const ulong at = (ulong)(y + r) * out_pitch + x;
+#pragma unroll
+      for (uint j = 0; j < EACH_X; j += 2) has_nan |= HAS_NAN(sums[r][j], sums[r][j + 1]);
 #if PACK_OUT == 4
 #pragma unroll
       for (uint j = 0; j < EACH_X; j += 4)
@@ -133,6 +125,11 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
       for (uint j = 0; j < EACH_X; ++j)
         if (x + j < out_w) store_result(to, at + j, activate(sums[r][j]));
 #endif
+    }
+    if (has_nan) {
+      const lone_plane p = {from, filter, in_pitch, 1, in_w, in_h, WINDOW_W, WINDOW_H, 1, 1};
+      const lone_results results = {to + (ulong)y * out_pitch + x, out_pitch, 1, left, top, STRIDE_X, STRIDE_Y};
+      write_alone(&p, &results, min(out_w - x, (uint)EACH_X), min(out_h - y, (uint)EACH_Y), first);
     }
     n += step_n;
     k += step_k;

@@ -13,24 +13,13 @@
 #define PACK 8  // channels of a work-item: 1, 2, 4, 8; all cells begin at multiples of so many elements, and have such numbers of channels
 #endif
 #include "conv2d/arguments.clh"
+#include "conv2d/depthwise.clh"
 
 #ifndef GROUP_0
 #define GROUP_0 32  // work-group, by dimension
 #endif
 #ifndef GROUP_1
 #define GROUP_1 4
-#endif
-#ifndef WINDOW_W
-#define WINDOW_W 3
-#endif
-#ifndef WINDOW_H
-#define WINDOW_H 3
-#endif
-#ifndef STRIDE_X
-#define STRIDE_X 1
-#endif
-#ifndef STRIDE_Y
-#define STRIDE_Y 1
 #endif
 #ifndef EACH_X
 #define EACH_X 2  // columns of a work-item's results
@@ -42,6 +31,7 @@
 #define FILTERS_PITCH (CHANNELS + PACK)                // from one weight of a filter to the next: fewer bank conflicts of writes
 
 #include "conv2d/cells.clh"
+#include "conv2d/depthwise_cells.clh"
 
 // What a work-item reads of an image.
 typedef struct {
@@ -120,7 +110,9 @@ void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
     g.pitch = in_pitch * dilation_y, g.apart = (ulong)groups * dilation_x;
     g.left = (int)(x * STRIDE_X) - (int)pad_left;
     g.dilation_x = dilation_x, g.dilation_y = dilation_y, g.in_w = in_w, g.in_h = in_h;
-    global RESULT* to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+    global RESULT* const first_to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+    global RESULT* to = first_to;
+    int has_nan = 0;
     int top = (int)(y * STRIDE_Y) - (int)pad_top;
     long place = (long)top * (long)in_pitch + (long)g.left * (long)groups;
     cell rows[STRIDE_Y][LINE];
@@ -140,8 +132,11 @@ void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
       add_rows(sums, rows, w);
       if (step + 1 >= AGES) {
 #pragma unroll
-        for (uint e = 0; e < EACH_X; ++e)
-          if (x + e * dilation_x < out_w) store_cell(sums[AGES - 1][e], to + (ulong)e * dilation_x * groups);
+        for (uint e = 0; e < EACH_X; ++e) {
+          if (x + e * dilation_x >= out_w) continue;
+          store_cell(sums[AGES - 1][e], to + (ulong)e * dilation_x * groups);
+          has_nan |= vector_has_nan(sums[AGES - 1][e]);
+        }
         to += out_pitch * dilation_y;
       }
 #pragma unroll
@@ -154,6 +149,14 @@ void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
       for (uint q = 0; q < STRIDE_Y; ++q)
 #pragma unroll
         for (uint j = 0; j < LINE; ++j) rows[q][j] = next[q][j];
+    }
+    if (has_nan) {
+      lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
+                      WINDOW_W, WINDOW_H, dilation_x, dilation_y};
+      lone_results results = {first_to, (ulong)out_pitch * dilation_y, (ulong)groups * dilation_x, g.left, (int)(y * STRIDE_Y) - (int)pad_top,
+                              STRIDE_X * dilation_x, STRIDE_Y * dilation_y};
+      write_cells_alone(&p, &results, min((out_w - x + dilation_x - 1) / dilation_x, (uint)EACH_X), steps - (AGES - 1), weight_stride,
+                        bias + (with_bias ? bias_offset + k : 0), with_bias);
     }
   }
 }

@@ -6,18 +6,10 @@
 //
 // Launch: local size 1; jobs: tile_h rows of a plane, then planes. Local memory: none.
 #include "conv2d/arguments.clh"
+#include "conv2d/depthwise.clh"
 
 #ifndef LANES
 #define LANES 8  // results of a vector: 2, 4, 8
-#endif
-#ifndef WINDOW_W
-#define WINDOW_W 3  // weights of a row of the window
-#endif
-#ifndef WINDOW_H
-#define WINDOW_H 3  // its rows
-#endif
-#ifndef STRIDE_X
-#define STRIDE_X 1  // columns from a window to the next: 1 or 2
 #endif
 typedef JOIN(VALUE, LANES) vector;
 #define STORE JOIN(vstore, LANES)

@@ -7,24 +7,13 @@
 // Launch: a group of GROUP work-items for each band of `tile_h` rows of results of `block_k` planes; `block_k` divides the channels, and planes of
 // which a group has several have one band. Local memory: CELLS and RESULTS vectors of 16 bytes: the rows of a group, and one vector more.
 #include "conv2d/arguments.clh"
+#include "conv2d/depthwise.clh"
 
 #ifndef GROUP
 #define GROUP 256
 #endif
-#ifndef WINDOW_W
-#define WINDOW_W 3
-#endif
-#ifndef WINDOW_H
-#define WINDOW_H 3
-#endif
-#ifndef STRIDE_X
-#define STRIDE_X 1
-#endif
-#ifndef STRIDE_Y
-#define STRIDE_Y 1
-#endif
 #ifndef EACH_X
-#define EACH_X 2  // columns of a work-item's results
+#define EACH_X 2  // columns of a work-item's results, an even number
 #endif
 #ifndef EACH_Y
 #define EACH_Y 7  // rows
@@ -70,7 +59,7 @@ void conv2d_depthwise_planes(CONV2D_ARGUMENTS) {
       for (uint j = 0; j < EACH_X; ++j) sums[i][j] = start;
     const int left = (int)(x * STRIDE_X) - (int)pad_left, highest = above + (int)(y * STRIDE_Y);
     // Of the element at `left` of the highest row, which may lie outside.
-    const int place = (int)(shift + plane * size) + (highest - first) * (int)in_w + left;
+    const uint place = shift + plane * size + (uint)(highest - first) * in_w + (uint)left;  // of one outside of the plane, it wraps
 #pragma unroll
     for (uint i = 0; i < LINES; ++i) {
       VALUE line[LINE];
@@ -78,7 +67,7 @@ void conv2d_depthwise_planes(CONV2D_ARGUMENTS) {
 #pragma unroll
       for (uint j = 0; j < LINE; ++j) {
         line[j] = 0;
-        if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_cell((local const ELEMENT*)cells_of, place + (int)(i * in_w + j));
+        if (is_there && (uint)(left + (int)j) < in_w) line[j] = load_cell((local const ELEMENT*)cells_of, place + i * in_w + j);
       }
 #pragma unroll
       for (uint r = 0; r < EACH_Y; ++r) {
@@ -91,12 +80,25 @@ void conv2d_depthwise_planes(CONV2D_ARGUMENTS) {
       }
     }
     const uint at = out_shift + plane * out_size + y * out_w + x;
+    int has_nan = 0;
 #pragma unroll
     for (uint r = 0; r < EACH_Y; ++r) {
       if (y + r >= rows) continue;
 #pragma unroll
+      for (uint j = 0; j < EACH_X; j += 2) has_nan |= HAS_NAN(sums[r][j], sums[r][j + 1]);
+#pragma unroll
       for (uint j = 0; j < EACH_X; ++j)
         if (x + j < out_w) store_local((local RESULT*)results_of, at + r * out_w + j, activate(sums[r][j]));
+    }
+    if (has_nan) {
+      const lone_plane p = {in + in_offset + n * in_stride + (k + plane) * in_plane, filter, in_w, 1, in_w, in_h, WINDOW_W, WINDOW_H, 1, 1};
+      const uint cols = min(out_w - x, (uint)EACH_X), count = cols * min(rows - y, (uint)EACH_Y);
+#pragma unroll 1
+      for (uint i = 0; i < count; ++i) {
+        const uint r = i / cols, j = i - r * cols;
+        const VALUE sum = lone_sum(&p, left + (int)(j * STRIDE_X), highest + (int)(r * STRIDE_Y), start);
+        store_local((local RESULT*)results_of, at + r * out_w + j, activate(sum));
+      }
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);

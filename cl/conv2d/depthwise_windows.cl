@@ -10,21 +10,13 @@
 #define PACK 8  // channels of a work-item: 1, 2, 4, 8; all cells begin at multiples of so many elements, and have such numbers of channels
 #endif
 #include "conv2d/arguments.clh"
+#include "conv2d/depthwise.clh"
 
 #ifndef LANES
 #define LANES 8
 #endif
 #ifndef BLOCKS
 #define BLOCKS 32
-#endif
-#ifndef WINDOW_W
-#define WINDOW_W 3
-#endif
-#ifndef WINDOW_H
-#define WINDOW_H 3
-#endif
-#ifndef STRIDE_X
-#define STRIDE_X 2
 #endif
 #ifndef EACH_X
 #define EACH_X 1
@@ -36,6 +28,7 @@
 #define FILTERS_PITCH (CHANNELS + PACK)
 
 #include "conv2d/cells.clh"
+#include "conv2d/depthwise_cells.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
@@ -90,7 +83,17 @@ void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
       }
     }
   global RESULT* const to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+  int has_nan = 0;
 #pragma unroll
-  for (uint e = 0; e < EACH_X; ++e)
-    if (x + e < out_w) store_cell(sums[e], to + (ulong)e * groups);
+  for (uint e = 0; e < EACH_X; ++e) {
+    if (x + e >= out_w) continue;
+    store_cell(sums[e], to + (ulong)e * groups);
+    has_nan |= vector_has_nan(sums[e]);
+  }
+  if (has_nan) {
+    lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
+                    WINDOW_W, WINDOW_H, 1, 1};
+    lone_results results = {to, 0, groups, left, top, STRIDE_X, 0};
+    write_cells_alone(&p, &results, min(out_w - x, (uint)EACH_X), 1, weight_stride, bias + (with_bias ? bias_offset + k : 0), with_bias);
+  }
 }

@@ -8,6 +8,7 @@
 // Launch: one dimension, groups of LANES_X * LANES_Y * LANES_K work-items; a grid-stride loop over the jobs.
 // Local memory: TILE_ITEMS + WEIGHT_ITEMS values.
 #include "conv2d/arguments.clh"
+#include "conv2d/alone.clh"
 
 #ifndef LANES_X
 #define LANES_X 16  // work-items along a row
@@ -139,6 +140,17 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
         if (i < planes_here && j * LANES_X < wide) store_result(to, j * LANES_X, activate(sums[i][j] + add));
       to += out_plane;
     }
+#if EACH_K == 1
+    int has_nan = 0;
+#pragma unroll
+    for (uint j = 0; j < EACH_X; ++j) has_nan |= HAS_NAN(sums[0][j], sums[0][j]);
+    if (has_nan && in_channels * out_channels == 1 && planes_here > 0) {
+      const lone_plane p = {from, filters, in_pitch, 1, in_w, in_h, window_w, window_h, dilation_x, dilation_y};
+      const lone_results results = {to - out_plane, 0, LANES_X, left + (int)(lane_x * stride_x), (int)(y * stride_y) - (int)pad_top,
+                                    LANES_X * stride_x, 0};
+      write_alone(&p, &results, min((wide + LANES_X - 1) / LANES_X, (uint)EACH_X), 1, with_bias ? load_bias(bias, bias_offset + filter) : 0);
+    }
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);  // for PoCL 3.1, which miscompiles the end of the loop over jobs without it
   }
 }

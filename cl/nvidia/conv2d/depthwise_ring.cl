@@ -16,7 +16,9 @@
 #include "nvidia/copy_async.clh"
 #endif
 #include "conv2d/arguments.clh"
+#include "conv2d/depthwise.clh"
 #include "conv2d/cells.clh"
+#include "conv2d/depthwise_cells.clh"
 #include "nvidia/conv2d_ring.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -62,7 +64,9 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
   const vector start = filters[TAPS * (LANES + 1) + lane];
 
   const uint x = left + block * EACH_X, k = first + lane * PACK, results = k < groups && x < out_w ? min(out_w - x, (uint)EACH_X) : 0;
-  global RESULT* to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+  global RESULT* const first_to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+  global RESULT* to = first_to;
+  int has_nan = 0;
   local const uchar* const mine = ring + block * (SPAN * CELL_BYTES + PAD) + lane * (PACK * ELEMENT_BYTES);
   vector sums[AGES][EACH_X];
 #pragma unroll
@@ -97,8 +101,11 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
         read = next_step(read);
         if (step + u + 1 >= AGES) {
 #pragma unroll
-          for (uint e = 0; e < EACH_X; ++e)
-            if (e < results) store_cell(sums[(u + 1) % AGES][e], to + (ulong)e * groups);
+          for (uint e = 0; e < EACH_X; ++e) {
+            if (e >= results) continue;
+            store_cell(sums[(u + 1) % AGES][e], to + (ulong)e * groups);
+            has_nan |= vector_has_nan(sums[(u + 1) % AGES][e]);
+          }
           to += out_pitch;
         }
 #pragma unroll
@@ -107,4 +114,10 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
     }
   }
   wait_steps(0, &c, in_pitch, AT_ONCE * groups, in_h);
+  if (has_nan) {
+    lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
+                    WINDOW_W, WINDOW_H, 1, 1};
+    lone_results again = {first_to, out_pitch, groups, (int)(x * STRIDE_X) - (int)pad_left, top, STRIDE_X, STRIDE_Y};
+    write_cells_alone(&p, &again, results, rows, weight_stride, bias + (with_bias ? bias_offset + k : 0), with_bias);
+  }
 }
