@@ -19,7 +19,7 @@
 #define GROUP_2 8
 #endif
 #ifndef EACH_X
-#define EACH_X 4  // columns of a work-item's results, an even number
+#define EACH_X 4  // columns of a work-item's results
 #endif
 #ifndef EACH_Y
 #define EACH_Y 4  // rows
@@ -45,8 +45,8 @@ static inline bool is_in_middle(uint j) { return j - PAD_LEFT < PACK * STRIDE_X;
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void conv2d_depthwise(CONV2D_ARGUMENTS) {
-  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y;  // known to the compiler
-  (void)dilation_x, (void)dilation_y;
+  (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // known to the compiler
+  (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   const uint across = (out_w + EACH_X - 1) / EACH_X, down = (out_h + EACH_Y - 1) / EACH_Y, block = get_global_id(0);
   if (block >= across * down) return;  // no barrier follows
@@ -58,10 +58,24 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
   for (ulong n = first_plane / groups; n < images;) {
     global const ELEMENT* from = in + in_offset + n * in_stride + k * in_plane;
     global const ELEMENT* filter = weights + weight_offset + k * weight_stride;
+    global RESULT* to = out + out_offset + n * out_stride + k * out_plane + ((ulong)y * out_pitch + x);
     VALUE w[WINDOW_H * WINDOW_W], sums[EACH_Y][EACH_X];
+    int is_finite = 1;
 #pragma unroll
-    for (uint i = 0; i < WINDOW_H * WINDOW_W; ++i) w[i] = load_value(filter, i);
+    for (uint i = 0; i < WINDOW_H * WINDOW_W; ++i) w[i] = load_value(filter, i), is_finite &= IS_FINITE(w[i]);
     const VALUE first = with_bias ? load_bias(bias, bias_offset + k) : 0;
+    n += step_n;
+    k += step_k;
+    if (k >= groups) {
+      k -= groups;
+      ++n;
+    }
+    if (!is_finite) {
+      const lone_plane p = {from, filter, in_pitch, 1, in_w, in_h, WINDOW_W, WINDOW_H, 1, 1};
+      const lone_results results = {to, out_pitch, 1, left, top, STRIDE_X, STRIDE_Y};
+      write_alone(&p, &results, min(out_w - x, (uint)EACH_X), min(out_h - y, (uint)EACH_Y), first);
+      continue;
+    }
 #pragma unroll
     for (uint i = 0; i < EACH_Y; ++i)
 #pragma unroll
@@ -108,14 +122,10 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
             sums[r][j] = MULTIPLY_ADD(w[(i - r * STRIDE_Y) * WINDOW_W + s], line[j * STRIDE_X + s], sums[r][j]);
       }
     }
-    global RESULT* to = out + out_offset + n * out_stride + k * out_plane;
-    int has_nan = 0;
 #pragma unroll
     for (uint r = 0; r < EACH_Y; ++r) {
       if (y + r >= out_h) continue;
-      const ulong at = (ulong)(y + r) * out_pitch + x;
-#pragma unroll
-      for (uint j = 0; j < EACH_X; j += 2) has_nan |= HAS_NAN(sums[r][j], sums[r][j + 1]);
+      const ulong at = (ulong)r * out_pitch;
 #if PACK_OUT == 4
 #pragma unroll
       for (uint j = 0; j < EACH_X; j += 4)
@@ -125,17 +135,6 @@ void conv2d_depthwise(CONV2D_ARGUMENTS) {
       for (uint j = 0; j < EACH_X; ++j)
         if (x + j < out_w) store_result(to, at + j, activate(sums[r][j]));
 #endif
-    }
-    if (has_nan) {
-      const lone_plane p = {from, filter, in_pitch, 1, in_w, in_h, WINDOW_W, WINDOW_H, 1, 1};
-      const lone_results results = {to + (ulong)y * out_pitch + x, out_pitch, 1, left, top, STRIDE_X, STRIDE_Y};
-      write_alone(&p, &results, min(out_w - x, (uint)EACH_X), min(out_h - y, (uint)EACH_Y), first);
-    }
-    n += step_n;
-    k += step_k;
-    if (k >= groups) {
-      k -= groups;
-      ++n;
     }
   }
 }

@@ -13,7 +13,6 @@
 #define PACK 8  // channels of a work-item: 1, 2, 4, 8; all cells begin at multiples of so many elements, and have such numbers of channels
 #endif
 #include "conv2d/arguments.clh"
-#include "conv2d/depthwise.clh"
 
 #ifndef GROUP_0
 #define GROUP_0 32  // work-group, by dimension
@@ -24,11 +23,9 @@
 #ifndef EACH_X
 #define EACH_X 2  // columns of a work-item's results
 #endif
-#define TAPS (WINDOW_W * WINDOW_H)
 #define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)      // cells of a row that a work-item needs
 #define AGES ((WINDOW_H + STRIDE_Y - 1) / STRIDE_Y)    // rows of results that see the same rows of cells: steps until one is complete
-#define CHANNELS (GROUP_0 * PACK)                      // of a work-group
-#define FILTERS_PITCH (CHANNELS + PACK)                // from one weight of a filter to the next: fewer bank conflicts of writes
+#define LANES GROUP_0
 
 #include "conv2d/cells.clh"
 #include "conv2d/depthwise_cells.clh"
@@ -76,20 +73,10 @@ kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, 1)))
 void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y;  // known to the compiler
   (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)depth;
-  local vector filters[(TAPS + 1) * (GROUP_0 + 1)];  // by weight, then by channel; the last row is of biases
+  local vector filters[(TAPS + 1) * (LANES + 1)];
   const uint first = get_group_id(0) * CHANNELS, item = get_local_id(1) * GROUP_0 + get_local_id(0);
-  for (uint i = item; i < CHANNELS * TAPS; i += GROUP_0 * GROUP_1) {
-    const uint c = i / TAPS, tap = i - c * TAPS;
-    VALUE weight = 0;
-    if (first + c < groups) weight = load_value(weights, weight_offset + (first + c) * weight_stride + tap);
-    ((local VALUE*)filters)[tap * FILTERS_PITCH + c] = weight;
-  }
-  for (uint c = item; c < CHANNELS; c += GROUP_0 * GROUP_1) {
-    VALUE number = 0;
-    if (with_bias && first + c < groups) number = load_bias(bias, bias_offset + first + c);
-    ((local VALUE*)filters)[TAPS * FILTERS_PITCH + c] = number;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  const int is_finite = lay_filters(filters, weights + weight_offset, weight_stride, bias + (with_bias ? bias_offset : 0), with_bias,
+                                    first, groups, item, GROUP_0 * GROUP_1);
   const uint lane = get_local_id(0), k = first + lane * PACK;
   if (k >= groups) return;  // no barrier follows
   vector w[TAPS];
@@ -110,10 +97,17 @@ void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
     g.pitch = in_pitch * dilation_y, g.apart = (ulong)groups * dilation_x;
     g.left = (int)(x * STRIDE_X) - (int)pad_left;
     g.dilation_x = dilation_x, g.dilation_y = dilation_y, g.in_w = in_w, g.in_h = in_h;
-    global RESULT* const first_to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
-    global RESULT* to = first_to;
-    int has_nan = 0;
+    global RESULT* to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+    const uint strip_rows = min(tile_h, (out_h - y + dilation_y - 1) / dilation_y);
     int top = (int)(y * STRIDE_Y) - (int)pad_top;
+    if (!is_finite) {
+      lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
+                      WINDOW_W, WINDOW_H, dilation_x, dilation_y};
+      lone_results results = {to, (ulong)out_pitch * dilation_y, (ulong)groups * dilation_x, g.left, top, STRIDE_X * dilation_x, STRIDE_Y * dilation_y};
+      write_cells_alone(&p, &results, min((out_w - x + dilation_x - 1) / dilation_x, (uint)EACH_X), strip_rows, weight_stride,
+                        bias + (with_bias ? bias_offset + k : 0), with_bias);
+      continue;
+    }
     long place = (long)top * (long)in_pitch + (long)g.left * (long)groups;
     cell rows[STRIDE_Y][LINE];
     load_rows(rows, &g, top, place, true);
@@ -122,7 +116,7 @@ void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
     for (uint a = 0; a < AGES; ++a)
 #pragma unroll
       for (uint e = 0; e < EACH_X; ++e) sums[a][e] = start;
-    const uint steps = min(tile_h, (out_h - y + dilation_y - 1) / dilation_y) + (AGES - 1);
+    const uint steps = strip_rows + (AGES - 1);
 #pragma unroll 1
     for (uint step = 0; step < steps; ++step) {
       cell next[STRIDE_Y][LINE];
@@ -132,11 +126,8 @@ void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
       add_rows(sums, rows, w);
       if (step + 1 >= AGES) {
 #pragma unroll
-        for (uint e = 0; e < EACH_X; ++e) {
-          if (x + e * dilation_x >= out_w) continue;
-          store_cell(sums[AGES - 1][e], to + (ulong)e * dilation_x * groups);
-          has_nan |= vector_has_nan(sums[AGES - 1][e]);
-        }
+        for (uint e = 0; e < EACH_X; ++e)
+          if (x + e * dilation_x < out_w) store_cell(sums[AGES - 1][e], to + (ulong)e * dilation_x * groups);
         to += out_pitch * dilation_y;
       }
 #pragma unroll
@@ -149,14 +140,6 @@ void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
       for (uint q = 0; q < STRIDE_Y; ++q)
 #pragma unroll
         for (uint j = 0; j < LINE; ++j) rows[q][j] = next[q][j];
-    }
-    if (has_nan) {
-      lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
-                      WINDOW_W, WINDOW_H, dilation_x, dilation_y};
-      lone_results results = {first_to, (ulong)out_pitch * dilation_y, (ulong)groups * dilation_x, g.left, (int)(y * STRIDE_Y) - (int)pad_top,
-                              STRIDE_X * dilation_x, STRIDE_Y * dilation_y};
-      write_cells_alone(&p, &results, min((out_w - x + dilation_x - 1) / dilation_x, (uint)EACH_X), steps - (AGES - 1), weight_stride,
-                        bias + (with_bias ? bias_offset + k : 0), with_bias);
     }
   }
 }

@@ -13,7 +13,7 @@
 #define GROUP 256
 #endif
 #ifndef EACH_X
-#define EACH_X 2  // columns of a work-item's results, an even number
+#define EACH_X 2  // columns of a work-item's results
 #endif
 #ifndef EACH_Y
 #define EACH_Y 7  // rows
@@ -43,6 +43,9 @@ void conv2d_depthwise_planes(CONV2D_ARGUMENTS) {
   const uint shift = copy_cells(cells_of, from, block_k, size, in_plane);
   global RAW_RESULT* to = (global RAW_RESULT*)out + out_offset + n * out_stride + k * out_plane + (ulong)top * out_w;
   const uint out_shift = PAST_VECTOR(to, RAW_RESULT);
+  // Whether a weight is not finite: in the last element, which no result has.
+  local RAW_RESULT* const strange = (local RAW_RESULT*)(results_of + RESULTS) - 1;
+  if (get_local_id(0) == 0) *strange = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const uint across = (out_w + EACH_X - 1) / EACH_X, each = across * ((rows + EACH_Y - 1) / EACH_Y);  // blocks of a row and a plane
@@ -50,8 +53,10 @@ void conv2d_depthwise_planes(CONV2D_ARGUMENTS) {
     const uint plane = b / each, block = b - plane * each, down = block / across, x = (block - down * across) * EACH_X, y = down * EACH_Y;
     global const ELEMENT* filter = weights + weight_offset + (k + plane) * weight_stride;
     VALUE w[WINDOW_H * WINDOW_W], sums[EACH_Y][EACH_X];
+    int is_finite = 1;
 #pragma unroll
-    for (uint i = 0; i < WINDOW_H * WINDOW_W; ++i) w[i] = load_value(filter, i);
+    for (uint i = 0; i < WINDOW_H * WINDOW_W; ++i) w[i] = load_value(filter, i), is_finite &= IS_FINITE(w[i]);
+    if (!is_finite) *strange = 1;
     const VALUE start = with_bias ? load_bias(bias, bias_offset + k + plane) : 0;
 #pragma unroll
     for (uint i = 0; i < EACH_Y; ++i)
@@ -59,7 +64,7 @@ void conv2d_depthwise_planes(CONV2D_ARGUMENTS) {
       for (uint j = 0; j < EACH_X; ++j) sums[i][j] = start;
     const int left = (int)(x * STRIDE_X) - (int)pad_left, highest = above + (int)(y * STRIDE_Y);
     // Of the element at `left` of the highest row, which may lie outside.
-    const uint place = shift + plane * size + (uint)(highest - first) * in_w + (uint)left;  // of one outside of the plane, it wraps
+    const uint place = shift + plane * size + (uint)(highest - first) * in_w + (uint)left;  // before the first cell, it wraps
 #pragma unroll
     for (uint i = 0; i < LINES; ++i) {
       VALUE line[LINE];
@@ -80,27 +85,25 @@ void conv2d_depthwise_planes(CONV2D_ARGUMENTS) {
       }
     }
     const uint at = out_shift + plane * out_size + y * out_w + x;
-    int has_nan = 0;
 #pragma unroll
     for (uint r = 0; r < EACH_Y; ++r) {
       if (y + r >= rows) continue;
 #pragma unroll
-      for (uint j = 0; j < EACH_X; j += 2) has_nan |= HAS_NAN(sums[r][j], sums[r][j + 1]);
-#pragma unroll
       for (uint j = 0; j < EACH_X; ++j)
         if (x + j < out_w) store_local((local RESULT*)results_of, at + r * out_w + j, activate(sums[r][j]));
     }
-    if (has_nan) {
-      const lone_plane p = {in + in_offset + n * in_stride + (k + plane) * in_plane, filter, in_w, 1, in_w, in_h, WINDOW_W, WINDOW_H, 1, 1};
-      const uint cols = min(out_w - x, (uint)EACH_X), count = cols * min(rows - y, (uint)EACH_Y);
-#pragma unroll 1
-      for (uint i = 0; i < count; ++i) {
-        const uint r = i / cols, j = i - r * cols;
-        const VALUE sum = lone_sum(&p, left + (int)(j * STRIDE_X), highest + (int)(r * STRIDE_Y), start);
-        store_local((local RESULT*)results_of, at + r * out_w + j, activate(sum));
-      }
-    }
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (*strange != 0)
+#pragma unroll 1
+    for (uint i = get_local_id(0); i < block_k * out_size; i += GROUP) {
+      const uint plane = i / out_size, y = (i - plane * out_size) / out_w, x = i - plane * out_size - y * out_w;
+      const lone_plane p = {in + in_offset + n * in_stride + (k + plane) * in_plane, weights + weight_offset + (k + plane) * weight_stride, in_w, 1,
+                            in_w, in_h, WINDOW_W, WINDOW_H, 1, 1};
+      const VALUE start = with_bias ? load_bias(bias, bias_offset + k + plane) : 0;
+      const VALUE sum = lone_sum(&p, (int)(x * STRIDE_X) - (int)pad_left, above + (int)(y * STRIDE_Y), start);
+      store_local((local RESULT*)results_of, out_shift + i, activate(sum));
+    }
   barrier(CLK_LOCAL_MEM_FENCE);
   copy_results(to, results_of, block_k, out_size, out_plane);
 }

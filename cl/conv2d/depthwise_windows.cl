@@ -10,7 +10,6 @@
 #define PACK 8  // channels of a work-item: 1, 2, 4, 8; all cells begin at multiples of so many elements, and have such numbers of channels
 #endif
 #include "conv2d/arguments.clh"
-#include "conv2d/depthwise.clh"
 
 #ifndef LANES
 #define LANES 8
@@ -22,10 +21,7 @@
 #define EACH_X 1
 #endif
 #define GROUP (LANES * BLOCKS)
-#define TAPS (WINDOW_W * WINDOW_H)
 #define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)  // cells of a row that a work-item reads
-#define CHANNELS (LANES * PACK)
-#define FILTERS_PITCH (CHANNELS + PACK)
 
 #include "conv2d/cells.clh"
 #include "conv2d/depthwise_cells.clh"
@@ -34,7 +30,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x;  // known to the compiler
   (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)tile_h, (void)depth, (void)images;
-  local vector filters[(TAPS + 1) * (LANES + 1)];  // by weight, then by channel; the last row is of biases
+  local vector filters[(TAPS + 1) * (LANES + 1)];
   const uint item = get_local_id(0), lane = item % LANES;
   const uint sets = (groups + CHANNELS - 1) / CHANNELS, across = (out_w + EACH_X - 1) / EACH_X, blocks = across * out_h;
   const uint tiles = (blocks + BLOCKS - 1) / BLOCKS, job = get_group_id(0), tile = job / sets, n = tile / tiles;
@@ -54,19 +50,17 @@ void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
         seen[r][j] = *(global const cell*)(from + (r * in_pitch + j * groups));
     }
 
-  for (uint i = item; i < CHANNELS * TAPS; i += GROUP) {
-    const uint channel = i / TAPS, tap = i - channel * TAPS;
-    VALUE weight = 0;
-    if (first + channel < groups) weight = load_value(weights, weight_offset + (first + channel) * weight_stride + tap);
-    ((local VALUE*)filters)[tap * FILTERS_PITCH + channel] = weight;
-  }
-  for (uint channel = item; channel < CHANNELS; channel += GROUP) {
-    VALUE number = 0;
-    if (with_bias && first + channel < groups) number = load_bias(bias, bias_offset + first + channel);
-    ((local VALUE*)filters)[TAPS * FILTERS_PITCH + channel] = number;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  const int is_finite = lay_filters(filters, weights + weight_offset, weight_stride, bias + (with_bias ? bias_offset : 0), with_bias,
+                                    first, groups, item, GROUP);
   if (!is_there) return;  // no barrier follows
+  global RESULT* const to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+  if (!is_finite) {
+    lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
+                    WINDOW_W, WINDOW_H, 1, 1};
+    lone_results results = {to, 0, groups, left, top, STRIDE_X, 0};
+    write_cells_alone(&p, &results, min(out_w - x, (uint)EACH_X), 1, weight_stride, bias + (with_bias ? bias_offset + k : 0), with_bias);
+    return;
+  }
 
   vector sums[EACH_X];
 #pragma unroll
@@ -82,18 +76,7 @@ void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
         if (s < WINDOW_W) sums[e] = MULTIPLY_ADD(filters[(r * WINDOW_W + s) * (LANES + 1) + lane], number, sums[e]);
       }
     }
-  global RESULT* const to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
-  int has_nan = 0;
 #pragma unroll
-  for (uint e = 0; e < EACH_X; ++e) {
-    if (x + e >= out_w) continue;
-    store_cell(sums[e], to + (ulong)e * groups);
-    has_nan |= vector_has_nan(sums[e]);
-  }
-  if (has_nan) {
-    lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
-                    WINDOW_W, WINDOW_H, 1, 1};
-    lone_results results = {to, 0, groups, left, top, STRIDE_X, 0};
-    write_cells_alone(&p, &results, min(out_w - x, (uint)EACH_X), 1, weight_stride, bias + (with_bias ? bias_offset + k : 0), with_bias);
-  }
+  for (uint e = 0; e < EACH_X; ++e)
+    if (x + e < out_w) store_cell(sums[e], to + (ulong)e * groups);
 }

@@ -141,10 +141,10 @@ void conv2d_direct(CONV2D_ARGUMENTS) {
       to += out_plane;
     }
 #if EACH_K == 1
-    int has_nan = 0;
+    int is_number = 1;
 #pragma unroll
-    for (uint j = 0; j < EACH_X; ++j) has_nan |= HAS_NAN(sums[0][j], sums[0][j]);
-    if (has_nan && in_channels * out_channels == 1 && planes_here > 0) {
+    for (uint j = 0; j < EACH_X; ++j) is_number &= sums[0][j] == sums[0][j];
+    if (!is_number && in_channels * out_channels == 1 && planes_here > 0 && wide > 0) {
       const lone_plane p = {from, filters, in_pitch, 1, in_w, in_h, window_w, window_h, dilation_x, dilation_y};
       const lone_results results = {to - out_plane, 0, LANES_X, left + (int)(lane_x * stride_x), (int)(y * stride_y) - (int)pad_top,
                                     LANES_X * stride_x, 0};

@@ -16,7 +16,6 @@
 #include "nvidia/copy_async.clh"
 #endif
 #include "conv2d/arguments.clh"
-#include "conv2d/depthwise.clh"
 #include "conv2d/cells.clh"
 #include "conv2d/depthwise_cells.clh"
 #include "nvidia/conv2d_ring.clh"
@@ -26,7 +25,7 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y;  // known to the compiler
   (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)depth, (void)images;
   local uchar ring[RING_BYTES] __attribute__((aligned(16)));
-  local vector filters[(TAPS + 1) * (LANES + 1)];  // by weight, then by channel; the last row is of biases
+  local vector filters[(TAPS + 1) * (LANES + 1)];
   const uint item = get_local_id(0), lane = item % LANES, block = item / LANES;
   const uint sets = (groups + CHANNELS - 1) / CHANNELS, across = (out_w + BLOCKS * EACH_X - 1) / (BLOCKS * EACH_X);
   const uint down = (out_h + tile_h - 1) / tile_h;
@@ -46,27 +45,23 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
   uint filled = 0, read = 0;
   for (uint s = 0; s < AHEAD; ++s, filled = next_step(filled)) copy_step(ring_at + filled, &c, in_pitch, AT_ONCE * groups, in_h);
 
-  for (uint i = item; i < CHANNELS * TAPS; i += GROUP) {
-    const uint channel = i / TAPS, tap = i - channel * TAPS;
-    VALUE weight = 0;
-    if (first + channel < groups) weight = load_value(weights, weight_offset + (first + channel) * weight_stride + tap);
-    ((local VALUE*)filters)[tap * FILTERS_PITCH + channel] = weight;
+  const int is_finite = lay_filters(filters, weights + weight_offset, weight_stride, bias + (with_bias ? bias_offset : 0), with_bias,
+                                    first, groups, item, GROUP);
+  const uint x = left + block * EACH_X, k = first + lane * PACK, results = k < groups && x < out_w ? min(out_w - x, (uint)EACH_X) : 0;
+  global RESULT* to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
+  if (!is_finite) {
+    wait_steps(0, &c, in_pitch, AT_ONCE * groups, in_h);
+    lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
+                    WINDOW_W, WINDOW_H, 1, 1};
+    lone_results alone = {to, out_pitch, groups, (int)(x * STRIDE_X) - (int)pad_left, top, STRIDE_X, STRIDE_Y};
+    if (results > 0) write_cells_alone(&p, &alone, results, rows, weight_stride, bias + (with_bias ? bias_offset + k : 0), with_bias);
+    return;
   }
-  for (uint channel = item; channel < CHANNELS; channel += GROUP) {
-    VALUE number = 0;
-    if (with_bias && first + channel < groups) number = load_bias(bias, bias_offset + first + channel);
-    ((local VALUE*)filters)[TAPS * FILTERS_PITCH + channel] = number;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
   vector w[TAPS];
 #pragma unroll
   for (uint i = 0; i < TAPS; ++i) w[i] = filters[i * (LANES + 1) + lane];
   const vector start = filters[TAPS * (LANES + 1) + lane];
 
-  const uint x = left + block * EACH_X, k = first + lane * PACK, results = k < groups && x < out_w ? min(out_w - x, (uint)EACH_X) : 0;
-  global RESULT* const first_to = out + out_offset + n * out_stride + ((ulong)y * out_pitch + (ulong)x * groups + k);
-  global RESULT* to = first_to;
-  int has_nan = 0;
   local const uchar* const mine = ring + block * (SPAN * CELL_BYTES + PAD) + lane * (PACK * ELEMENT_BYTES);
   vector sums[AGES][EACH_X];
 #pragma unroll
@@ -101,11 +96,8 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
         read = next_step(read);
         if (step + u + 1 >= AGES) {
 #pragma unroll
-          for (uint e = 0; e < EACH_X; ++e) {
-            if (e >= results) continue;
-            store_cell(sums[(u + 1) % AGES][e], to + (ulong)e * groups);
-            has_nan |= vector_has_nan(sums[(u + 1) % AGES][e]);
-          }
+          for (uint e = 0; e < EACH_X; ++e)
+            if (e < results) store_cell(sums[(u + 1) % AGES][e], to + (ulong)e * groups);
           to += out_pitch;
         }
 #pragma unroll
@@ -114,10 +106,4 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
     }
   }
   wait_steps(0, &c, in_pitch, AT_ONCE * groups, in_h);
-  if (has_nan) {
-    lone_plane p = {in + in_offset + n * in_stride + k, weights + weight_offset + k * weight_stride, in_pitch, groups, in_w, in_h,
-                    WINDOW_W, WINDOW_H, 1, 1};
-    lone_results again = {first_to, out_pitch, groups, (int)(x * STRIDE_X) - (int)pad_left, top, STRIDE_X, STRIDE_Y};
-    write_cells_alone(&p, &again, results, rows, weight_stride, bias + (with_bias ? bias_offset + k : 0), with_bias);
-  }
 }
