@@ -33,12 +33,12 @@ void conv2d_pack_both(global const element* from, ulong from_offset, ulong from_
                       uint groups, uint channels, uint to_channels, global const element* filters, ulong filters_offset,
                       ulong filters_pitch, ulong filters_plane, ulong filters_stride, global element* to_filters,
                       ulong to_filters_offset, ulong to_filters_pitch, ulong to_filters_plane, ulong to_filters_stride,
-                      uint window_w, uint window_h, uint filter_channels, uint filter_tiles) {
+                      uint window_w, uint window_h, uint filter_channels, uint to_filter_channels, uint filter_tiles) {
   local element tile[ITEMS > FILTERS_ITEMS ? ITEMS : FILTERS_ITEMS] __attribute__((aligned(16)));
   const grid_copy input = {from + from_offset, from_pitch, from_plane, from_stride, to + to_offset, to_pitch, to_plane, to_stride,
                            width, height, groups, channels, to_channels};
   const grid_copy weights = {filters + filters_offset, filters_pitch, filters_plane, filters_stride, to_filters + to_filters_offset,
-                             to_filters_pitch, to_filters_plane, to_filters_stride, window_w, window_h, 1, filter_channels, to_channels};
+                             to_filters_pitch, to_filters_plane, to_filters_stride, window_w, window_h, 1, filter_channels, to_filter_channels};
   const uint number = get_group_id(0);
   if (number < filter_tiles) {
     read_tile(&weights, number, tile, FILTERS_CELLS, FILTERS_CHANNELS, FILTERS_FROM_INTERLEAVED, FILTERS_TO_INTERLEAVED, FILTERS_READ,

@@ -201,7 +201,7 @@ Grids grids_of(const ops::Launching& launch, const Conv2dCall& c) {
   if (const cl_mem area = memory("in_area"); area != nullptr)
     g.in = copied(area, c.in, g.groups * g.channels, interleaved);
   if (const cl_mem area = memory("weights_area"); area != nullptr) {
-    g.weights = copied(area, c.weights, g.channels, interleaved);
+    g.weights = copied(area, c.weights, plan.number("filter_channels"), interleaved);
     g.weights.batch_stride = plan.number("weight_row");
   }
   if (const cl_mem area = memory("out_area"); area != nullptr)
@@ -222,7 +222,7 @@ void bind_copy(const ops::Launching& launch, const Conv2dCall& c, const Grids& g
     copy(for_kernel(c.in), g.in, p.width, p.height, g.groups, p.in_channels / g.groups, g.channels);
   } else if (which == Which::weights) {
     copy(for_kernel(c.weights), g.weights, p.window.width, p.window.height, 1, p.group_channels(),
-         g.channels);
+         launch.plan().number("filter_channels"));
   } else {
     copy(g.out, for_kernel(c.out), p.out_width, p.out_height, 1, p.out_channels, p.out_channels);
   }
@@ -251,6 +251,7 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
     return launch(for_kernel(c.in), g.in, small(p.width), small(p.height), small(g.groups),
                   small(p.in_channels / g.groups), small(g.channels), for_kernel(c.weights), g.weights,
                   small(p.window.width), small(p.window.height), small(p.group_channels()),
+                  small(launch.plan().number("filter_channels")),
                   small(launch.launch().number("filter_tiles")));
   }
   if (launch.launch().entry_point == "conv2d_spread") {

@@ -189,22 +189,23 @@ std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& 
       return too_large(device);
   }
   if (needs.weights) {
-    const std::size_t row = round_up(p.taps() * needs.channels, needs.weight_row);
+    const std::size_t own = needs.filter_channels(), row = round_up(p.taps() * own, needs.weight_row);
     const std::size_t read = p.weights_interleaved ? 1 : vector_of(p.taps(), p.weight_alignment, bytes);
     const Copy copy{Which::weights,
                     "the filters",
                     p.out_channels,
                     p.taps(),
                     1,
-                    p.group_channels(),
-                    needs.channels,
+                    needs.merged > 1 ? own : p.group_channels(),
+                    own,
                     p.weights_interleaved,
                     needs.interleaved,
                     read,
-                    needs.interleaved ? vector_of(needs.channels, 16, bytes) : 1,
+                    needs.interleaved ? vector_of(own, 16, bytes) : 1,
                     bytes};
     plan.numbers.emplace_back("weight_row", row);
-    if (needs.merged > 1) {
+    plan.numbers.emplace_back("filter_channels", own);
+    if (needs.spread) {
       std::optional<Launch> launch = launch_of_spread(device, p, needs);
       if (!launch) return too_large(device);
       plan.before.push_back(std::move(*launch));

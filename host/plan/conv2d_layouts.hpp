@@ -21,7 +21,11 @@ struct Needs {
   bool weights = true;         ///< the same of the filters
   bool out = false;            ///< the same of the output
   std::size_t weight_row = 1;  ///< a multiple of elements from one filter to the next, where they are copied
-  std::size_t merged = 1;      ///< groups of channels that filters see as one, with zeros for the others
+  std::size_t merged = 1;      ///< groups of channels that filters see as one
+  bool spread = false;         ///< whether filters of merged groups have zeros for the others' channels
+
+  /// Channels of a filter in memory.
+  std::size_t filter_channels() const { return spread ? channels : channels / merged; }
 };
 
 /// Adds the copies and their temporary memory to a plan, whose numbers say of each grid the number of its

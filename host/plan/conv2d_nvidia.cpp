@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace smem {
 
@@ -17,7 +18,8 @@ namespace {
 using namespace plan;
 using namespace plan::conv2d;
 
-constexpr std::size_t kRow = 128;  // bytes of a row of a tile
+constexpr std::size_t kRow = 128;     // bytes of a row of a tile
+constexpr std::size_t kSwizzled = 8;  // rows after which their swizzle repeats
 
 template <class Tile>
 std::size_t jobs_of(const Conv2dProblem& p, const Tile& tile) {
@@ -251,7 +253,10 @@ Chosen chosen(const Device& device, const Conv2dProblem& p, const PlanOverrides&
   const auto with = [&](const Conv2dProblem& q) {
     Chosen c{.problem = q, .needs = needs_of_units(q)};
     c.needs.merged = p.groups / q.groups;
-    if (c.needs.merged > 1) c.needs.weights = true;
+    if (c.needs.merged > 1) {
+      c.needs.spread = p.group_channels() * size_of(p.type) % 16 != 0 || p.group_filters() % kSwizzled != 0;
+      c.needs.weights = c.needs.spread || needs_of_units(p).weights;
+    }
     c.tile = is_fixed(fixed)
                  ? fixed_tile(device, q, fixed, c.depth(), c.needs.merged > 1)
                  : tile_for(device, q, nvidia::policy_of(device).wgmma, c.depth(), c.needs.merged > 1);
@@ -364,6 +369,7 @@ plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, 
   if (parts > 1) plan.local_bytes += tile->of.consumers * 4;  // who is the last of a tile's groups
   if (found.needs.merged == 1) return attempt;
   define(plan, "MERGED", found.needs.merged);
+  if (!found.needs.spread) define(plan, "FILTER_LINES", std::gcd(p.group_filters(), tile->tile_n()));
   plan.numbers.emplace_back("merged", found.needs.merged);
   return attempt;
 }
