@@ -125,6 +125,7 @@ TEST_CASE("conv2d: windows by tensor maps, groups of channels that are computed 
       Conv2dCase c{type, 3, each * groups,
                    11,   9, turn % 2 == 0 ? each * groups : groups * 3,
                    3,    3, Conv2d::square(1 + turn % 2, 1)};
+      if (turn % 2 == 1 && turn > 5) c.out_channels = groups * 24;
       c.variant = "wgmma";
       c.how.groups = groups;
       c.tile_rows = 256, c.tile_cols = 64;  // which gathers no single group
@@ -226,4 +227,41 @@ TEST_CASE("conv2d: filters of groups of channels that are computed as one") {
     CHECK(wrong == 0);
     CHECK(got[count] == 7);
   }
+}
+
+TEST_CASE("plan of conv2d: groups of channels that are computed as one, whose filters lie as they are") {
+  smem::Conv2dProblem p;
+  p.type = p.out = Scalar::half;
+  p.images = 64, p.in_channels = p.out_channels = 1024, p.groups = 32;
+  p.width = p.height = p.out_width = p.out_height = 7;
+  p.window = {3, 3}, p.padding = {1, 1, 1, 1};
+  p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
+  const auto plan = [&] { return smem::plan_conv2d(test::target("sm_90"), p, {.variant = "wgmma"}); };
+  const auto lines = [&]() -> long {
+    for (const auto& [name, value] : plan().defines)
+      if (name == "FILTER_LINES") return value;
+    return 0;
+  };
+  CHECK(plan().number("merged") == 2);
+  CHECK(lines() == 32);
+  CHECK(plan().before.empty());
+  // As many filters as divide those of a group and the tile.
+  p.out_channels = 32 * 24;
+  CHECK(lines() == 8);
+  CHECK(plan().before.empty());
+  p.out_channels = 32 * 20;
+  CHECK(lines() == 0);
+  REQUIRE(plan().before.size() == 1);
+  CHECK(plan().before[0].variant == "spread");
+  // Filters of other layouts are copied with the input, of which each has the channels of its own group.
+  p.out_channels = 1024;
+  p.weights_interleaved = false;
+  REQUIRE(plan().before.size() == 1);
+  CHECK(plan().before[0].variant == "pack_filters");
+  CHECK(plan().number("filter_channels") == 32);
+  CHECK(plan().number("weight_row") == 9 * 32);
+  p.in_interleaved = false;
+  REQUIRE(plan().before.size() == 1);
+  CHECK(plan().before[0].entry_point == "conv2d_pack_both");
+  CHECK(lines() == 32);
 }
