@@ -230,7 +230,7 @@ TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where
   const smem::Context context;
   std::size_t ran = 0;
   const auto check = [&](const Conv2d& convolution, std::size_t channels, std::size_t width, bool interleaved,
-                         const char* variant, std::size_t rows, std::size_t cols) {
+                         const std::string& variant, std::size_t rows, std::size_t cols) {
     CAPTURE(variant);
     CAPTURE(interleaved);
     CAPTURE(width);
