@@ -238,10 +238,10 @@ TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where
     Conv2d how = convolution;
     how.groups = channels;
     const smem::GridSize size{width, height},
-        out_size{
-            smem::convolved_size(width, window, how.stride.x, how.dilation.x, how.padding.left, how.padding.right),
-            smem::convolved_size(height, window, how.stride.y, how.dilation.y, how.padding.top,
-                                 how.padding.bottom)};
+        out_size{smem::convolved_size(width, window, how.stride.x, how.dilation.x, how.padding.left,
+                                      how.padding.right),
+                 smem::convolved_size(height, window, how.stride.y, how.dilation.y, how.padding.top,
+                                      how.padding.bottom)};
     std::vector<float> in(2 * channels * width * height), weights(channels * window * window), add(channels);
     for (std::size_t i = 0; i < in.size(); ++i)
       in[i] = static_cast<float>(i % 7) - 2.5F;
@@ -255,7 +255,8 @@ TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where
     for (std::size_t k = 0; k < channels; ++k)
       add[k] = static_cast<float>(k);
     const smem::Array<float> input(context, in), filters(context, weights), bias(context, add);
-    const smem::Array<float> out(context, std::vector<float>(2 * channels * out_size.width * out_size.height, 77));
+    const smem::Array<float> out(context,
+                                 std::vector<float>(2 * channels * out_size.width * out_size.height, 77));
     how.bias = bias.vector();
     const auto grid = [&](const smem::Array<float>& array, const smem::GridSize& cells) {
       return interleaved ? array.grid(cells, {.channels = channels, .batch = 2})

@@ -299,9 +299,9 @@ cl::Event lay_columns(const Conv2dCall& c, const runtime::Ready::Step& columns, 
 }
 
 /// The products of a slice: for each group of channels, filters times columns, which lie in `memory`; null:
-/// the input is the columns.
+/// the input is the columns. `wants_event`: as CallOptions::event.
 cl::Event multiply(const Conv2dCall& c, const Slice& slice, cl_mem memory,
-                   std::span<const cl::Event> wait_for) {
+                   std::span<const cl::Event> wait_for, bool wants_event) {
   const Conv2dProblem& p = c.problem;
   const std::size_t results = slice.rows * p.out_width;
   cl::Event event, before;
@@ -335,14 +335,15 @@ cl::Event multiply(const Conv2dCall& c, const Slice& slice, cl_mem memory,
     }
     // One after the other: what runs last is the event of all.
     const std::span<const cl::Event> first = g == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
-    event = gemm(c.context, filters, columns, sums, product, {.wait_for = {first.begin(), first.end()}});
+    event = gemm(c.context, filters, columns, sums, product,
+                 {.wait_for = {first.begin(), first.end()}, .event = wants_event || g + 1 < p.groups});
     before = event;
   }
   return event;
 }
 
 /// The products of cells and filters, a group of interleaved channels each.
-cl::Event multiply_cells(const Conv2dCall& c, std::span<const cl::Event> wait_for) {
+cl::Event multiply_cells(const Conv2dCall& c, const CallOptions& options) {
   const Conv2dProblem& p = c.problem;
   const std::size_t cells = p.images * p.plane_results();
   cl::Event event, before;
@@ -362,8 +363,10 @@ cl::Event multiply_cells(const Conv2dCall& c, std::span<const cl::Event> wait_fo
       product.epilogue.bias =
           ConstVector(c.convolution.bias.buffer, p.out, p.group_filters(), c.convolution.bias.offset + first);
     }
-    const std::span<const cl::Event> after = g == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
-    event = gemm(c.context, in, filters, sums, product, {.wait_for = {after.begin(), after.end()}});
+    const std::span<const cl::Event> after =
+        g == 0 ? std::span<const cl::Event>(options.wait_for) : std::span<const cl::Event>(&before, 1);
+    event = gemm(c.context, in, filters, sums, product,
+                 {.wait_for = {after.begin(), after.end()}, .event = options.event || g + 1 < p.groups});
     before = event;
   }
   return event;
@@ -371,13 +374,14 @@ cl::Event multiply_cells(const Conv2dCall& c, std::span<const cl::Event> wait_fo
 
 /// "gemm": the plan has the launches of a whole slice and one group of channels; products are calls of
 /// gemm(), since the groups may lie differently and the last slice may be smaller.
-cl::Event in_slices(const Conv2dCall& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
+cl::Event in_slices(const Conv2dCall& c, const runtime::Ready& ready, const CallOptions& options) {
   const Conv2dProblem& p = c.problem;
   const Plan& plan = ready.plan;
   const std::size_t most_images = plan.number("images"), most_rows = plan.number("rows");
   const bool has_columns = ready.steps.front().launch->variant == "columns";
   runtime::Lease scratch(c.context.runtime().scratch(), has_columns ? plan.scratch.back().bytes : 0);
   const cl_mem memory = scratch.memory_or(nullptr);
+  std::span<const cl::Event> wait_for = options.wait_for;
   cl::Event event, before;
   for (std::size_t image = 0; image < p.images; image += most_images) {
     for (std::size_t row = 0; row < p.out_height; row += most_rows) {
@@ -388,7 +392,8 @@ cl::Event in_slices(const Conv2dCall& c, const runtime::Ready& ready, std::span<
         scratch.used_until(before);
         wait_for = {&before, 1};
       }
-      event = multiply(c, slice, memory, wait_for);
+      const bool is_last = image + slice.images == p.images && row + slice.rows == p.out_height;
+      event = multiply(c, slice, memory, wait_for, options.event || !is_last);
       scratch.used_until(event);
       before = event;
       wait_for = {&before, 1};
@@ -397,11 +402,11 @@ cl::Event in_slices(const Conv2dCall& c, const runtime::Ready& ready, std::span<
   return event;
 }
 
-cl::Event by_winograd(const Conv2dCall& c, const runtime::Ready& ready, std::span<const cl::Event> wait_for) {
+cl::Event by_winograd(const Conv2dCall& c, const runtime::Ready& ready, const CallOptions& options) {
   Grid out = c.out;
   if (is_interleaved(out)) out.plane = 1;
   return ops::run_winograd(c.context, ready, c.problem,
-                           {for_kernel(c.in), c.weights, out, c.convolution.bias}, wait_for);
+                           {for_kernel(c.in), c.weights, out, c.convolution.bias}, options);
 }
 
 }  // namespace
@@ -437,11 +442,12 @@ cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& w
   filters.size.depth = 1;
   problem.weight_alignment = plane_alignment(filters, weight_memory);
   return ops::run_by(context, kConv2dName, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {
-    if (ready.plan.variant == "gemm" && problem.in_interleaved) return multiply_cells(call, options.wait_for);
-    if (ready.plan.variant == "gemm") return in_slices(call, ready, options.wait_for);
-    if (plan::conv2d::is_winograd(ready.plan.variant)) return by_winograd(call, ready, options.wait_for);
-    return ops::launch_all(context.runtime(), ready, options.wait_for,
-                           [&](const ops::Launching& launch) { bind(launch, call); });
+    if (ready.plan.variant == "gemm" && problem.in_interleaved) return multiply_cells(call, options);
+    if (ready.plan.variant == "gemm") return in_slices(call, ready, options);
+    if (plan::conv2d::is_winograd(ready.plan.variant)) return by_winograd(call, ready, options);
+    return ops::launch_all(
+        context.runtime(), ready, options.wait_for, [&](const ops::Launching& launch) { bind(launch, call); },
+        nullptr, options.event);
   });
 }
 

@@ -42,7 +42,7 @@ cl::Event multiply_winograd_tiles(const Context& context, const Conv2dProblem& p
 }  // namespace
 
 cl::Event ops::run_winograd(const Context& context, const runtime::Ready& ready, const Conv2dProblem& p,
-                            const WinogradGrids& grids, std::span<const cl::Event> wait_for) {
+                            const WinogradGrids& grids, const CallOptions& options) {
   const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
   runtime::Runtime& runtime = context.runtime();
   const WinogradTiles tiles = plan::conv2d::winograd_tiles(p, ready.plan.number("tile"));
@@ -53,9 +53,9 @@ cl::Event ops::run_winograd(const Context& context, const runtime::Ready& ready,
 
   const WinogradMatrices filters = plan::conv2d::winograd_slice(p, tiles, most).filters;
   cl::Event before =
-      runtime.launch(ready.steps.at(0), wait_for, wants_events, grids.weights.buffer, grids.weights.offset,
-                     grids.weights.batch_stride, memory, filters.of_element(), filters.pitch,
-                     small(p.out_channels), small(p.group_channels()));
+      runtime.launch(ready.steps.at(0), options.wait_for, wants_events, grids.weights.buffer,
+                     grids.weights.offset, grids.weights.batch_stride, memory, filters.of_element(),
+                     filters.pitch, small(p.out_channels), small(p.group_channels()));
   scratch.used_until(before);
   const auto after = [&] { return std::span(&before, wants_events ? 1 : 0); };
   ConstVector bias = grids.bias;
@@ -71,11 +71,11 @@ cl::Event ops::run_winograd(const Context& context, const runtime::Ready& ready,
     scratch.used_until(before);
     before = multiply_winograd_tiles(context, p, slice, memory, after());
     scratch.used_until(before);
-    before = runtime.launch(ready.steps.back(), after(), wants_events || line + lines == all, memory,
-                            slice.products.first, slice.products.of_element(), slice.products.pitch,
-                            grids.out, bias, small(p.bias ? 1 : 0), small(p.out_channels),
-                            small(p.group_filters()), small(p.out_width), small(p.out_height),
-                            small(tiles.across), small(tiles.down), line, small(lines));
+    before = runtime.launch(
+        ready.steps.back(), after(), wants_events || (options.event && line + lines == all), memory,
+        slice.products.first, slice.products.of_element(), slice.products.pitch, grids.out, bias,
+        small(p.bias ? 1 : 0), small(p.out_channels), small(p.group_filters()), small(p.out_width),
+        small(p.out_height), small(tiles.across), small(tiles.down), line, small(lines));
     scratch.used_until(before);
   }
   return before;

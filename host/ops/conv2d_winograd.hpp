@@ -6,9 +6,8 @@
 #include <smem/context.hpp>
 #include <smem/conv2d_plan.hpp>
 #include <smem/grid.hpp>
+#include <smem/options.hpp>
 #include <smem/view.hpp>
-
-#include <span>
 
 namespace smem::ops {
 
@@ -21,6 +20,6 @@ struct WinogradGrids {
 
 /// Enqueues all slices of a plan. The products are calls of gemm(), since the last slice may be smaller.
 cl::Event run_winograd(const Context& context, const runtime::Ready& ready, const Conv2dProblem& problem,
-                       const WinogradGrids& grids, std::span<const cl::Event> wait_for);
+                       const WinogradGrids& grids, const CallOptions& options);
 
 }  // namespace smem::ops

@@ -28,7 +28,8 @@ std::size_t jobs_of(const Conv2dProblem& p, const Tile& tile) {
 }
 
 /// Nanoseconds of all tiles, of `depth` weights each.
-double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Mma& tile, std::size_t depth) {
+double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Mma& tile, std::size_t depth,
+               std::size_t /*alone*/ = 0) {
   const std::size_t units = at_least_1(device.compute_units), jobs = jobs_of(p, tile);
   const std::size_t full = units * tile.resident;
   const double steps = real(divide_up(depth * size_of(p.type), kRow));
@@ -43,11 +44,16 @@ struct Parts {
   std::size_t parts = 1;
   double time = 0;
 };
-Parts parts_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
+/// `alone`: filters of a group that lie by themselves among merged groups; 0: all filters lie as one.
+Parts parts_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth,
+               std::size_t alone) {
   const std::size_t bytes = depth * size_of(p.type), taps = tile.tensor ? at_least_1(p.taps()) : 1;
   const std::size_t steps = taps * divide_up(bytes / taps, kRow), jobs = jobs_of(p, tile);
   const std::size_t room = at_least_1(device.compute_units);
-  const double step = tile.tensor && bytes / taps % kRow != 0 ? tile.step * nvidia::kUneven : tile.step;
+  const std::size_t boxes = alone > 0 ? tile.tile_n() / std::gcd(alone, tile.tile_n()) : 0;
+  const double step =
+      std::max(tile.tensor && bytes / taps % kRow != 0 ? tile.step * nvidia::kUneven : tile.step,
+               real(boxes) * nvidia::kFilterBox);
   Parts best{.time = real(divide_up(jobs, room)) * (real(steps) * step + tile.tile)};
   if (!tile.tensor || jobs * tile.of.consumers > kSharedCounters) return best;
   // What is added last takes registers, and so do planes and results of 4 bytes.
@@ -60,8 +66,9 @@ Parts parts_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma
   return best;
 }
 
-double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth) {
-  return parts_of(device, p, tile, depth).time;
+double time_of(const Device& device, const Conv2dProblem& p, const nvidia::Wgmma& tile, std::size_t depth,
+               std::size_t alone) {
+  return parts_of(device, p, tile, depth, alone).time;
 }
 
 /// Whether a map has the first cells of a row's or column's windows.
@@ -102,13 +109,14 @@ bool gathers(const nvidia::Wgmma& tile) { return !tile.tensor; }
 /// Of those that fit, the fastest; null: none fits. `is_merged`: without those that gather.
 template <class Tile>
 const Tile* tile_for(const Device& device, const Conv2dProblem& p, std::span<const Tile> tiles,
-                     std::size_t depth, bool is_merged = false) {
+                     std::size_t depth, bool is_merged = false, std::size_t alone = 0) {
   const Tile* best = nullptr;
   for (const Tile& tile : tiles) {
     if (tile.local_bytes() > device.local_bytes || tile.group() > device.max_work_group) continue;
     if (is_merged && (gathers(tile) || (tile.is_full() && tile.tile_n() > 64))) continue;
     if ((tile.is_full() && !leaves_registers<Tile>(p)) || !fits(p, tile, depth)) continue;
-    if (best == nullptr || time_of(device, p, tile, depth) < time_of(device, p, *best, depth)) best = &tile;
+    if (best == nullptr || time_of(device, p, tile, depth, alone) < time_of(device, p, *best, depth, alone))
+      best = &tile;
   }
   return best;
 }
@@ -248,26 +256,41 @@ struct Chosen {
   double time = kNever;
 
   std::size_t depth() const { return problem.taps() * needs.channels; }
+  /// Filters of a group that lie by themselves among merged groups; 0: all filters lie as one.
+  std::size_t alone() const {
+    return needs.merged > 1 && !needs.spread ? problem.group_filters() / needs.merged : 0;
+  }
 };
+
+/// Launches of the copies before the products.
+std::size_t copies_of(const Needs& needs) {
+  if (needs.spread) return needs.in ? 2 : 1;
+  return needs.in || needs.weights ? 1 : 0;
+}
+
 Chosen chosen(const Device& device, const Conv2dProblem& p, const PlanOverrides& fixed = {}) {
-  const auto with = [&](const Conv2dProblem& q) {
+  const std::size_t copies = copies_of(needs_of_units(p));
+  const auto with = [&](const Conv2dProblem& q, bool spread) {
     Chosen c{.problem = q, .needs = needs_of_units(q)};
     c.needs.merged = p.groups / q.groups;
-    if (c.needs.merged > 1) {
-      c.needs.spread = p.group_channels() * size_of(p.type) % 16 != 0 || p.group_filters() % kSwizzled != 0;
-      c.needs.weights = c.needs.spread || needs_of_units(p).weights;
-    }
-    c.tile = is_fixed(fixed)
-                 ? fixed_tile(device, q, fixed, c.depth(), c.needs.merged > 1)
-                 : tile_for(device, q, nvidia::policy_of(device).wgmma, c.depth(), c.needs.merged > 1);
-    if (c.tile != nullptr) c.time = time_of(device, q, *c.tile, c.depth());
+    c.needs.spread = spread;
+    if (c.needs.merged > 1) c.needs.weights = spread || needs_of_units(p).weights;
+    c.tile = is_fixed(fixed) ? fixed_tile(device, q, fixed, c.depth(), c.needs.merged > 1)
+                             : tile_for(device, q, nvidia::policy_of(device).wgmma, c.depth(),
+                                        c.needs.merged > 1, c.alone());
+    if (c.tile == nullptr) return c;
+    const double more = c.needs.merged > 1 ? real(copies_of(c.needs)) - real(copies) : 0;
+    c.time = time_of(device, q, *c.tile, c.depth(), c.alone()) + more * nvidia::kLaunch;
     return c;
   };
-  Chosen alone = with(p);
+  const auto faster = [](const Chosen& a, const Chosen& b) { return b.time < a.time ? b : a; };
+  const Chosen alone = with(p, false);
   const Conv2dProblem all = merged(device, p);
   if (all.groups == p.groups) return alone;
-  Chosen together = with(all);
-  return together.time < alone.time ? together : alone;
+  const Chosen together = with(all, true);
+  const bool have_boxes =
+      p.group_channels() * size_of(p.type) % 16 == 0 && p.group_filters() % kSwizzled == 0;
+  return faster(alone, have_boxes ? faster(together, with(all, false)) : together);
 }
 
 }  // namespace
@@ -352,7 +375,8 @@ plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, 
   Plan& plan = *attempt.plan;
   plan.target = "sm_90a";
   const Conv2dProblem& q = found.problem;
-  const std::size_t parts = parts_of(device, q, *tile, found.depth()).parts, jobs = jobs_of(q, *tile) * parts;
+  const std::size_t parts = parts_of(device, q, *tile, found.depth(), found.alone()).parts,
+                    jobs = jobs_of(q, *tile) * parts;
   const std::size_t groups = std::min(jobs, at_least_1(device.compute_units));
   set_groups(plan, tile->group(), groups);
   define(plan, {{"CONSUMERS", tile->of.consumers},
@@ -369,7 +393,7 @@ plan::Attempt plan::conv2d::wgmma(const Device& device, const Conv2dProblem& p, 
   if (parts > 1) plan.local_bytes += tile->of.consumers * 4;  // who is the last of a tile's groups
   if (found.needs.merged == 1) return attempt;
   define(plan, "MERGED", found.needs.merged);
-  if (!found.needs.spread) define(plan, "FILTER_LINES", std::gcd(p.group_filters(), tile->tile_n()));
+  if (found.alone() > 0) define(plan, "FILTER_LINES", std::gcd(found.alone(), tile->tile_n()));
   plan.numbers.emplace_back("merged", found.needs.merged);
   return attempt;
 }
