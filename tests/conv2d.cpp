@@ -354,3 +354,44 @@ TEST_CASE("bad input of conv2d") {
         }).operation == "conv2d");
   CHECK(out.to_host() == poison);
 }
+
+TEST_CASE("conv2d: without an event, the same results") {
+  const smem::Context context;
+  const std::size_t width = 20, height = 13, channels = 16, images = 3;
+  std::vector<float> numbers(images * channels * width * height), weights(channels * channels * 9);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(i % 11) - 5;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = static_cast<float>(i % 7) - 3;
+  const smem::Array<float> in(context, numbers), filters(context, weights);
+  std::size_t ran = 0;
+  for (const std::string variant : {"", "direct", "gemm", "implicit", "winograd_4x4"}) {
+    for (const std::size_t window : {1, 3}) {
+      for (const std::size_t groups : {1, 2}) {
+        CAPTURE(variant);
+        CAPTURE(window);
+        CAPTURE(groups);
+        Conv2d how = Conv2d::square(1, window / 2);
+        how.groups = groups, how.winograd = smem::Winograd::f4x4;
+        const auto results = [&](bool wants_event) {
+          const smem::Array<float> out(context, std::vector<float>(numbers.size(), 77));
+          const cl::Event event =
+              smem::conv2d(context, in.grid({width, height, channels}, {.batch = images}),
+                           filters.grid({window, window, channels / groups}, {.batch = channels}),
+                           out.grid({width, height, channels}, {.batch = images}), how,
+                           {.variant = variant, .event = wants_event});
+          CHECK((event() != nullptr) == wants_event);
+          return out.to_host();
+        };
+        try {
+          const std::vector<float> wanted = results(true);  // the first run of a program has an event
+          CHECK(results(false) == wanted);
+          ++ran;
+        } catch (const smem::Error& error) {
+          CHECK(error.details().argument == "variant");
+        }
+      }
+    }
+  }
+  CHECK(ran >= 12);
+}
