@@ -245,23 +245,26 @@ TEST_CASE("plan of conv2d: groups of channels that are computed as one, whose fi
   CHECK(plan().number("merged") == 2);
   CHECK(lines() == 32);
   CHECK(plan().before.empty());
-  // As many filters as divide those of a group and the tile.
+  // As many filters as divide those of a group and the tile; many boxes of few take longer than a launch, where
+  // there are many steps.
   p.out_channels = 32 * 24;
-  CHECK(lines() == 8);
-  CHECK(plan().before.empty());
-  p.out_channels = 32 * 20;
   CHECK(lines() == 0);
   REQUIRE(plan().before.size() == 1);
   CHECK(plan().before[0].variant == "spread");
-  // Filters of other layouts are copied with the input, of which each has the channels of its own group.
-  p.out_channels = 1024;
-  p.weights_interleaved = false;
+  p.window = {1, 1}, p.padding = {};
+  CHECK(lines() == 8);
+  CHECK(plan().before.empty());
+  p.window = {3, 3}, p.padding = {1, 1, 1, 1};
+  p.out_channels = 32 * 20;  // no multiple of 8
+  CHECK(lines() == 0);
   REQUIRE(plan().before.size() == 1);
-  CHECK(plan().before[0].variant == "pack_filters");
-  CHECK(plan().number("filter_channels") == 32);
-  CHECK(plan().number("weight_row") == 9 * 32);
-  p.in_interleaved = false;
+  CHECK(plan().before[0].variant == "spread");
+  // Filters of planes are copied with the input, and have the channels of their own group.
+  p.out_channels = 1024;
+  p.in_interleaved = p.weights_interleaved = false;
   REQUIRE(plan().before.size() == 1);
   CHECK(plan().before[0].entry_point == "conv2d_pack_both");
+  CHECK(plan().number("filter_channels") == 32);
+  CHECK(plan().number("weight_row") == 9 * 32);
   CHECK(lines() == 32);
 }

@@ -290,7 +290,7 @@ Chosen chosen(const Device& device, const Conv2dProblem& p, const PlanOverrides&
   const Chosen together = with(all, true);
   const bool have_boxes =
       p.group_channels() * size_of(p.type) % 16 == 0 && p.group_filters() % kSwizzled == 0;
-  return faster(alone, have_boxes ? faster(together, with(all, false)) : together);
+  return faster(alone, have_boxes ? faster(with(all, false), together) : together);
 }
 
 }  // namespace
