@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -267,4 +268,39 @@ TEST_CASE("plan of conv2d: groups of channels that are computed as one, whose fi
   CHECK(plan().number("filter_channels") == 32);
   CHECK(plan().number("weight_row") == 9 * 32);
   CHECK(lines() == 32);
+}
+
+TEST_CASE("plan of conv2d: windows side by side have one column of wide cells on matrix units") {
+  const smem::Device h200 = test::target("sm_90");
+  smem::Conv2dProblem p;
+  p.type = p.out = Scalar::half;
+  p.images = 64, p.in_channels = 3, p.out_channels = 768;
+  p.width = p.height = 224, p.out_width = p.out_height = 14;
+  p.window = {16, 16}, p.stride = {16, 16};
+  p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
+  p.in_alignment = 2;
+  const auto is_joined = [](const smem::Device& device, const smem::Conv2dProblem& q) {
+    const smem::Plan plan = smem::plan_conv2d(device, q);
+    const std::string_view variant = plan.variant;
+    return (variant == "mma" || variant == "wgmma") && plan.before.empty();  // cells of 6 bytes would be copied
+  };
+  CHECK(is_joined(h200, p));
+  CHECK(is_joined(test::target("sm_86"), p));
+  const auto with = [&](auto change) {
+    smem::Conv2dProblem q = p;
+    change(q);
+    return is_joined(h200, q);
+  };
+  CHECK(with([](auto& q) { q.padding.top = 3, q.out_height = 15; }));
+  CHECK(with([](auto& q) { q.window.height = 9; }));
+  CHECK_FALSE(with([](auto& q) { q.padding.left = 16; }));
+  CHECK_FALSE(with([](auto& q) { q.stride.x = 15; }));
+  CHECK_FALSE(with([](auto& q) { q.dilation.x = 2, q.out_width = 13; }));
+  CHECK_FALSE(with([](auto& q) { q.width = 225; }));
+  CHECK_FALSE(with([](auto& q) { q.out_width = 15; }));
+  CHECK_FALSE(with([](auto& q) { q.in_interleaved = false; }));
+  CHECK_FALSE(with([](auto& q) { q.weights_interleaved = false; }));
+  CHECK_FALSE(with([](auto& q) { q.groups = 3; }));
+  CHECK_FALSE(with([](auto& q) { q.type = q.out = Scalar::float32; }));
+  CHECK_FALSE(is_joined(test::target("sm_75"), p));
 }

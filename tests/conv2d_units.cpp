@@ -124,3 +124,33 @@ TEST_CASE("conv2d by matrix units: what has none, and the widest windows") {
   sweep.run(c);
   CHECK(sweep.ran() == 0);
 }
+
+TEST_CASE("conv2d by matrix units: windows that lie side by side along rows") {
+  const test::Variable clamp("SMEM_CLAMP", clamp_to(MatrixUnit::mfma));
+  const smem::Context context;
+  if (!emulates(context.device())) return;
+  test::Conv2dSweep sweep(context);
+  std::size_t asked = 0;
+  const auto run = [&](Scalar type, std::size_t channels, std::size_t width, std::size_t height,
+                       std::size_t window_w, std::size_t window_h, const Conv2d& how) {
+    Conv2dCase c{type, 2, channels, width, height, 20, window_w, window_h, how};
+    c.variant = "matrix_units";
+    c.interleave();
+    c.bias = asked % 2 == 0;
+    c.gaps = asked % 3 == 1;
+    c.gaps_in_rows = asked % 6 == 1;
+    sweep.run(c);
+    ++asked;
+  };
+  const auto apart = [](std::size_t x, std::size_t y, const smem::Padding& padding = {}) {
+    return Conv2d{.stride = {x, y}, .padding = padding};
+  };
+  run(Scalar::half, 3, 32, 33, 16, 16, apart(16, 16));  // of more columns than units have
+  run(Scalar::half, 3, 20, 9, 4, 4, apart(4, 4));
+  run(Scalar::bfloat16, 5, 12, 11, 2, 3, apart(2, 1, {0, 2, 0, 1}));
+  run(Scalar::int8, 6, 21, 8, 3, 2, apart(3, 2));
+  // Columns that no window sees, and windows that reach beyond the last column.
+  run(Scalar::half, 3, 15, 8, 4, 4, apart(4, 4));
+  run(Scalar::half, 3, 16, 8, 4, 4, apart(4, 4, {0, 0, 4, 0}));
+  CHECK(sweep.ran() == asked);
+}

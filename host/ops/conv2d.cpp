@@ -409,15 +409,11 @@ cl::Event by_winograd(const Conv2dCall& c, const runtime::Ready& ready, const Ca
                            {for_kernel(c.in), c.weights, out, c.convolution.bias}, options);
 }
 
-}  // namespace
-
-cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& weights, const Grid& out,
-                 const Conv2d& convolution, const CallOptions& options) {
-  check_numbers(weights, convolution);
-  check_shapes(in, weights, out, convolution);
+/// Of shapes that fit each other.
+cl::Event run(const Context& context, const ConstGrid& in, const ConstGrid& weights, const Grid& out,
+              const Conv2d& convolution, const CallOptions& options) {
   Conv2dCall call{context, in, weights, out, convolution, problem_of(in, weights, out, convolution)};
   Conv2dProblem& problem = call.problem;
-  plan::conv2d::check(context.device(), problem);
   if (ops::is_empty(out)) return ops::run_empty(context, kConv2dName, plan_conv2d, problem, options);
   if (ops::is_empty(in)) refuse(kConv2dName, "in", "a cell to be padded around", "none");
   const ops::Memory in_memory = ops::check_grid(context, kConv2dName, "in", as_rows(in), false);
@@ -449,6 +445,24 @@ cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& w
         context.runtime(), ready, options.wait_for, [&](const ops::Launching& launch) { bind(launch, call); },
         nullptr, options.event);
   });
+}
+
+}  // namespace
+
+cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& weights, const Grid& out,
+                 const Conv2d& convolution, const CallOptions& options) {
+  check_numbers(weights, convolution);
+  check_shapes(in, weights, out, convolution);
+  const Conv2dProblem problem = problem_of(in, weights, out, convolution);
+  plan::conv2d::check(context.device(), problem);
+  if (!plan::conv2d::joins_columns(context.device(), problem))
+    return run(context, in, weights, out, convolution, options);
+  ConstGrid wide = in, filters = weights;
+  wide.size.width /= convolution.stride.x, wide.channels *= convolution.stride.x;
+  filters.size.width = 1, filters.channels *= convolution.stride.x;
+  Conv2d joined = convolution;
+  joined.stride.x = 1;
+  return run(context, wide, filters, out, joined, options);
 }
 
 }  // namespace smem

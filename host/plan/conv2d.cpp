@@ -213,7 +213,8 @@ std::vector<std::string_view> conv2d_variants() {
 }
 
 Plan plan_conv2d(const Device& device, const Conv2dProblem& problem, const PlanOverrides& overrides) {
-  return plan_call(kConv2d, kOperation, problem.type, device, problem, overrides);
+  return plan_call(kConv2d, kOperation, problem.type, device, conv2d::with_joined_columns(device, problem),
+                   overrides);
 }
 
 }  // namespace smem

@@ -154,6 +154,35 @@ Conv2dProblem plan::conv2d::as_planes(Conv2dProblem p) {
   return p;
 }
 
+namespace {
+
+/// The problem whose cells have the channels of as many columns as windows are apart.
+Conv2dProblem of_wide_cells(Conv2dProblem p) {
+  const auto power = [](std::size_t bytes) { return std::size_t{1} << std::countr_zero(64 | bytes); };
+  const std::size_t cell = size_product(p.in_channels, size_of(p.type));
+  // Where cells have no lesser alignment than by their size, images are aligned.
+  if (p.in_alignment >= power(cell)) p.in_alignment = power(size_product(cell, p.stride.x));
+  p.in_channels = size_product(p.in_channels, p.stride.x);
+  p.width /= p.stride.x;
+  p.window.width = p.stride.x = 1;
+  return p;
+}
+
+}  // namespace
+
+bool plan::conv2d::joins_columns(const Device& device, const Conv2dProblem& p) {
+  const std::size_t columns = p.window.width;
+  if (!p.in_interleaved || !p.weights_interleaved || p.groups != 1 || columns < 2 || p.stride.x != columns ||
+      p.dilation.x != 1 || p.padding.left != 0 || p.width % columns != 0 || p.out_width > p.width / columns)
+    return false;
+  const Conv2dProblem wide = of_wide_cells(p);
+  return no_mma(device, wide).empty() || no_matrix_units(device, wide).empty();
+}
+
+Conv2dProblem plan::conv2d::with_joined_columns(const Device& device, const Conv2dProblem& p) {
+  return joins_columns(device, p) ? of_wide_cells(p) : p;
+}
+
 std::string plan::conv2d::add_copies(const Device& device, const Conv2dProblem& p, const Needs& needs,
                                      Plan& plan) {
   const std::size_t bytes = size_of(p.type), out_bytes = size_of(p.out);

@@ -92,10 +92,12 @@ struct Conv2dProblem {
 /// images and one group of channels: they write columns to temporary memory and multiply them. Windows of 1 x
 /// 1 without stride and padding, on planes without gaps, need no columns. Each slice is a round. If a variant
 /// needs another layout than a grid has, launches before and after it ("pack") copy the grid to and from
-/// temporary memory. Overrides: `variant`; `tile_rows` and `tile_cols`: for "wgmma" results and filters, for
-/// "depthwise" with interleaved channels the rows of a strip and the columns of a work-item. \throws Error
-/// when the problem or the device does not allow it, the variant is unknown or cannot run this problem on
-/// this device, or another field was fixed; it names the field.
+/// temporary memory. On matrix units, interleaved windows that lie side by side along rows, without padding,
+/// are planned as windows of one column, whose cells have the channels of all. Overrides: `variant`;
+/// `tile_rows` and `tile_cols`: for "wgmma" results and filters, for "depthwise" with interleaved channels
+/// the rows of a strip and the columns of a work-item. \throws Error when the problem or the device does not
+/// allow it, the variant is unknown or cannot run this problem on this device, or another field was fixed; it
+/// names the field.
 SMEM_API Plan plan_conv2d(const Device& device, const Conv2dProblem& problem,
                           const PlanOverrides& overrides = {});
 
