@@ -246,8 +246,8 @@ TEST_CASE("plan of conv2d: groups of channels that are computed as one, whose fi
   CHECK(plan().number("merged") == 2);
   CHECK(lines() == 32);
   CHECK(plan().before.empty());
-  // As many filters as divide those of a group and the tile; many boxes of few take longer than a launch, where
-  // there are many steps.
+  // As many filters as divide those of a group and the tile; many boxes of few take longer than a launch,
+  // where there are many steps.
   p.out_channels = 32 * 24;
   CHECK(lines() == 0);
   REQUIRE(plan().before.size() == 1);
@@ -282,7 +282,8 @@ TEST_CASE("plan of conv2d: windows side by side have one column of wide cells on
   const auto is_joined = [](const smem::Device& device, const smem::Conv2dProblem& q) {
     const smem::Plan plan = smem::plan_conv2d(device, q);
     const std::string_view variant = plan.variant;
-    return (variant == "mma" || variant == "wgmma") && plan.before.empty();  // cells of 6 bytes would be copied
+    return (variant == "mma" || variant == "wgmma") &&
+           plan.before.empty();  // cells of 6 bytes would be copied
   };
   CHECK(is_joined(h200, p));
   CHECK(is_joined(test::target("sm_86"), p));

@@ -27,6 +27,7 @@
 #define AGES ((WINDOW_H + STRIDE_Y - 1) / STRIDE_Y)    // rows of results that see the same rows of cells: steps until one is complete
 #define LANES GROUP_0
 
+#include "conv2d/depthwise.clh"
 #include "conv2d/cells.clh"
 #include "conv2d/depthwise_cells.clh"
 

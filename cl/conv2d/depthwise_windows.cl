@@ -11,9 +11,6 @@
 #endif
 #include "conv2d/arguments.clh"
 
-#ifndef LANES
-#define LANES 8
-#endif
 #ifndef BLOCKS
 #define BLOCKS 32
 #endif
@@ -23,6 +20,7 @@
 #define GROUP (LANES * BLOCKS)
 #define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)  // cells of a row that a work-item reads
 
+#include "conv2d/depthwise.clh"
 #include "conv2d/cells.clh"
 #include "conv2d/depthwise_cells.clh"
 

@@ -54,10 +54,10 @@ struct Conv2d {
 /// channels are multiplied as one, with zeros for each other's channels; results that infinities or NaNs of
 /// another group would reach are computed again, alone.
 ///
-/// Padding adds nothing where each channel has a filter of its own: a weight over padding is left out, also an
-/// infinite one or a NaN. In other layers, and by products of matrices ("implicit", "gemm" and matrix units,
-/// which no plan chooses for such channels), padding is zeros that are multiplied, which makes NaNs of such
-/// weights, but by "naive".
+/// Padding adds nothing where each channel has a filter of its own: a weight over padding is left out, also
+/// an infinite one or a NaN. In other layers, and by products of matrices ("implicit", "gemm" and matrix
+/// units, which no plan chooses for such channels), padding is zeros that are multiplied, which makes NaNs of
+/// such weights, but by "naive".
 ///
 /// Where `winograd` allows it, a fifth: tiles of the input and the filters are transformed, multiplied as a
 /// batch of matrices by gemm() in temporary memory of bounded size, and transformed back (A. Lavin and S.

@@ -16,6 +16,7 @@
 #include "nvidia/copy_async.clh"
 #endif
 #include "conv2d/arguments.clh"
+#include "conv2d/depthwise.clh"
 #include "conv2d/cells.clh"
 #include "conv2d/depthwise_cells.clh"
 #include "nvidia/conv2d_ring.clh"
