@@ -42,6 +42,9 @@ std::vector<Conv2dCase> few_cases() {
       {Scalar::half, 1, 8, 5, 6, 16, 3, 3, strided(1, 1, {9, 7, 8, 12})},
       {Scalar::half, 2, 32, 29, 10, 40, 3, 3, Conv2d::square(1, 1)},
       {Scalar::half, 1, 26, 31, 12, 24, 3, 3, Conv2d::square(2, 1)},
+      {Scalar::half, 2, 12, 14, 26, 40, 1, 4, strided(1, 4, {0, 0, 0, 2})},
+      {Scalar::half, 1, 5, 17, 22, 24, 3, 5, strided(1, 3, {1, 2, 1, 1})},
+      {Scalar::half, 1, 3, 19, 21, 16, 2, 2, strided(2, 4, {1, 0, 0, 1})},
   };
 }
 

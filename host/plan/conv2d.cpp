@@ -41,7 +41,9 @@ bool prefers_product(const Device& device, const Conv2dProblem& p) {
 bool prefers_implicit(const Device& device, const Conv2dProblem& p) {
   if (device.type != DeviceType::gpu) return false;
   const conv2d::Policy& policy = conv2d::policy_of(device);
-  if (policy.implicit.holds(p.group_filters(), p.depth())) return true;
+  const bool is_strided = p.stride.x * p.stride.y > 1;
+  if ((is_strided ? policy.strided_implicit : policy.implicit).holds(p.group_filters(), p.depth()))
+    return true;
   // Groups of "direct" on few compute units, where "implicit" has smaller tiles.
   return p.depth() >= policy.few_groups_depth &&
          conv2d::direct_groups(device, p) * policy.direct_rounds < device.compute_units;

@@ -26,6 +26,7 @@ struct FewTile {
   static constexpr std::size_t kMostTiles = 8;                       // of a strip
   static constexpr std::size_t kGroup = 384, kMaps = 256;            // work-items, and bytes of two maps
   static constexpr std::size_t kProducers = 128, kAtOnce = 7;        // work-items, and rows of each in flight
+  static constexpr std::size_t kMostStride = 4;                      // of rows
   static constexpr std::size_t kStages = 2;                          // strips in local memory
   static constexpr std::size_t kStaged = 20480;                      // bytes of results on their way
   static constexpr std::size_t kOthers = 2048;                       // bytes of maps, barriers and places
@@ -144,8 +145,9 @@ std::string plan::conv2d::no_wgmma_few(const Device& device, const Conv2dProblem
   if (size_of(p.type) != 2) return "multiplies half and bfloat16";
   if (p.groups > 1 || p.in_channels > FewTile::kMostChannels)
     return formatted("needs one group of at most {} channels", FewTile::kMostChannels);
-  if (std::max(p.stride.x, p.stride.y) > 2 || p.dilation.x > 1 || p.dilation.y > 1)
-    return "needs strides of at most 2, and windows without dilation";
+  if (p.stride.x > 2 || p.stride.y > FewTile::kMostStride || p.dilation.x > 1 || p.dilation.y > 1) {
+    return formatted("needs strides of at most 2 and {}, and windows without dilation", FewTile::kMostStride);
+  }
   if (pieces_of(p).pieces > FewTile::kMostPieces) {
     return formatted("needs filters of at most {} bytes with their padding",
                      FewTile::kMostPieces * FewTile::kPiece);

@@ -330,6 +330,7 @@ bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& 
   if (p.group_filters() < nvidia::policy_of(device).least_filters) return false;
   const double time = time_of_few(device, p);
   if (time == kNever) return false;
+  if (p.depth() < nvidia::policy_of(device).least_depth) return p.out_interleaved && size_of(p.type) == 2;
   const Needs needs = needs_of_units(p);
   const std::size_t depth = p.taps() * needs.channels;
   const double copies = needs.in || needs.weights ? nvidia::kLaunch : 0;
@@ -343,8 +344,9 @@ bool plan::conv2d::prefers_wgmma_few(const Device& device, const Conv2dProblem& 
 bool plan::conv2d::prefers_mma(const Device& device, const Conv2dProblem& p) {
   const nvidia::Policy& policy = nvidia::policy_of(device);
   const bool has_many = p.group_filters() >= policy.many_filters && p.out_interleaved && size_of(p.type) == 2;
-  if (!no_mma(device, p).empty() || p.depth() < (has_many ? policy.many_filters_depth : policy.least_depth))
-    return false;
+  if (!no_mma(device, p).empty()) return false;
+  if (p.depth() < (has_many ? policy.many_filters_depth : policy.least_depth))
+    return prefers_wgmma_few(device, p);
   return p.group_filters() >= policy.least_filters || p.depth() >= policy.few_filters_depth ||
          (chosen(device, p).needs.merged > 1 && prefers_wgmma(device, p));
 }

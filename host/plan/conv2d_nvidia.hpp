@@ -151,9 +151,13 @@ struct Policy {
   Few few = kFew;
   /// Filters of a group and weights of one, from which matrix units are worth their packing.
   std::size_t least_filters = 8, least_depth = 16;
-  /// The same of many filters of halves, to interleaved channels. H200, 3 x 3 of 8 images of 1 x 224^2 to 64,
-  /// us, "direct", "mma", "wgmma_few" and cuDNN: 107, 66, 23, 40.
-  std::size_t many_filters = 64, many_filters_depth = 9;
+  /// The same of many filters of 16 bits, to interleaved channels, by "mma"; "wgmma_few" is faster than
+  /// "direct" wherever it runs. H200, half, us, "direct", "mma", "wgmma_few": 3 x 3 of 8 images of 1 x 224^2
+  /// to 8 18, 44, 13, to 16 28, 44, 13, to 32 50, 53, 13, to 48 97, 63, 18, to 64 105, 69, 21, to 128 200,
+  /// 118, 36; of 64 of 1 x 56^2 to 16 18, 25, 8, to 32 27, 29, 9, to 64 56, 37, 12; 2 x 2 / 2 of 16 of 2 x
+  /// 112^2 to 16 20, 14, 8, to 64 27, 14, 8; 1 x 1 of 16 of 8 x 56^2 to 16 19, 8, 8, to 128 38, 16, 8; of 8
+  /// of 4 x 112^2 to 64 34, 20, 8.
+  std::size_t many_filters = 48, many_filters_depth = 4;
   /// Weights of a filter, from which they are worth it for fewer filters. H200, half, us, "direct", "mma",
   /// which leaves 12 to 15 of 16 columns empty, and cuDNN: 3 x 3 of 2 images of 320 x 64^2 to 4 720, 20.5,
   /// 19; of 128 x 512^2 to 3 557, 90, 107; of 64 x 256^2 to 1 190, 19, 28; of 8 images of 16 x 128^2 to 2 57,

@@ -194,8 +194,8 @@ struct Policy {
   Worth product{32, 64};   ///< "gemm" where the input is a factor as it lies
   Worth columns{256, 64};  ///< "gemm" with columns instead of "direct"
   Worth columns_of_bytes = columns, deep_columns = columns;  ///< on CPUs: of int8; and of planes of any size
-  /// "implicit" instead of "direct".
-  Worth implicit{32, 32};
+  /// "implicit" instead of "direct"; and of strides, by which "direct" takes twice as long.
+  Worth implicit{32, 32}, strided_implicit = implicit;
   /// The same of few filters with so many weights, where groups of "direct", so many times, are fewer than
   /// compute units. H200, float, us: 3 x 3 of 2 images of 320 x 64^2 to 4, 8 groups, 690, 165; of 64 x 256^2
   /// to 1, 64 groups, 154, 140; of 128 x 512^2 to 3, 256 groups, 425, 1030; of 8 images of 16 x 128^2 to 2,
@@ -223,6 +223,10 @@ struct Policy {
 // to 16 274, 73, of 16 x 112^2 to 96 610, 173, of 144 x 56^2 to 24 362, 85, of 24 x 56^2 to 144 322, 68
 // (cuDNN 175, 374, 154, 166); planes of the first and third 170, 49, and 248, 59 (cuDNN 107, 76). 3 x 3 / 2
 // of 3 x 224^2 to 32 "direct" and "implicit" 260, 200, planes 145, 82 (cuDNN 122, 113).
+//
+// Of few filters a group: 64 images, float, planes, us, "direct" and "implicit": 3 x 3 of 20 groups of 12 x
+// 28^2 to 12 362, 405; of 16 of 16 382, 410; of 10 of 24 539, 241; of 8 of 32 601, 260; / 2 of 32 of 16 439,
+// 209; of 20 of 24 575, 134; channels last 442, 484; 467, 493; 621, 321; 685, 339; 550, 320; 683, 242.
 //
 // Planes of half, 1 x 1 of 64 x 56^2 to 256, by "gemm" of 256 x 128 43, 128 x 256 45, 128 x 224 48, cuDNN 43,
 // a copy of as many bytes 32: a tile has one step of k, and its stores are hardly under other products.
@@ -258,7 +262,8 @@ inline constexpr Policy kPolicies[] = {
                            "10.5; 64 x 56^2, 256 of 1 x 1 30.4, 31.8, 9.2; 16 x 112^2, 16 of 3 x 3 9.1, 4.3, "
                            "14.0"},
      .product = {16, 16},
-     .implicit = {32, 27},
+     .implicit = {24, 27},
+     .strided_implicit = {16, 27},
      .depthwise = {.cells_evidence = kCellsMeasured,
                    .ring_evidence = kRingMeasured,
                    .windows_evidence = kWindowsMeasured,

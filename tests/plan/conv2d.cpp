@@ -240,12 +240,20 @@ TEST_CASE("plan of conv2d: few filters, and rows that are too long for a strip")
     p.in_channels = 3;
     CHECK(smem::plan_conv2d(target("sm_90"), p).variant == "direct");
   }
-  // Of one channel matrix units are worth it for many filters.
+  // Of one channel, strips of a few channels are worth it for as many filters as units need, others for many.
   Conv2dProblem one = layer(8, 1, 224, 64, 3);
   one.type = one.out = smem::Scalar::half;
   one.out_interleaved = true;
   CHECK(smem::plan_conv2d(target("sm_90"), one).variant == "wgmma_few");
-  one.out_channels = 56;
+  one.out_channels = 8;
+  CHECK(smem::plan_conv2d(target("sm_90"), one).variant == "wgmma_few");
+  one.out_channels = 7;
+  CHECK(smem::plan_conv2d(target("sm_90"), one).variant == "direct");
+  one.out_channels = 48;
+  CHECK(smem::plan_conv2d(target("sm_86"), one).variant == "mma");
+  one.out_channels = 47;
+  CHECK(smem::plan_conv2d(target("sm_86"), one).variant == "direct");
+  one.out_interleaved = false;
   CHECK(smem::plan_conv2d(target("sm_90"), one).variant == "direct");
   CHECK(smem::plan_conv2d(target("sm_90"), layer(2, 320, 64, 4, 3)).variant == "implicit");
   CHECK(smem::plan_conv2d(target("sm_90"), layer(1, 128, 512, 3, 3)).variant == "direct");
