@@ -102,7 +102,8 @@ bool is_winograd(std::string_view variant);
 bool is_straight(const Conv2dProblem& p);
 /// Whether the columns of a window are planned as channels of one cell, where matrix units gather windows:
 /// interleaved ones that lie side by side along rows, without padding. They have longer runs then, which need
-/// no copies for their alignment, and fewer weights; and units have no windows of 16 columns. Not measured yet.
+/// no copies for their alignment, and fewer weights; and units have no windows of 16 columns. Not measured
+/// yet.
 bool joins_columns(const Device& device, const Conv2dProblem& p);
 /// The problem of such windows; any other one as it is.
 Conv2dProblem with_joined_columns(const Device& device, const Conv2dProblem& p);
