@@ -133,7 +133,8 @@ static inline state scan_segments(scan_row row, ulong begin, ulong end, state be
 }
 #endif
 
-// The aggregate of elements [begin, end). Not inlined: PoCL copies a kernel's body three times, and vectorises each.
+// The aggregate of elements [begin, end). Not inlined: PoCL copies a kernel's body three times, and vectorises each. Sums are written in vectors,
+// because PoCL 5.0 neither unrolls loops nor makes vectors of them.
 __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong end) {
 #if SEGMENTED
   return scan_segments(row, begin, end, no_state(), identity(), 0, false);
@@ -149,9 +150,21 @@ __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong en
   }
   return s;
 #else
-  ACC lanes[LANES];
-  for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
+  ACC lanes[LANES] __attribute__((aligned(128)));
   ulong i = begin;
+#if IN_VECTORS && LANES % RUN == 0
+  run sums[LANES / RUN];
+#pragma unroll
+  for (uint v = 0; v < LANES / RUN; ++v) sums[v] = identity();
+  for (; i + LANES <= end; i += LANES) {
+    READ_ON(row.first + i, LANES);
+#pragma unroll
+    for (uint v = 0; v < LANES / RUN; ++v) sums[v] = COMBINE(sums[v], load_run(row.first + i + v * RUN));
+  }
+#pragma unroll
+  for (uint v = 0; v < LANES / RUN; ++v) *(run*)(lanes + v * RUN) = sums[v];
+#else
+  for (uint k = 0; k < LANES; ++k) lanes[k] = identity();
   for (; i + LANES <= end; i += LANES) {
     READ_ON(row.first + i, LANES);
 #if ELEMENT_HALF
@@ -162,6 +175,7 @@ __attribute__((noinline)) state reduce_piece(scan_row row, ulong begin, ulong en
     for (uint k = 0; k < LANES; ++k) lanes[k] = combine(lanes[k], lift(load_value(row.first, i + k)));
 #endif
   }
+#endif
   for (uint k = 0; i < end; ++i, ++k) lanes[k] = combine(lanes[k], lift(load_value(row.first, i)));
   for (uint apart = LANES / 2; apart > 0; apart /= 2)
     for (uint k = 0; k < apart; ++k) lanes[k] = combine(lanes[k], lanes[k + apart]);
