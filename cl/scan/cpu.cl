@@ -44,10 +44,10 @@
 //
 // `e`: identities, as a compiler should not know: of a shift in of zeros LLVM makes vpexpand, in which Zen 5 spends 5 cycles each time.
 static inline run scan_run(run v, run e) {
-  v = COMBINE((run)(e.s0, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se), v);
-  v = COMBINE((run)(e.s01, v.s01, v.s2345, v.s6789, v.sabcd), v);
-  v = COMBINE((run)(e.s0123, v.s0123, v.s4567, v.s89ab), v);
-  return COMBINE((run)(e.s01234567, v.s01234567), v);
+  v = COMBINE(BEHIND(e, v, 1), v);
+  v = COMBINE(BEHIND(e, v, 2), v);
+  v = COMBINE(BEHIND(e, v, 4), v);
+  return COMBINE(BEHIND(e, v, 8), v);
 }
 #endif
 
@@ -228,13 +228,13 @@ __attribute__((noinline)) state scan_piece(scan_row row, ulong begin, ulong end,
   run carries = carry;  // in all places of a vector: a number would go through another register file and back
   const run identities = has_initial > 1 ? carry : identity();  // has_initial is 0 or 1
   for (; i + RUN <= end; i += RUN) {
-    const run v = COMBINE(carries, scan_run(load_run(row.first + i), identities));
+    const run own = scan_run(load_run(row.first + i), identities);
 #if EXCLUSIVE
-    store_run(row.results + i, (run)(carries.s0, v.s012, v.s3456, v.s789a, v.sbc, v.sd, v.se));
+    store_run(row.results + i, BEHIND(carries, COMBINE(carries, own), 1));
 #else
-    store_run(row.results + i, v);
+    store_run(row.results + i, COMBINE(carries, own));
 #endif
-    carries = v.sffffffffffffffff;
+    carries = COMBINE(carries, own.sffffffffffffffff);  // not from what is stored, which would have the next run wait for a shuffle as well
   }
   carry = carries.s0;
 #else
