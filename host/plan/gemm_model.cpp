@@ -356,10 +356,11 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       nvidia::Mma tile = model.policy.mma[i];
       const bool is_anywhere =
           size_of(problem.in) != 4 && std::min(problem.a_alignment, problem.b_alignment) < 4;
-      if (size_of(problem.in) != 2)
+      if (size_of(problem.in) != 2) {
         tile.cost.loose = tile.cost.loose_shared = 1;  // Across has it
-      else if (!is_anywhere && !tile.has_loose_rows())
+      } else if (!is_anywhere && !tile.has_loose_rows()) {
         tile.cost.loose = model.policy.pieces;
+      }
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       tile.cost.tile +=
           model.of_finish(tile.of.warp_m * tile.of.warp_n / 32, divide_up(tile.group(), 128), true);

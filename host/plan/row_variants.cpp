@@ -137,7 +137,7 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
     return formatted("a row of {} elements needs more registers than {} work-items have", w.cols, most);
   const bool splits = policy.split_packs != 0 && packs >= policy.split_packs && shuffle && wanted == 0 &&
                       w.in == Scalar::half && has_whole_packs(device, w, pack) && team.items == 32 &&
-                      team.unroll == 4;
+                      team.unroll == 4 && 4 * team.items <= most;
   if (splits) team = {.items = 64, .unroll = 2};
   const std::size_t group = wanted != 0 ? most : std::max(usual, team.items * (splits ? 2 : 1));
   const bool keeps_most = shuffle && team.items == group && w.in == Scalar::float32 &&
