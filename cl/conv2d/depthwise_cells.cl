@@ -76,6 +76,7 @@ void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
   (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)depth;
   local vector filters[(TAPS + 1) * (LANES + 1)];
   const uint first = get_group_id(0) * CHANNELS, item = get_local_id(1) * GROUP_0 + get_local_id(0);
+  begin_filters(filters, item);
   const int is_finite = lay_filters(filters, weights + weight_offset, weight_stride, bias + (with_bias ? bias_offset : 0), with_bias,
                                     first, groups, item, GROUP_0 * GROUP_1);
   const uint lane = get_local_id(0), k = first + lane * PACK;

@@ -30,6 +30,7 @@ void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
   (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)tile_h, (void)depth, (void)images;
   local vector filters[(TAPS + 1) * (LANES + 1)];
   const uint item = get_local_id(0), lane = item % LANES;
+  begin_filters(filters, item);
   const uint sets = (groups + CHANNELS - 1) / CHANNELS, across = (out_w + EACH_X - 1) / EACH_X, blocks = across * out_h;
   const uint tiles = (blocks + BLOCKS - 1) / BLOCKS, job = get_group_id(0), tile = job / sets, n = tile / tiles;
   const uint first = (job - tile * sets) * CHANNELS, k = first + lane * PACK;

@@ -28,6 +28,7 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
   local uchar ring[RING_BYTES] __attribute__((aligned(16)));
   local vector filters[(TAPS + 1) * (LANES + 1)];
   const uint item = get_local_id(0), lane = item % LANES, block = item / LANES;
+  begin_filters(filters, item);
   const uint sets = (groups + CHANNELS - 1) / CHANNELS, across = (out_w + BLOCKS * EACH_X - 1) / (BLOCKS * EACH_X);
   const uint down = (out_h + tile_h - 1) / tile_h;
   const uint job = get_group_id(0), tile = job / sets, strip = tile / across, n = strip / down;
