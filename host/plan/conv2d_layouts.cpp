@@ -156,6 +156,8 @@ Conv2dProblem plan::conv2d::as_planes(Conv2dProblem p) {
 
 namespace {
 
+constexpr std::size_t kMostJoined = (std::size_t{1} << 28) - 1;  // channels, as conv2d() allows
+
 /// The problem whose cells have the channels of as many columns as windows are apart.
 Conv2dProblem of_wide_cells(Conv2dProblem p) {
   const auto power = [](std::size_t bytes) { return std::size_t{1} << std::countr_zero(64 | bytes); };
@@ -173,7 +175,8 @@ Conv2dProblem of_wide_cells(Conv2dProblem p) {
 bool plan::conv2d::joins_columns(const Device& device, const Conv2dProblem& p) {
   const std::size_t columns = p.window.width;
   if (!p.in_interleaved || !p.weights_interleaved || p.groups != 1 || columns < 2 || p.stride.x != columns ||
-      p.dilation.x != 1 || p.padding.left != 0 || p.width % columns != 0 || p.out_width > p.width / columns)
+      p.dilation.x != 1 || p.padding.left != 0 || p.width % columns != 0 || p.out_width > p.width / columns ||
+      size_product(p.in_channels, columns) > kMostJoined)
     return false;
   const Conv2dProblem wide = of_wide_cells(p);
   return no_mma(device, wide).empty() || no_matrix_units(device, wide).empty();

@@ -73,6 +73,9 @@ TEST_CASE("plans for Hopper: softmax of halves by two warps where one would have
   CHECK(split.work_items() == 128);
   CHECK(split.tile_rows == 2);
   CHECK(split.items_per_work_item == 16);
+  const smem::Device narrow = smem::clamp(hopper, "work_group=64");  // has no group of two such rows
+  CHECK(smem::plan_softmax(narrow, {.in = Scalar::half, .out = Scalar::half, .rows = 8192, .cols = 1000})
+            .work_items() <= 64);
   CHECK(split.groups() == 4096);
   CHECK(plan_of(952).items_per_work_item == 32);   // 119 packs
   CHECK(plan_of(768).items_per_work_item == 24);   // three packs of one warp
