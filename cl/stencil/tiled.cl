@@ -69,7 +69,7 @@ void stencil_tiled(STENCIL_ARGUMENTS) {
                              tile_y + rows <= (long)height && first_z == 0;
       if (is_inside) {
         global const ELEMENT* first = from + first_plane * in_plane + (ulong)tile_y * in_pitch + tile_x;
-#pragma unroll
+#pragma unroll 32  // more at once spill registers: strides of 4 of three channels, in groups of 128
         for (uint e = 0; e < rows * line; e += GROUP_X * GROUP_Y) {
           const uint at = e + ly * GROUP_X + lx, j = at / line;
           if (at < rows * line) tile[at] = load_value(first, j * in_pitch + (at - j * line));
