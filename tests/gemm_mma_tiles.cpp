@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 
 using smem::Scalar;
@@ -22,18 +23,22 @@ struct Tile {
 constexpr Tile kTiles[] = {{64, 64},  {128, 128}, {64, 128}, {128, 64}, {128, 256},
                            {16, 128}, {128, 16},  {64, 32},  {32, 32}};
 
-/// Whether "mma" has the tile for factors that lie so.
+/// Whether "mma" has the tile for factors that lie so: as they lie, and, where they are packed, in aligned
+/// rows, which test::run() plans for. Of the former the largest tile may lack registers, of the latter narrow
+/// ones blocks.
 bool has_tile(const smem::Device& device, const GemmCase& c) {
-  smem::GemmProblem problem;
-  problem.m = c.m, problem.n = c.n, problem.k = c.k;
-  problem.in = c.in, problem.out = c.out;
-  problem.a_along_k = !c.transpose_a, problem.b_along_k = c.transpose_b;
-  problem.tf32 = c.tf32;
-  problem.a_alignment = problem.b_alignment = problem.c_alignment = c.place == Place::aligned ? 64 : 1;
+  const auto alignment = [&](bool along_k, std::size_t across) {
+    const std::size_t bytes = (c.place == Place::odd ? 1 : along_k ? c.k : across) * size_of(c.in);
+    return std::min<std::size_t>(64, bytes & (~bytes + 1));
+  };
+  smem::GemmProblem aligned = test::problem_of(c), as_it_lies = aligned;
+  as_it_lies.a_alignment = alignment(aligned.a_along_k, c.m);
+  as_it_lies.b_alignment = alignment(aligned.b_along_k, c.n);
   smem::PlanOverrides fixed = c.overrides;
   fixed.variant = "mma";
   try {
-    smem::plan_gemm(device, problem, fixed);
+    smem::plan_gemm(device, as_it_lies, fixed);
+    if (c.place != Place::odd) smem::plan_gemm(device, aligned, fixed);
     return true;
   } catch (const smem::Error&) {
     return false;

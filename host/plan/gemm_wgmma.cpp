@@ -86,7 +86,7 @@ bool nvidia::shares_join(const Device& device, const GemmProblem& problem, const
 }
 
 bool nvidia::lacks_registers(const GemmProblem& problem, const Wgmma& tile) {
-  if (problem.listed && (tile.of.consumers > 3 || tile.has_many_sums())) return true;
+  if (problem.listed && tile.is_large_for_lists()) return true;
   const bool is_wide = tile.of.tile_n > nvidia::kMostOfFp8;
   if (is_fp8(problem.in))
     return tile.of.consumers > 3 || (is_wide && (tile.of.tile_n != 256 || tile.of.consumers > 2));

@@ -66,6 +66,12 @@ struct Wgmma {
     return {joining_producer_registers, joining_consumer_registers};
   }
   constexpr bool has_many_sums() const { return of.consumers > 2 && of.tile_n > 192; }
+  /// Whether a list's kernel spills, whose producers copy boxes, and elements of matrices that begin
+  /// anywhere: by ptxas 8 to 428 bytes for 192 x 144, 192 x 160, 192 x 192, 192 x 256, 256 x 128, 128 x 288
+  /// and 128 x 320.
+  constexpr bool is_large_for_lists() const {
+    return of.consumers > 3 || (of.consumers == 3 && of.tile_n > 128) || of.tile_n > 256;
+  }
   /// Whether registers are left for what C and the epilogue read of several rows, as wgmma.cl decides by the
   /// same rule (FINISHES_ROWS).
   constexpr bool finishes_rows() const {
