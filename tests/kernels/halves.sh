@@ -19,9 +19,9 @@ allowed() {
     attention/cpu.cl) echo 4 ;;       # strips of few keys, tails of heads, values and biases
     blur/box_cpu.cl) echo 14 ;;       # rows' ends
     blur/window.cl) echo 4 ;;         # windows that reach beyond a row's ends
-    conv2d/cpu.cl) echo 1 ;;          # a filter's bias
+    conv2d/cpu.cl) echo 3 ;;          # a filter's bias; weights that may be infinite, of which each is looked at once
     conv2d/columns.cl) echo 1 ;;
-    conv2d/depthwise_cells.cl) echo 2 ;;  # weights on their way to local memory, biases
+    conv2d/depthwise_cells.cl) echo 6 ;;  # weights on their way to local memory, those of filters that are not finite, biases
     heat/cpu.cl) echo 52 ;;           # cells at walls
     histogram/cpu.cl) echo 7 ;;       # tails, edges of bins
     moving_mean/*) echo 3 ;;          # a block's first window, ends of rows
