@@ -5,8 +5,6 @@
 
 #include <smem/reduce_by_key.hpp>
 
-#include <cmath>
-
 namespace smem::operations {
 
 namespace {
