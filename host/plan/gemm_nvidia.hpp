@@ -165,12 +165,12 @@ struct Factors {
 };
 
 /// What a factor of int8 (bytes) or TF32 (words) makes of a step, beside Factors: across k, and along it.
-/// Bytes across k are copied by words where these are aligned: `loose` are others.
+/// Bytes across k are copied by words where rows begin at words; `loose` is the factor of other rows.
 ///
-/// Of bytes, all loads of a copy are under way at once; by one after the other, aligned and loose, a step
-/// took 4.2 and 3.7 times the time of one along k. int8 on an H200, us, so before and now: 500^3 14.2, 8.5;
-/// 200^3 12.7, 5.6; 16 x 672 x 48, A transposed, 7.2, 5.6; 1000 x 16 x 512, A transposed, 11.2, 8.3; 2560 x
-/// 16 x 480 10.5, 8.0.
+/// A copy of bytes issues all its loads before it uses the first. When it issued them one after the other, a
+/// step took 4.2 times (words) and 3.7 times (other rows) as long as a step along k. int8 on an H200, us, so
+/// before and now: 500^3 14.2, 8.5; 200^3 12.7, 5.6; 16 x 672 x 48, A transposed, 7.2, 5.6; 1000 x 16 x 512,
+/// A transposed, 11.2, 8.3; 2560 x 16 x 480 10.5, 8.0.
 struct Across {
   double aligned, loose, loose_along = 1;
 };

@@ -45,7 +45,7 @@ std::size_t items_of(const Device& device, const ScanProblem& problem, bool in_r
   const ScanPolicy& policy = scan_policy(device);
   if (!in_registers) return policy.item_bytes / number_bytes(problem);
   if (keeps_narrow(device, problem)) return policy.narrow_bytes / size_of(problem.in);
-  // What tells where segments begin takes registers, too.
+  // Keys and head flags take registers, too.
   const std::size_t marks = problem.shape == ScanShape::keys       ? size_of(problem.marks)
                             : problem.shape == ScanShape::segments ? number_bytes(problem)
                                                                    : 0;

@@ -265,7 +265,7 @@ TEST_CASE("plans of the H100: short scans and selections have smaller tiles, and
     CHECK(copies.work_items() == group);
     CHECK(defines(copies, "EPOCHS") == static_cast<long>(epochs));
   }
-  // That a segment begins in a tile is told by its status, beside the epoch.
+  // A status says whether a segment begins in its tile; the epoch is beside it.
   CHECK(defines(smem::plan_scan(h200, {.shape = smem::ScanShape::keys, .cols = 1000000}), "EPOCHS") == 1);
 }
 
