@@ -36,7 +36,8 @@ void scan_reduce(SCAN_ARGUMENTS) {
   for (ulong first = begin; first < end; first += STEP) {
     ACC s[ITEMS];
     uint begins;
-    scan_tile(s, &begins, &mine, &total, tile, local_states, row, first, cols, item, 0, heads, marks + marks_offset, marks_count);
+    // Up to the chunk's end: chunks are whole tiles of the second launch, whose tiles may be smaller.
+    scan_tile(s, &begins, &mine, &total, tile, local_states, row, first, end, item, 0, heads, marks + marks_offset, marks_count);
     own = join(own, total);
     barrier(CLK_LOCAL_MEM_FENCE);  // before the next elements are stored
   }
