@@ -102,6 +102,29 @@ TEST_CASE("gemm on NVIDIA: consumers of tiles of 64 rows take turns") {
   CHECK(sweep.ran() == how);
 }
 
+TEST_CASE("gemm on NVIDIA: lists whose consumers of tiles of 64 rows take turns") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
+  test::GemmSweep sweep(context);
+  const std::size_t units = context.device().compute_units;
+  std::size_t how = 0, turns = 0;
+  for (const Sizes& x : {Sizes{64, 64, 64, 64, 64}, Sizes{56, 40, 200, 64, 64}, Sizes{200, 72, 328, 64, 64},
+                         Sizes{16, 24, 1096, 64, 64}, Sizes{72, 24, 520, 64, 96}, Sizes{40, 130, 72, 64, 144},
+                         Sizes{8, 200, 136, 64, 192}, Sizes{8, 232, 200, 64, 256}}) {
+    const std::size_t tiles = (x.m + 63) / 64 * ((x.n + x.tile_cols - 1) / x.tile_cols);
+    const Scalar type = how % 2 != 0 ? Scalar::bfloat16 : Scalar::half;
+    GemmCase c =
+        case_of(x, how % 4, type, type, (24 * units / ((x.k + 63) / 64) + 4 * units + how) / tiles + 1);
+    c.listed = true;
+    if (how % 3 == 2) finish(c, how);
+    ++how;
+    turns += test::define_of(plan_of_list(context, c), "PINGPONG") == 1 ? 1 : 0;
+    sweep.run(c);
+  }
+  CHECK(turns == how);
+  CHECK(sweep.ran() == how);
+}
+
 TEST_CASE("gemm on NVIDIA: batches of TF32 and half whose columns are rows of tiles") {
   const smem::Context context;
   if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
@@ -147,8 +170,7 @@ TEST_CASE("gemm on NVIDIA: products of a list that leave their buffers") {
   constexpr std::uint16_t kOne = 0x3c00, kTwo = 0x4000, kSum = 0x6000, kUntouched = 0x7e01;
   const std::size_t batch = 8 * context.device().compute_units;
   const smem::Array<std::uint16_t> a(context, std::vector<std::uint16_t>(2 * kFactor, kOne)),
-      b(context, std::vector<std::uint16_t>(2 * kFactor, kTwo)),
-      c(context, std::vector<std::uint16_t>(batch * kMatrix, kUntouched));
+      b(context, std::vector<std::uint16_t>(2 * kFactor, kTwo));
   std::vector<std::uint64_t> list;
   for (std::uint64_t p = 0; p < batch; ++p) {
     const std::uint64_t far = p % 2 == 0 ? ~std::uint64_t{0} : kFactor + 1;
@@ -162,15 +184,20 @@ TEST_CASE("gemm on NVIDIA: products of a list that leave their buffers") {
   const auto view = [](const smem::Array<std::uint16_t>& x, std::size_t rows, std::size_t cols) {
     return smem::Matrix(x.buffer()(), Scalar::half, rows, cols);
   };
-  smem::gemm(context, view(a, kEdge, kDepth), view(b, kDepth, kEdge), view(c, kEdge, kEdge),
-             {.list = offsets.vector()}, {.variant = "wgmma"});
-  const std::vector<std::uint16_t> results = c.to_host();
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::size_t kind = i / kMatrix % 6;
-    wrong += results[i] == (kind >= 1 && kind <= 3 ? kUntouched : kSum) ? 0 : 1;
+  // Consumers that share a tile, and that take turns.
+  for (const std::size_t rows : {128, 64}) {
+    const smem::Array<std::uint16_t> c(context, std::vector<std::uint16_t>(batch * kMatrix, kUntouched));
+    const smem::PlanOverrides tile{.variant = "wgmma", .tile_rows = rows, .tile_cols = kEdge};
+    smem::gemm(context, view(a, kEdge, kDepth), view(b, kDepth, kEdge), view(c, kEdge, kEdge),
+               {.list = offsets.vector()}, {.overrides = &tile});
+    const std::vector<std::uint16_t> results = c.to_host();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const std::size_t kind = i / kMatrix % 6;
+      wrong += results[i] == (kind >= 1 && kind <= 3 ? kUntouched : kSum) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
   }
-  CHECK(wrong == 0);
 }
 
 TEST_CASE("gemm on NVIDIA: what C and epilogues read at the end of a tile of wgmma") {

@@ -52,7 +52,7 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   split.part_depth = model.problem.k;
   add(split, model.problem.k);
   if (!joins || tiles > model.policy.counters) return;
-  for (const std::size_t parts : model.parts(tiles, tile.resident)) {
+  for (const std::size_t parts : model.parts_of_rounds(tiles, tile.resident)) {
     split.part_depth = round_up(divide_up(model.problem.k, parts), 64);
     split.parts = divide_up(model.problem.k, split.part_depth);
     const std::size_t values = split.parts * tiles * results;
@@ -137,9 +137,9 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of a batch the next tile's copies are under way while one is stored, or several are at once; not of
   // unaligned rows.
   const bool stores_parts = size_of(problem.out) == 2 && model.loose(problem.c_alignment);
-  const double stored = (stores_parts     ? model.policy.stored_loose
-                         : problem.listed ? model.policy.stored_listed
-                                          : model.policy.stored_beside) *
+  const double stored = (stores_parts                              ? model.policy.stored_loose
+                         : problem.listed && !whole_tiles.pingpong ? model.policy.stored_listed
+                                                                   : model.policy.stored_beside) *
                         own / real(whole_tiles.pingpong ? whole_tiles.of.consumers : 1);
   const bool is_batch = problem.batch > 1;
   add(split, is_batch && !tile.loose ? rounds * std::max(all, stored) + own

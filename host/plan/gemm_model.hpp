@@ -135,6 +135,19 @@ struct Model {
     }
     return all;
   }
+  /// The same, and of tiles that are more than units few parts, of which the busiest unit has less to do.
+  std::vector<std::size_t> parts_of_rounds(std::size_t tiles, std::size_t resident) const {
+    std::vector<std::size_t> all = parts(tiles, resident);
+    double least = real(divide_up(tiles, units));  // tiles of the busiest unit
+    const std::size_t most = std::min(policy.parts_of_rounds, problem.k / policy.least_depth);
+    for (std::size_t number = 2; number <= most && tiles > units; ++number) {
+      const double busiest = real(divide_up(tiles * number, units)) / real(number);
+      if (busiest * policy.gain > least) continue;
+      least = busiest;
+      if (std::find(all.begin(), all.end(), number) == all.end()) all.push_back(number);
+    }
+    return all;
+  }
   /// Whether the factors that several tiles read stay in the cache, so that groups need not be at the same k,
   /// and no other factor streams, whose lines are then neighbours in memory at one time.
   bool may_spread(const nvidia::Wgmma& tile) const {

@@ -320,6 +320,8 @@ struct Policy {
   double pieces = 1;
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has.
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
+  /// The most parts of tiles that are more than units, for the sake of the last round.
+  std::size_t parts_of_rounds = 8;
   /// Parts of a sum that are added first, where it has more than so many.
   std::size_t team = 8, team_parts = 12;
   /// Steps of a group of "wgmma" from which a work-item copies boxes, of a group whose tiles have as many,

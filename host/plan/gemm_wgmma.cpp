@@ -72,7 +72,7 @@ nvidia::Wgmma nvidia::in_turns(const Device& device, const GemmProblem& problem,
     --in_turn.of.stages;
   in_turn.of.lag = std::min(tile.of.lag, in_turn.of.stages - 2);
   const bool takes = tile.of.consumers == 1 && is_16_bit(problem.in) && size_of(problem.out) == 2 &&
-                     problem.batch > 1 && !problem.listed && problem.k > 0 && bytes() <= device.local_bytes &&
+                     problem.batch > 1 && problem.k > 0 && bytes() <= device.local_bytes &&
                      in_turn.group() <= device.max_work_group && tiles_of_all(problem, tile) >= 4 * units &&
                      copies_boxes(device, problem, in_turn, units);
   return takes ? in_turn : tile;

@@ -130,11 +130,14 @@ TEST_CASE("plan of gemm: batches by wgmma as measured on an H200") {
   other = small;
   other.batch = 300;
   CHECK(number(other, "PINGPONG") == 0);
-  // A list of aligned rows takes boxes or, of few steps, pieces, and unaligned ones tiles that copy them in
-  // another way. Its consumers do not take turns.
+  // A list of aligned rows takes turns too; of few products pieces, and not boxes; unaligned rows tiles that
+  // copy them in another way.
   other = small;
   other.listed = true;
   other.a_alignment = other.b_alignment = other.c_alignment = 2;
+  CHECK(number(other, "PINGPONG") == 1);
+  CHECK(number(other, "CONSUMERS") == 3);
+  other.batch = 1000;
   CHECK(number(other, "PINGPONG") == 0);
   CHECK(number(other, "TENSOR") == 0);
   CHECK(number(other, "LOOSE") == 0);
