@@ -71,9 +71,12 @@ nvidia::Wgmma nvidia::in_turns(const Device& device, const GemmProblem& problem,
   for (in_turn.of.stages = kStagesInTurns; in_turn.of.stages > 3 && bytes() > device.local_bytes;)
     --in_turn.of.stages;
   in_turn.of.lag = std::min(tile.of.lag, in_turn.of.stages - 2);
-  const bool takes = tile.of.consumers == 1 && is_16_bit(problem.in) && size_of(problem.out) == 2 &&
-                     problem.batch > 1 && problem.k > 0 && bytes() <= device.local_bytes &&
-                     in_turn.group() <= device.max_work_group && tiles_of_all(problem, tile) >= 4 * units &&
+  const bool finishes = problem.reads_c || problem.epilogue;
+  const bool spills = problem.listed && finishes && tile.of.tile_n > kMostOfFinishedLists;
+  const bool takes = tile.of.consumers == 1 && !spills && is_16_bit(problem.in) &&
+                     size_of(problem.out) == 2 && problem.batch > 1 && problem.k > 0 &&
+                     bytes() <= device.local_bytes && in_turn.group() <= device.max_work_group &&
+                     tiles_of_all(problem, tile) >= 4 * units &&
                      copies_boxes(device, problem, in_turn, units);
   return takes ? in_turn : tile;
 }

@@ -41,6 +41,10 @@ struct Registers {
 /// the producers have too: 128 * (88 + 2 * 208) of the multiprocessor's 65536.
 inline constexpr Registers kRegistersOfLists{88, 208};
 
+/// Columns of a tile of consumers in turn, at most, where C or an epilogue is read of a list: of 256 ptxas
+/// spills 20 to 92 bytes.
+inline constexpr std::size_t kMostOfFinishedLists = 224;
+
 /// wgmma.cl: half and bfloat16 any way; int8 and fp8 where both factors lie along k, TF32 where one does.
 /// Rows of A and B begin at multiples of 16 bytes, or anywhere (`loose`). The number of groups is the smaller
 /// of multiprocessors and tiles.
