@@ -140,6 +140,18 @@ TEST_CASE("plan of gemm: batches by wgmma as measured on an H200") {
   other.batch = 1000;
   CHECK(number(other, "PINGPONG") == 0);
   CHECK(number(other, "TENSOR") == 0);
+  // Of 256 columns that read C they would spill.
+  other.batch = 10000;
+  other.n = 256;
+  for (const auto& [cols, reads_c] : {std::pair<std::size_t, bool>{256, false}, {256, true}, {224, true}}) {
+    other.reads_c = reads_c;
+    const smem::Plan plan =
+        smem::plan_gemm(hopper, other, {.variant = "wgmma", .tile_rows = 64, .tile_cols = cols});
+    CHECK(define_of(plan, "PINGPONG") == (cols == 256 && reads_c ? 0 : 1));
+  }
+  other = small;
+  other.listed = true;
+  other.a_alignment = other.b_alignment = other.c_alignment = 2;
   CHECK(number(other, "LOOSE") == 0);
   CHECK(number(other, "C_VECTOR") == 8);
   other.m = other.n = other.k = 512;
