@@ -34,7 +34,7 @@ double time_of_groups(const Model& model, const nvidia::Rates& rates, const nvid
 template <class Tile>
 void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view variant, const Tile& tile,
                std::size_t number, std::size_t depth, bool joins, std::vector<Choice>& choices,
-               const Packing& packing = {}) {
+               const Packing& packing = {}, bool by_rounds = false) {
   const std::size_t tiles = model.tiles(tile.tile_m(), tile.tile_n());
   const std::size_t results = tile.tile_m() * tile.tile_n();
   if (tiles > kMaxTiles) return;
@@ -43,6 +43,8 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
     double time = time_of_groups(model, rates, tile.cost, tile.resident, divide_up(k, depth),
                                  tiles * split.parts, results);
     if (split.parts > 1) time += model.of_join(rates, split, results);
+    // Sums that the cache does not hold are written to memory, and read.
+    if (real(split.bytes) > model.policy.streamed_bytes) time += 2 * real(split.bytes) / rates.memory;
     choices.push_back(
         {variant, split, before + model.with_memory(rates, time, tile.tile_m(), tile.tile_n())});
   };
@@ -52,7 +54,8 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   split.part_depth = model.problem.k;
   add(split, model.problem.k);
   if (!joins || tiles > model.policy.counters) return;
-  for (const std::size_t parts : model.parts_of_rounds(tiles, tile.resident)) {
+  for (const std::size_t parts :
+       by_rounds ? model.parts_of_rounds(tiles, tile.resident) : model.parts(tiles, tile.resident)) {
     split.part_depth = round_up(divide_up(model.problem.k, parts), 64);
     split.parts = divide_up(model.problem.k, split.part_depth);
     const std::size_t values = split.parts * tiles * results;
@@ -137,12 +140,13 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // Of a batch the next tile's copies are under way while one is stored, or several are at once; not of
   // unaligned rows.
   const bool stores_parts = size_of(problem.out) == 2 && model.loose(problem.c_alignment);
-  const double stored = (stores_parts                              ? model.policy.stored_loose
-                         : problem.listed && !whole_tiles.pingpong ? model.policy.stored_listed
-                                                                   : model.policy.stored_beside) *
+  const double stored = (stores_parts     ? model.policy.stored_loose
+                         : problem.listed ? model.policy.stored_listed
+                                          : model.policy.stored_beside) *
                         own / real(whole_tiles.pingpong ? whole_tiles.of.consumers : 1);
   const bool is_batch = problem.batch > 1;
-  add(split, is_batch && !tile.loose ? rounds * std::max(all, stored) + own
+  const double offsets = problem.listed ? model.policy.offsets : 0;
+  add(split, is_batch && !tile.loose ? rounds * std::max({all, stored, offsets}) + own
                                      : rounds * (all + own * (is_batch ? model.policy.stored_after : 1)));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
@@ -247,7 +251,7 @@ void add_multistage(const Model& model, std::string_view variant, bool has_small
       in_batch.cost.tile = std::max(tile.cost.tile, model.policy.batched_tile);
     nvidia::Rates rates = model.policy.multistage_rates;
     rates.b.along *= tile.along_b, rates.b.loose_along *= tile.along_b;
-    add_tiled(of_packed, rates, variant, in_batch, i, tile.of.tile_k, joins, choices, packing);
+    add_tiled(of_packed, rates, variant, in_batch, i, tile.of.tile_k, joins, choices, packing, true);
   }
 }
 

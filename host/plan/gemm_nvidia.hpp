@@ -320,7 +320,13 @@ struct Policy {
   double pieces = 1;
   /// Sums in parts: the least k of a part, the most parts, and the counters that a launch has.
   std::size_t least_depth = 128, most_parts = 256, counters = kSharedCounters / 4;
-  /// The most parts of tiles that are more than units, for the sake of the last round.
+  /// The most parts of tiles of "multistage" that are more than units, for the sake of the last round. Float
+  /// on an H200, us, whole, so, and cuBLAS: 1984 x 848 x 12944, B transposed, 1247, in 3 parts 1174, 930;
+  /// 1203 x 1299 x 14500, B transposed, 1412, in 5 1185, 1076; 152 x 14267 x 4091, both transposed, 574, in 3
+  /// 518, 510; 527 x 2005 x 896, A transposed, 89, in 7 77, 64; 416 x 5936 x 1856, A transposed, 271, in 2
+  /// 263, 234; 3776 x 1536 x 1888 486, in 2 466, 493; 8703 x 178 x 2100, both transposed, 221, in 3 227, 176.
+  /// By "mma" 152 x 14267 x 4091 TF32 in 3 323, by "wgmma" 222; 53 x 9751 x 4173 double in 5 163, by another
+  /// tile 136.
   std::size_t parts_of_rounds = 8;
   /// Parts of a sum that are added first, where it has more than so many.
   std::size_t team = 8, team_parts = 12;
@@ -360,8 +366,12 @@ struct Policy {
   /// 760, 791; 3000 of 99 x 101 x 99 154, 170; 4000 of 130 x 70 x 45 264, 245; 20,000 of 49 x 32 x 49 239,
   /// 294.
   double stored_after = 1.2;
-  /// The same of a list, whose offsets are read for each tile: 10,000 of 64^3 90, by "mma" 108.
+  /// The same of a list: 1000 of 128^3 by 64 x 128 in turn 33.9, by 128 x 128 31.7; 10,000 of 64^3 by one
+  /// consumer 90, in turn 65, by "mma" 108.
   double stored_listed = 1;
+  /// What a tile of a list takes at least, whose offsets are read while the one before is copied: 40,000 of
+  /// 32^3 142, not of a list 73.
+  double offsets = 470;
   /// A tile's own time of "multistage" in a batch of more products than multiprocessors, at least: 10,000 of
   /// 49 x 49 x 32 float, B transposed, by 64 x 32 166 us, by 64 x 64 133.
   double batched_tile = 800;
