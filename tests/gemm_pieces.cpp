@@ -2,6 +2,7 @@
 // results are stored.
 #include <smem/smem.hpp>
 
+#include "support/gemm_plans.hpp"
 #include "support/gemms.hpp"
 #include "support/targets.hpp"
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 using smem::Scalar;
+using test::GemmCase;
 using test::runs_gemm;
 
 namespace {
@@ -316,4 +318,38 @@ TEST_CASE("gemm on NVIDIA: results of 16 bits in rows that begin anywhere") {
   stores_anywhere(Scalar::half, 192, 160);      // 128 columns and 32
   stores_anywhere(Scalar::bfloat16, 64, 96);
   stores_anywhere(Scalar::half, 128, 256, 1);
+}
+
+TEST_CASE("gemm on NVIDIA: few parts of each of more tiles than there are multiprocessors") {
+  const smem::Context context;
+  if (!runs_gemm(context.device(), "multistage", Scalar::float32, false)) return;
+  test::GemmSweep sweep(context);
+  // Two tiles and a quarter for each, which whole would take three rounds.
+  const std::size_t down = context.device().compute_units * 3 / 4;
+  std::size_t number = 0, in_parts = 0;
+  for (const char* const variant : {"multistage", "packed"}) {
+    for (std::size_t order = 0; order < 4; ++order) {
+      GemmCase c;
+      c.variant = variant;
+      c.place = order % 2 != 0 ? test::Place::odd : test::Place::aligned;
+      c.transpose_a = order % 2 != 0;
+      c.transpose_b = order / 2 != 0;
+      c.m = 64 * down - 5;
+      c.n = 92;
+      c.k = 700 + order;
+      c.alpha = -2;
+      c.beta = order == 2 ? 1 : 0;
+      c.bias = order == 3 ? 2 : 0;
+      c.overrides.tile_rows = 64;
+      c.overrides.tile_cols = 32;
+      smem::PlanOverrides fixed = c.overrides;
+      fixed.variant = c.variant;
+      const smem::Plan plan = smem::plan_gemm(context.device(), test::problem_of(c), fixed);
+      in_parts += test::define_of(plan, "PARTS") == 1 ? 1 : 0;
+      ++number;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == number);
+  if (context.device().compute_units > 100) CHECK(in_parts == number);
 }

@@ -387,6 +387,20 @@ TEST_CASE("plan of gemm: stores of unaligned rows, and parts that teams add") {
   CHECK(define_of(plan_problem_of(512, 512, 2048, Scalar::half), "mma", "TEAM") == 0);
 }
 
+TEST_CASE("plan of gemm: few parts where the last round of tiles is short") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  // 217 tiles of 64 x 128 take two rounds, of which the second has few; in three parts each they take 5 / 3.
+  smem::GemmProblem problem = plan_problem_of(1984, 848, 12944);
+  problem.b_along_k = true;
+  CHECK(test::contains(smem::plan_gemm(hopper, problem).reason, "sums in 3 parts"));
+  // Two rounds of nearly all; and sums that are longer than the cache, 53 MB.
+  problem.m = 2368;
+  CHECK(!test::contains(smem::plan_gemm(hopper, problem).reason, "sums in"));
+  problem = plan_problem_of(688, 9296, 512);
+  CHECK(!test::contains(smem::plan_gemm(hopper, problem).reason, "sums in"));
+}
+
 TEST_CASE("plan of gemm: a thin and a wide factor") {
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;  // an H200: memory bounds it there
