@@ -135,7 +135,12 @@ struct Mma {
 // 16 x 128 and 128 x 16, of few rows or columns: half on an H200, us, and cuBLAS: 1 x 4096 x 4096 10, 11.
 // Beyond the cache's size thin tiles of "wgmma" take less time. A kernel in which the wide factor went to
 // registers without local memory, in lines of 128 bytes, took 16; of two or four warps side by side, whose
-// loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128.
+// loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128, but of unaligned
+// rows: the loose factors of these two, 32 x 32 and 64 x 32 come from 62 shapes of half, of which three tiles
+// at least were measured: the choice among them takes 3.0 % longer than the best, before 5.4. On an H200, us,
+// by 128 x 16 or 16 x 128, chosen before, and 32 x 32: 33 x 671 x 291, both transposed, 9.2, 6.8, B
+// transposed 10.3, 7.2; 1245 x 17 x 1503 13.8, 10.1; 225 x 27 x 2001 8.4, 7.2; by 64 x 32 26 x 243 x 1802, A
+// transposed, 10.8, 8.8.
 inline constexpr std::array<Mma, 12> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
@@ -143,10 +148,10 @@ inline constexpr std::array<Mma, 12> kMma{{
     {{2, 2, 64, 32, 128, 4}, 2, {728, 342, 2640, 0.7, 1.28}},
     {{2, 2, 32, 64, 128, 4}, 2, {761, 358, 2540, 0.7, 1.28}},
     {{2, 2, 32, 32, 128, 4}, 3, {369, 242, 1380, 1.02, 1.19}},
-    {{1, 4, 16, 32, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
-    {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912}},
-    {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 1, 1.15}},
-    {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 0.79, 1}},
+    {{1, 4, 16, 32, 128, 4}, 3, {348, 218, 1470, 0.85, 1}},
+    {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912, 0.8}},
+    {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 0.9, 1.05}},
+    {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 1.2, 1.2}},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
     // Unaligned rows, 20,000 of 33^3 228, by 16 x 64 202; 20,000 of 49 x 32 x 49 268, by 16 x 16 173; 12,000
@@ -512,13 +517,13 @@ GemmProblem exchanged(GemmProblem problem);
 /// that are not are copied, and their results of 16 bits stored, in other ways (cl/nvidia/gemm_producer.clh,
 /// gemm_producer_listed.clh).
 ///
-/// Half on an H200, us, before and so: 10,000 of 64^3 108, 90, cuBLAS (not of a list) 61; 600 of 200^3 114,
-/// 68, by boxes 59, 43 to 51; 1000 of 128^3 38, 31, 29; 128 of 512^3 134, 72, 66; 1000 of 128^3 TF32, B
-/// transposed, 73, 57, 54.
+/// Half on an H200, us, before and so: 10,000 of 64^3 108, 90, in turn 65, cuBLAS (not of a list) 61; 600 of
+/// 200^3 114, 68, by boxes 59, 43 to 51; 1000 of 128^3 38, 31, 29; 128 of 512^3 134, 72, 66; 1000 of 128^3
+/// TF32, B transposed, 73, 57, 54.
 GemmProblem as_aligned(GemmProblem problem);
 
-/// A tile of "wgmma" of one consumer as it computes whole tiles of a batch: by consumers that take them in
-/// turn, where each group has several and boxes of aligned rows; else as it is.
+/// A tile of "wgmma" of one consumer as it computes whole tiles of a batch or list: by consumers that take
+/// them in turn, where each group has several and boxes of aligned rows; else as it is.
 Wgmma in_turns(const Device& device, const GemmProblem& problem, const Wgmma& tile);
 
 /// Whether a work-item of each of so many groups copies boxes to a tile of "wgmma", and not its producers
