@@ -168,33 +168,33 @@ TEST_CASE("gemm on NVIDIA: products of a list that leave their buffers") {
   if (!runs_gemm(context.device(), "wgmma", Scalar::half, false)) return;
   constexpr std::size_t kEdge = 64, kDepth = 256, kFactor = kEdge * kDepth, kMatrix = kEdge * kEdge;
   constexpr std::uint16_t kOne = 0x3c00, kTwo = 0x4000, kSum = 0x6000, kUntouched = 0x7e01;
-  const std::size_t batch = 8 * context.device().compute_units;
+  const std::size_t units = context.device().compute_units, most = 8 * units;
   const smem::Array<std::uint16_t> a(context, std::vector<std::uint16_t>(2 * kFactor, kOne)),
       b(context, std::vector<std::uint16_t>(2 * kFactor, kTwo));
   std::vector<std::uint64_t> list;
-  for (std::uint64_t p = 0; p < batch; ++p) {
+  for (std::uint64_t p = 0; p < most; ++p) {
     const std::uint64_t far = p % 2 == 0 ? ~std::uint64_t{0} : kFactor + 1;
     // Of six products one each leaves the buffer of A, B and C, and one begins at no multiple of 16 bytes.
     list.insert(list.end(), {p % 6 == 1   ? far
                              : p % 6 == 4 ? 3
                                           : p % 8 * 8,
-                             p % 6 == 2 ? far : p % 8 * 8, p % 6 == 3 ? batch * kMatrix : p * kMatrix});
+                             p % 6 == 2 ? far : p % 8 * 8, p % 6 == 3 ? most * kMatrix : p * kMatrix});
   }
   const smem::Array<std::uint64_t> offsets(context, list);
   const auto view = [](const smem::Array<std::uint16_t>& x, std::size_t rows, std::size_t cols) {
     return smem::Matrix(x.buffer()(), Scalar::half, rows, cols);
   };
-  // Consumers that share a tile, and that take turns.
-  for (const std::size_t rows : {128, 64}) {
-    const smem::Array<std::uint16_t> c(context, std::vector<std::uint16_t>(batch * kMatrix, kUntouched));
-    const smem::PlanOverrides tile{.variant = "wgmma", .tile_rows = rows, .tile_cols = kEdge};
+  // Consumers that take turns; and one, of fewer tiles.
+  for (const std::size_t batch : {most, 3 * units}) {
+    const smem::Array<std::uint16_t> c(context, std::vector<std::uint16_t>(most * kMatrix, kUntouched));
+    const smem::PlanOverrides tile{.variant = "wgmma", .tile_rows = kEdge, .tile_cols = kEdge};
     smem::gemm(context, view(a, kEdge, kDepth), view(b, kDepth, kEdge), view(c, kEdge, kEdge),
-               {.list = offsets.vector()}, {.overrides = &tile});
+               {.list = offsets.vector(0, 3 * batch)}, {.overrides = &tile});
     const std::vector<std::uint16_t> results = c.to_host();
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const std::size_t kind = i / kMatrix % 6;
-      wrong += results[i] == (kind >= 1 && kind <= 3 ? kUntouched : kSum) ? 0 : 1;
+      wrong += results[i] == (i >= batch * kMatrix || (kind >= 1 && kind <= 3) ? kUntouched : kSum) ? 0 : 1;
     }
     CHECK(wrong == 0);
   }

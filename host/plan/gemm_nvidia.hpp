@@ -136,11 +136,12 @@ struct Mma {
 // Beyond the cache's size thin tiles of "wgmma" take less time. A kernel in which the wide factor went to
 // registers without local memory, in lines of 128 bytes, took 16; of two or four warps side by side, whose
 // loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128, but of unaligned
-// rows: the loose factors of these two, 32 x 32 and 64 x 32 come from 62 shapes of half, of which three tiles
-// at least were measured: the choice among them takes 3.0 % longer than the best, before 5.4. On an H200, us,
-// by 128 x 16 or 16 x 128, chosen before, and 32 x 32: 33 x 671 x 291, both transposed, 9.2, 6.8, B
-// transposed 10.3, 7.2; 1245 x 17 x 1503 13.8, 10.1; 225 x 27 x 2001 8.4, 7.2; by 64 x 32 26 x 243 x 1802, A
-// transposed, 10.8, 8.8.
+// rows: the loose factors of these two, 32 x 32 and 64 x 32 come from 72 shapes of half, of which three tiles
+// at least were measured: the choice among them takes 2.5 % longer than the best, before 6.1. On an H200, us,
+// by 128 x 16 or 16 x 128, chosen before, 32 x 32, 64 x 32, and cuBLAS: 33 x 671 x 291, both transposed, 8.0
+// to 9.2, 6.8, 7.1, 9.6; 2878 x 32 x 1868, both transposed, 15.3, -, 12.7, 15.7; 2158 x 27 x 4389, B
+// transposed, 21.5, 21.4, 18.8, 21.4; 16150 x 17 x 1685, B transposed, 46, 48, 38, 50; 225 x 27 x
+// 2001 8.4, 7.2, 8.2, 17; 26 x 243 x 1802, A transposed, 10.8, -, 8.8.
 inline constexpr std::array<Mma, 12> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
@@ -149,8 +150,8 @@ inline constexpr std::array<Mma, 12> kMma{{
     {{2, 2, 32, 64, 128, 4}, 2, {761, 358, 2540, 0.7, 1.28}},
     {{2, 2, 32, 32, 128, 4}, 3, {369, 242, 1380, 1.02, 1.19}},
     {{1, 4, 16, 32, 128, 4}, 3, {348, 218, 1470, 0.85, 1}},
-    {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912, 0.8}},
-    {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 0.9, 1.05}},
+    {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912, 0.8, 1.1}},
+    {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 0.8, 0.9}},
     {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 1.2, 1.2}},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
