@@ -58,16 +58,14 @@
 // The offset from a vector's first element of element i of its halo, unless the row ends before.
 INLINED int beside_place(int i) { return i < AROUND ? i - AROUND : PACK + i - AROUND; }
 
-// Whether cell i of row j of plane k of the window has a weight, and its index. Constants of unrolled loops.
+// The index of the weight of cell i of row j of plane k of the window. Constants of unrolled loops.
 #if SHAPE == STAR
-INLINED int has_weight(int i, int j, int k) { return (i != BEFORE_X) + (j != BEFORE_Y) + (k != BEFORE_Z) < 2; }
 INLINED int weight_place(int i, int j, int k) {
   if (k < BEFORE_Z) return k;
   if (k > BEFORE_Z) return k + WINDOW_Y - 1 + WINDOW_X - 1;
   return k + (j < BEFORE_Y ? j : j > BEFORE_Y ? j + WINDOW_X - 1 : j + i);
 }
 #else
-INLINED int has_weight(int i UNUSED, int j UNUSED, int k UNUSED) { return 1; }
 INLINED int weight_place(int i, int j, int k) { return (k * WINDOW_Y + j) * WINDOW_X + i; }
 #endif
 // Whether row r of plane s, or its halo, is loaded: of a star rows around those of the results, and halos, only in planes of results.
@@ -214,6 +212,62 @@ UNROLLED
   }
 }
 
+// Adds the products of row r of plane s to the sums of all results whose windows contain it.
+#if SHAPE == STAR
+// The row's loops name only cells with weights: compilers unroll inner loops first, and took seconds to find them among all of a window.
+INLINED void add_column(VALUE sums[PACK], const VALUE cells[SPAN], VALUE weight) {
+UNROLLED
+  for (int i = 0; i < PACK; ++i) sums[i] = fma(weight, cells[AROUND + i], sums[i]);
+}
+INLINED void add_row(VALUE sums[DEEP][ROWS][PACK], const VALUE cells[SPAN], int s, int r, WEIGHT_SPACE const VALUE* weights) {
+  if (is_own_row(r)) {
+UNROLLED
+    for (int k = 0; k < WINDOW_Z; ++k) {
+      const int o = s - k;  // of its results this plane is plane k of their windows
+      if (k != BEFORE_Z && o >= 0 && o < DEEP)
+        add_column(sums[o][r - BEFORE_Y], cells, scaled_weight(weights[1 + weight_place(BEFORE_X, BEFORE_Y, k)]));
+    }
+  }
+  if (!is_own_plane(s)) return;
+UNROLLED
+  for (int q = 0; q < ROWS; ++q) {
+    const int j = r - q;  // and this row is row j
+    if (j < 0 || j >= WINDOW_Y) continue;
+    VALUE* sum = sums[s - BEFORE_Z][q];
+    if (j != BEFORE_Y) {
+      add_column(sum, cells, scaled_weight(weights[1 + weight_place(BEFORE_X, j, BEFORE_Z)]));
+      continue;
+    }
+UNROLLED
+    for (int c = 0; c < WINDOW_X; ++c) {
+      const VALUE weight = scaled_weight(weights[1 + weight_place(c, BEFORE_Y, BEFORE_Z)]);
+UNROLLED
+      for (int i = 0; i < PACK; ++i) sum[i] = fma(weight, cells[AROUND + i + (c - BEFORE_X) * CHANNELS], sum[i]);
+    }
+  }
+}
+#elif SHAPE != CUSTOM
+INLINED void add_row(VALUE sums[DEEP][ROWS][PACK], const VALUE cells[SPAN], int s, int r, WEIGHT_SPACE const VALUE* weights) {
+UNROLLED
+  for (int k = 0; k < WINDOW_Z; ++k) {
+    const int o = s - k;  // of its results this plane is plane k of their windows
+    if (o < 0 || o >= DEEP) continue;
+UNROLLED
+    for (int q = 0; q < ROWS; ++q) {
+      const int j = r - q;  // and this row is row j
+      if (j < 0 || j >= WINDOW_Y) continue;
+UNROLLED
+      for (int c = 0; c < WINDOW_X; ++c) {
+        const VALUE weight = scaled_weight(weights[1 + weight_place(c, j, k)]);
+UNROLLED
+        for (int i = 0; i < PACK; ++i)
+          sums[o][q][i] = fma(weight, cells[AROUND + i + (c - BEFORE_X) * CHANNELS], sums[o][q][i]);
+      }
+    }
+  }
+}
+#endif
+
 // Computes the results of DEEP planes from plane z on and of ROWS rows from row y on. `is_inside`, a constant: all loads
 // and stores are inside of the grids; so no branch there keeps loads from being issued early. `from`, `to`: the vector's first element in
 // row 0 of plane 0 of both grids.
@@ -256,24 +310,7 @@ UNROLLED
       if (!is_read(s, r)) continue;
       VALUE cells[SPAN];
       convert_row(cells, &middle[s][r], beside[s][r], e, room, weights[0]);
-UNROLLED
-      for (int k = 0; k < WINDOW_Z; ++k) {
-        const int o = s - k;  // of its results this plane is plane k of their windows
-        if (o < 0 || o >= DEEP) continue;
-UNROLLED
-        for (int q = 0; q < ROWS; ++q) {
-          const int j = r - q;  // and this row is row j
-          if (j < 0 || j >= WINDOW_Y) continue;
-UNROLLED
-          for (int c = 0; c < WINDOW_X; ++c) {
-            if (!has_weight(c, j, k)) continue;
-            const VALUE weight = scaled_weight(weights[1 + weight_place(c, j, k)]);
-UNROLLED
-            for (int i = 0; i < PACK; ++i)
-              sums[o][q][i] = fma(weight, cells[AROUND + i + (c - BEFORE_X) * CHANNELS], sums[o][q][i]);
-          }
-        }
-      }
+      add_row(sums, cells, s, r, weights);
     }
     const int o = s - (WINDOW_Z - 1);  // the plane of results that is complete
     if (o >= 0)
