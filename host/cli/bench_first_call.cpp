@@ -1,11 +1,14 @@
-// smem bench first-call: the first call of a new process, with caches cold and warm.
+// smem bench first-call: the first call of a new process, with caches cold and warm; with names of operations,
+// the first call of each, all caches cold.
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/described.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "measure/first_call.hpp"
 #include "measure/measure.hpp"
+#include "operations/list.hpp"
 
 #include <smem/smem.hpp>
 
@@ -29,13 +32,34 @@ namespace fs = std::filesystem;
 struct FirstCallOptions {
   std::string device;
   std::size_t repetitions = 5;
-  std::string
-      child;  // "smem" or "plain": this process is the one that is measured; "device": it names the device
+  std::vector<std::string> operations;
+  // "smem" or "plain": this process is the one that is measured; "device": it names the device; or an operation
+  std::string child;
 };
+
+/// The first call of an operation, in this process: of its first small sample that the device computes. Prints:
+/// ms, the programs built, and the sample.
+int call_in_child(const operations::Operation& operation, const FirstCallOptions& options) {
+  const Context context({.device = options.device});
+  const Device& device = context.device();
+  const std::vector<SampleCase> samples = samples_of(operation, device, operations::scale_for(device, true));
+  if (samples.empty()) return kGood;
+  const operations::Case& one = samples.front().one;
+  const CaseData data(one);
+  const measure::BufferPair pair{make_buffer(context, data.bytes()), make_buffer(context, data.bytes())};
+  data.write(context, pair);
+  const auto start = measure::Clock::now();
+  one.call(context, data.arrays(pair), {}).wait();
+  fmt::print("{} {} {}\n", measure::seconds_since(start) * 1e3, context.cache_statistics().built_from_source,
+             one.text);
+  return kGood;
+}
 
 /// One first call, in this process. Prints: the call and its end, the same until the context is closed (both
 /// ms), and what the program cache did.
 int run_in_child(const FirstCallOptions& options) {
+  if (const operations::Operation* operation = operations::find(options.child); operation != nullptr)
+    return call_in_child(*operation, options);
   auto context = std::make_unique<Context>(ContextOptions{.device = options.device});
   if (options.child == "device") {
     const Device& device = context->device();
@@ -111,7 +135,40 @@ class Runner {
   TemporaryFolder folder_;
 };
 
+/// The first call of each operation that is asked for, in a new process with empty caches.
+int run_operations(const FirstCallOptions& options) {
+  Runner runner(options);
+  runner.empty_all();
+  const std::string device = runner.child("device");
+  print_fitted(fmt::format("{}\n\nContext and buffers ready, all caches empty: medians of {} new processes each\n",
+                           device, options.repetitions));
+  fmt::print("{:<20}{:>10}{:>10}  {}\n", "first call", "ms", "programs", "of");
+  std::vector<double> medians;
+  const bool all = options.operations.front() == "all";
+  for (const std::string& name : all ? operation_names() : options.operations) {
+    std::vector<double> times;
+    std::size_t built = 0;
+    std::string text;
+    for (std::size_t i = 0; i < options.repetitions; ++i) {
+      runner.empty_all();
+      std::istringstream line(runner.child(name));
+      double time = 0;
+      if (line >> time >> built && std::getline(line >> std::ws, text)) times.push_back(time);
+    }
+    if (times.empty()) continue;  // its samples have types that the device does not compute with
+    medians.push_back(measure::statistics(times).median);
+    fmt::print("{:<20}{:>10.1f}{:>10}  {}\n", name, medians.back(), built, text);
+    std::fflush(stdout);
+  }
+  if (medians.empty()) return kGood;
+  const double goal = device.starts_with(name_of(DeviceType::cpu)) ? 1000 : 250;
+  const double median = measure::statistics(medians).median;
+  fmt::print("{:<20}{:>10.1f}{:>10}  goal {:g} {}\n", "median", median, "", goal, median <= goal ? "PASS" : "MISS");
+  return median <= goal ? kGood : kFailure;
+}
+
 int run(const FirstCallOptions& options) {
+  if (!options.operations.empty()) return run_operations(options);
   // This process opens no device itself: on the NVIDIA machine that was measured, a child of a process that
   // had done so did not see the GPU, and took the CPU instead.
   Runner runner(options);
@@ -166,9 +223,15 @@ void add_bench_first_call(CLI::App* bench, Measurements& measurements) {
   command->add_option("--repetitions", options->repetitions, "Number of new processes of each kind")
       ->capture_default_str()
       ->check(count_validator());
-  command->add_option("--child", options->child)
-      ->group("")
-      ->check(CLI::IsMember({"smem", "plain", "device"}));
+  std::vector<std::string> names = operation_names();
+  names.insert(names.begin(), "all");
+  command
+      ->add_option("--operations", options->operations,
+                   "The first call of each of these operations, all caches empty, instead of a transpose's: "
+                   "names, or all")
+      ->delimiter(',')
+      ->check(CLI::IsMember(names));
+  command->add_option("--child", options->child)->group("");
   command->callback([options, &measurements] {
     measurements.emplace_back(
         [options] { return options->child.empty() ? run(*options) : run_in_child(*options); });
