@@ -1,5 +1,5 @@
-// smem bench first-call: the first call of a new process, with caches cold and warm; with names of operations,
-// the first call of each, all caches cold.
+// smem bench first-call: the first call of a new process, with caches cold and warm; with names of
+// operations, the first call of each, all caches cold.
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
@@ -33,12 +33,13 @@ struct FirstCallOptions {
   std::string device;
   std::size_t repetitions = 5;
   std::vector<std::string> operations;
-  // "smem" or "plain": this process is the one that is measured; "device": it names the device; or an operation
+  // "smem" or "plain": this process is the one that is measured; "device": it names the device; or an
+  // operation
   std::string child;
 };
 
-/// The first call of an operation, in this process: of its first small sample that the device computes. Prints:
-/// ms, the programs built, and the sample.
+/// The first call of an operation, in this process: of its first small sample that the device computes.
+/// Prints: ms, the programs built, and the sample.
 int call_in_child(const operations::Operation& operation, const FirstCallOptions& options) {
   const Context context({.device = options.device});
   const Device& device = context.device();
@@ -140,8 +141,9 @@ int run_operations(const FirstCallOptions& options) {
   Runner runner(options);
   runner.empty_all();
   const std::string device = runner.child("device");
-  print_fitted(fmt::format("{}\n\nContext and buffers ready, all caches empty: medians of {} new processes each\n",
-                           device, options.repetitions));
+  print_fitted(
+      fmt::format("{}\n\nContext and buffers ready, all caches empty: medians of {} new processes each\n",
+                  device, options.repetitions));
   fmt::print("{:<20}{:>10}{:>10}  {}\n", "first call", "ms", "programs", "of");
   std::vector<double> medians;
   const bool all = options.operations.front() == "all";
@@ -163,7 +165,8 @@ int run_operations(const FirstCallOptions& options) {
   if (medians.empty()) return kGood;
   const double goal = device.starts_with(name_of(DeviceType::cpu)) ? 1000 : 250;
   const double median = measure::statistics(medians).median;
-  fmt::print("{:<20}{:>10.1f}{:>10}  goal {:g} {}\n", "median", median, "", goal, median <= goal ? "PASS" : "MISS");
+  fmt::print("{:<20}{:>10.1f}{:>10}  goal {:g} {}\n", "median", median, "", goal,
+             median <= goal ? "PASS" : "MISS");
   return median <= goal ? kGood : kFailure;
 }
 
@@ -223,15 +226,16 @@ void add_bench_first_call(CLI::App* bench, Measurements& measurements) {
   command->add_option("--repetitions", options->repetitions, "Number of new processes of each kind")
       ->capture_default_str()
       ->check(count_validator());
-  std::vector<std::string> names = operation_names();
+  std::vector<std::string> names = operation_names(), children = names;
   names.insert(names.begin(), "all");
+  children.insert(children.end(), {"smem", "plain", "device"});
   command
       ->add_option("--operations", options->operations,
                    "The first call of each of these operations, all caches empty, instead of a transpose's: "
                    "names, or all")
       ->delimiter(',')
       ->check(CLI::IsMember(names));
-  command->add_option("--child", options->child)->group("");
+  command->add_option("--child", options->child)->group("")->check(CLI::IsMember(children));
   command->callback([options, &measurements] {
     measurements.emplace_back(
         [options] { return options->child.empty() ? run(*options) : run_in_child(*options); });
