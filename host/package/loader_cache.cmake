@@ -12,8 +12,12 @@ get_filename_component(smem_real ${smem_libdir} REALPATH)
 string(FIND "${smem_known}" "=> ${smem_libdir}/${smem_file}\n" smem_listed)
 string(FIND "${smem_known}" "=> ${smem_real}/${smem_file}\n" smem_real_listed)
 if(smem_status EQUAL 0 AND smem_listed EQUAL -1 AND smem_real_listed EQUAL -1)
+  set(smem_example " (as it does /usr/local/lib)")
+  if(smem_libdir STREQUAL "/usr/local/lib")
+    set(smem_example "")
+  endif()
   message("The loader does not know ${smem_libdir}/${smem_file} yet. A program that is linked with pkg-config finds it after\n"
-          "  sudo ldconfig                       where the loader searches ${smem_libdir} (as it does /usr/local/lib), or\n"
+          "  sudo ldconfig                       where the loader searches ${smem_libdir}${smem_example}, or\n"
           "  -Wl,-rpath,${smem_libdir}           when the program is linked with this.\n"
           "CMake's find_package(smem) needs neither for programs that run from their build folder.")
 endif()
