@@ -5,10 +5,12 @@
 #include "support/broken.hpp"
 #include "support/conv2ds.hpp"
 #include "support/environment.hpp"
+#include "support/tuning_folder.hpp"
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -153,4 +155,56 @@ TEST_CASE("conv2d by matrix units: windows that lie side by side along rows") {
   run(Scalar::half, 3, 15, 8, 4, 4, apart(4, 4));
   run(Scalar::half, 3, 16, 8, 4, 4, apart(4, 4, {0, 0, 4, 0}));
   CHECK(sweep.ran() == asked);
+}
+
+TEST_CASE("conv2d by matrix units: plans of joined columns made before, of any beginning, and tuned ones") {
+  const test::Variable clamp("SMEM_CLAMP", clamp_to(MatrixUnit::mfma));
+  const test::TuningFolder folder;
+  smem::Conv2dProblem p;  // as CLI and callers have it, of the layer below
+  p.type = p.out = Scalar::half;
+  p.images = 2, p.in_channels = 3, p.width = 20, p.height = 9, p.out_channels = 24;
+  p.window = {4, 4}, p.stride = {4, 4};
+  p.out_width = 5, p.out_height = 2;
+  p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
+  p.in_alignment = 2, p.out_alignment = 16, p.weight_alignment = 32;
+  const auto grids = [&](const smem::Context& context, std::size_t offset, const smem::CallOptions& options) {
+    std::vector<smem::half> numbers(offset + p.images * p.width * p.height * p.in_channels),
+        weights(p.out_channels * p.depth());
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = smem::half(static_cast<float>(i * 7919 % 5) - 2);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights[i] = smem::half(static_cast<float>(i * 31 % 7) - 3);
+    const smem::Array<smem::half> in(context, numbers), of(context, weights),
+        out(context,
+            std::vector<smem::half>(p.images * p.out_channels * p.plane_results(), smem::half(77.0F)));
+    const smem::ConstGrid from(in.buffer()(), Scalar::half, {p.width, p.height},
+                               {.channels = 3, .offset = offset, .batch = p.images});
+    const smem::ConstGrid filters(of.buffer()(), Scalar::half, {4, 4},
+                                  {.channels = 3, .batch = p.out_channels});
+    const smem::Grid to(out.buffer()(), Scalar::half, {5, 2},
+                        {.channels = p.out_channels, .batch = p.images});
+    smem::conv2d(context, from, filters, to, {.stride = p.stride}, options);
+    std::vector<float> results;
+    for (const smem::half number : out.to_host())
+      results.push_back(static_cast<float>(number));
+    return results;
+  };
+  {
+    const smem::Context context;
+    if (!emulates(context.device())) return;
+    for (const std::size_t offset : {0U, 1U, 2U, 4U}) {
+      CAPTURE(offset);
+      p.row_alignment = std::size_t{1} << std::countr_zero(8 | (2 * offset));
+      const smem::Plan plan = smem::plan_conv2d(context.device(), p, {.variant = "matrix_units"});
+      CHECK(grids(context, offset, {.plan = &plan}) == grids(context, offset, {.variant = "naive"}));
+    }
+    smem::store_tuning(context.device(),
+                       {{smem::tuning_class(p), {.variant = "naive"}, 1.25, 1e-4, "cpu", "2026-11-22"}});
+  }
+  const smem::Context tuned;
+  grids(tuned, 0, {});
+  const std::size_t built = tuned.cache_statistics().built_from_source;
+  CHECK(built > 0);
+  grids(tuned, 0, {.variant = "naive"});
+  CHECK(tuned.cache_statistics().built_from_source == built);  // the very same program
 }

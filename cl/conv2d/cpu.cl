@@ -85,6 +85,7 @@ static inline void fill_row(local VALUE* to, global const ELEMENT* from, long le
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void conv2d_cpu(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   local VALUE tile[TILE_ITEMS] __attribute__((aligned(64)));
   local VALUE weight_tile[WEIGHT_ITEMS] __attribute__((aligned(64)));
   local VALUE sums[SUM_ITEMS] __attribute__((aligned(64)));

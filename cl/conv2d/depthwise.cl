@@ -45,6 +45,7 @@ static inline bool is_in_middle(uint j) { return j - PAD_LEFT < PACK * STRIDE_X;
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void conv2d_depthwise(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // known to the compiler
   (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y;
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;

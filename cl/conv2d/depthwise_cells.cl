@@ -72,6 +72,7 @@ INLINED void add_rows(vector sums[AGES][EACH_X], const cell rows[STRIDE_Y][LINE]
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, 1)))
 void conv2d_depthwise_cells(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y;  // known to the compiler
   (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)depth;
   local vector filters[(TAPS + 1) * (LANES + 1)];

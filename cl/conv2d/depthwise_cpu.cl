@@ -29,6 +29,7 @@ static inline vector load_row(global const ELEMENT* from) {
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void conv2d_depthwise_cpu(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h;  // constants of this program
   (void)stride_x, (void)block_k, (void)tile_w, (void)depth;
   const uint bands = (out_h + tile_h - 1) / tile_h;

@@ -30,6 +30,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_depthwise_planes(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   local uint4 cells_of[CELLS], results_of[RESULTS];
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)images;
   (void)stride_x, (void)stride_y, (void)dilation_x, (void)dilation_y, (void)in_pitch, (void)out_pitch, (void)tile_w, (void)depth;

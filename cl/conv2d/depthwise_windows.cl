@@ -26,6 +26,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x;  // known to the compiler
   (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)tile_h, (void)depth, (void)images;
   local vector filters[(TAPS + 1) * (LANES + 1)];

@@ -42,6 +42,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_direct(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local VALUE tile[TILE_ITEMS];
   local VALUE weight_tile[WEIGHT_ITEMS] __attribute__((aligned(32)));

@@ -186,6 +186,7 @@ GROUP_FUNCTION void write_planes(const VALUE sums[4][EACH_P], uint plane, uint p
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_implicit(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)groups, (void)window_w, (void)window_h;  // known from the launch and to the compiler
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local value4 weight_vectors[2 * WEIGHT_ITEMS / 4], input_vectors[2 * INPUT_ITEMS / 4];

@@ -124,6 +124,7 @@ GROUP_FUNCTION void write_rows(const result_grid* g, local const value* rows, ui
 
 kernel SUB_GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_matrix_units(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)in_plane, (void)window_w, (void)window_h;  // known from the layout and to the compiler
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uint4 vectors[2 * (A_TILE + B_TILE) * ELEMENT_BYTES / 16];

@@ -8,6 +8,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP_0, GROUP_1, GROUP_2)))
 void conv2d_naive(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   const ulong planes = images * groups * out_channels;
   // From one cell to the next.

@@ -6,12 +6,9 @@
 #include "conv2d/pack_tile.clh"
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void conv2d_pack(global const element* from, ulong from_offset, ulong from_pitch, ulong from_plane, ulong from_stride,
-                 global element* to, ulong to_offset, ulong to_pitch, ulong to_plane, ulong to_stride, uint width, uint height,
-                 uint groups, uint channels, uint to_channels) {
+void conv2d_pack(global const element* from, global element* to, copy_numbers n) {
   local element tile[FROM_INTERLEAVED && TO_INTERLEAVED ? 1 : TILE_ITEMS(CELLS, CHANNELS)] __attribute__((aligned(16)));
-  const grid_copy copy = {from + from_offset, from_pitch, from_plane, from_stride, to + to_offset, to_pitch, to_plane, to_stride,
-                          width, height, groups, channels, to_channels};
+  const grid_copy copy = COPY_OF(from, to, n);
   read_tile(&copy, get_group_id(0), tile, CELLS, CHANNELS, FROM_INTERLEAVED, TO_INTERLEAVED, READ, WHOLE);
   barrier(CLK_LOCAL_MEM_FENCE);
   write_tile(&copy, get_group_id(0), tile, CELLS, CHANNELS, FROM_INTERLEAVED, TO_INTERLEAVED, WRITE, WHOLE);

@@ -28,18 +28,11 @@
 #define FILTERS_ITEMS (FILTERS_FROM_INTERLEAVED && FILTERS_TO_INTERLEAVED ? 1 : TILE_ITEMS(FILTERS_CELLS, FILTERS_CHANNELS))
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void conv2d_pack_both(global const element* from, ulong from_offset, ulong from_pitch, ulong from_plane, ulong from_stride,
-                      global element* to, ulong to_offset, ulong to_pitch, ulong to_plane, ulong to_stride, uint width, uint height,
-                      uint groups, uint channels, uint to_channels, global const element* filters, ulong filters_offset,
-                      ulong filters_pitch, ulong filters_plane, ulong filters_stride, global element* to_filters,
-                      ulong to_filters_offset, ulong to_filters_pitch, ulong to_filters_plane, ulong to_filters_stride,
-                      uint window_w, uint window_h, uint filter_channels, uint to_filter_channels, uint filter_tiles) {
+void conv2d_pack_both(global const element* from, global element* to, copy_numbers of_input, global const element* filters,
+                      global element* to_filters, copy_numbers of_filters) {
   local element tile[ITEMS > FILTERS_ITEMS ? ITEMS : FILTERS_ITEMS] __attribute__((aligned(16)));
-  const grid_copy input = {from + from_offset, from_pitch, from_plane, from_stride, to + to_offset, to_pitch, to_plane, to_stride,
-                           width, height, groups, channels, to_channels};
-  const grid_copy weights = {filters + filters_offset, filters_pitch, filters_plane, filters_stride, to_filters + to_filters_offset,
-                             to_filters_pitch, to_filters_plane, to_filters_stride, window_w, window_h, 1, filter_channels, to_filter_channels};
-  const uint number = get_group_id(0);
+  const grid_copy input = COPY_OF(from, to, of_input), weights = COPY_OF(filters, to_filters, of_filters);
+  const uint number = get_group_id(0), filter_tiles = of_input.filter_tiles;
   if (number < filter_tiles) {
     read_tile(&weights, number, tile, FILTERS_CELLS, FILTERS_CHANNELS, FILTERS_FROM_INTERLEAVED, FILTERS_TO_INTERLEAVED, FILTERS_READ,
               FILTERS_WHOLE);

@@ -108,6 +108,9 @@ Case read_conv2d(const Words& words) {
                        : packed_alignment(p.images * channels, cells * size_of(type));
   };
   p.in_alignment = alignment(p.in_channels, p.width * p.height, p.in_interleaved, p.type);
+  p.row_alignment =
+      packed_alignment(detail::size_product(p.images, p.in_interleaved ? 1 : p.in_channels, p.height),
+                       detail::size_product(p.width, p.in_interleaved ? p.in_channels : 1, size_of(p.type)));
   p.out_alignment = alignment(p.out_channels, p.plane_results(), p.out_interleaved, p.out);
   p.weight_alignment = packed_alignment(p.out_channels, p.depth() * size_of(p.type));
   Case made = case_of(

@@ -155,7 +155,7 @@ std::size_t plane_alignment(ConstGrid grid, const ops::Memory& memory) {
   return std::size_t{1} << std::countr_zero(ops::row_alignment(as_rows(grid), memory) | cell);
 }
 
-/// The grids of a call, and how they are used.
+/// The grids of a call, and how they are used. `problem`: of these, with columns joined.
 struct Conv2dCall {
   const Context& context;
   const ConstGrid &in, &weights;
@@ -215,7 +215,8 @@ void bind_copy(const ops::Launching& launch, const Conv2dCall& c, const Grids& g
   const Conv2dProblem& p = c.problem;
   const auto copy = [&](const ConstGrid& from, const ConstGrid& to, std::size_t width, std::size_t height,
                         std::size_t groups, std::size_t channels, std::size_t to_channels) {
-    launch(from, to, small(width), small(height), small(groups), small(channels), small(to_channels));
+    launch(runtime::packed(from, to, small(width), small(height), small(groups), small(channels),
+                           small(to_channels), small(0)));
   };
   const auto which = static_cast<Which>(launch.launch().number("grid"));
   if (which == Which::in) {
@@ -248,16 +249,18 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   Grids g = grids_of(launch, c);
   if (launch.launch().entry_point == "conv2d_pack") return bind_copy(launch, c, g);
   if (launch.launch().entry_point == "conv2d_pack_both") {
-    return launch(for_kernel(c.in), g.in, small(p.width), small(p.height), small(g.groups),
-                  small(p.in_channels / g.groups), small(g.channels), for_kernel(c.weights), g.weights,
-                  small(p.window.width), small(p.window.height), small(p.group_channels()),
-                  small(launch.plan().number("filter_channels")),
-                  small(launch.launch().number("filter_tiles")));
+    return launch(runtime::packed(for_kernel(c.in), g.in, small(p.width), small(p.height), small(g.groups),
+                                  small(p.in_channels / g.groups), small(g.channels),
+                                  small(launch.launch().number("filter_tiles"))),
+                  runtime::packed(for_kernel(c.weights), g.weights, small(p.window.width),
+                                  small(p.window.height), small(1), small(p.group_channels()),
+                                  small(launch.plan().number("filter_channels")), small(0)));
   }
   if (launch.launch().entry_point == "conv2d_spread") {
     const auto of = [&](const char* name) { return small(launch.launch().number(name)); };
-    return launch(for_kernel(c.weights), g.weights, small(p.taps()), of("filters"), of("channels"),
-                  small(g.channels), plan::size_product(p.out_channels, p.taps(), g.channels));
+    return launch(runtime::packed(for_kernel(c.weights), g.weights,
+                                  plan::size_product(p.out_channels, p.taps(), g.channels), small(p.taps()),
+                                  of("filters"), of("channels"), small(g.channels)));
   }
   const auto planned = [&](const char* name) { return small(launch.plan().number(name)); };
   ConstVector bias = c.convolution.bias;
@@ -266,12 +269,14 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   if (const std::size_t cols = launch.plan().number("part_cols"); cols > 0)
     of = part_of(p, launch.repeat() * cols, cols, g);
   const auto start = [&](const auto&... more) {
-    launch(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias,
-           small(p.bias ? 1 : 0), p.images, small(g.groups), small(g.channels), small(g.filters),
-           small(of.in), small(p.height), small(of.out), small(p.out_height), small(p.window.width),
-           small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
-           small(p.dilation.y), small(of.padding), small(p.padding.top), planned("block_k"),
-           planned("tile_w"), planned("tile_h"), planned("depth"), more...);
+    launch(
+        runtime::packed(g.in, g.weights.buffer, g.weights.offset, g.weights.batch_stride, g.out, bias,
+                        p.images, small(p.bias ? 1 : 0), small(g.groups), small(g.channels), small(g.filters),
+                        small(of.in), small(p.height), small(of.out), small(p.out_height),
+                        small(p.window.width), small(p.window.height), small(p.stride.x), small(p.stride.y),
+                        small(p.dilation.x), small(p.dilation.y), small(of.padding), small(p.padding.top),
+                        planned("block_k"), planned("tile_w"), planned("tile_h"), planned("depth")),
+        more...);
   };
   const std::size_t maps = launch.plan().number("maps_area");
   if (maps == 0) return start();
@@ -412,8 +417,7 @@ cl::Event by_winograd(const Conv2dCall& c, const runtime::Ready& ready, const Ca
 /// Of shapes that fit each other.
 cl::Event run(const Context& context, const ConstGrid& in, const ConstGrid& weights, const Grid& out,
               const Conv2d& convolution, const CallOptions& options) {
-  Conv2dCall call{context, in, weights, out, convolution, problem_of(in, weights, out, convolution)};
-  Conv2dProblem& problem = call.problem;
+  Conv2dProblem problem = problem_of(in, weights, out, convolution);
   if (ops::is_empty(out)) return ops::run_empty(context, kConv2dName, plan_conv2d, problem, options);
   if (ops::is_empty(in)) refuse(kConv2dName, "in", "a cell to be padded around", "none");
   const ops::Memory in_memory = ops::check_grid(context, kConv2dName, "in", as_rows(in), false);
@@ -433,12 +437,22 @@ cl::Event run(const Context& context, const ConstGrid& in, const ConstGrid& weig
     ops::check_apart(kConv2dName, row, memory, as_rows(out), out_memory, "bias", "out");
   }
   problem.in_alignment = plane_alignment(in, in_memory);
+  problem.row_alignment = ops::row_alignment(as_rows(in), in_memory);
   problem.out_alignment = plane_alignment(out, out_memory);
   ConstGrid filters = as_rows(weights);  // of which each is a row: its planes have no gaps between them
   filters.size.depth = 1;
   problem.weight_alignment = plane_alignment(filters, weight_memory);
+  const Conv2dProblem planned = plan::conv2d::with_joined_columns(context.device(), problem);
+  ConstGrid wide = in, wide_filters = weights;
+  Conv2d joined = convolution;
+  if (planned.stride.x != problem.stride.x) {
+    wide.size.width = planned.width, wide.channels = planned.in_channels;
+    wide_filters.size.width = 1, wide_filters.channels = planned.in_channels;
+    joined.stride.x = 1;
+  }
+  const Conv2dCall call{context, wide, wide_filters, out, joined, planned};
   return ops::run_by(context, kConv2dName, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {
-    if (ready.plan.variant == "gemm" && problem.in_interleaved) return multiply_cells(call, options);
+    if (ready.plan.variant == "gemm" && planned.in_interleaved) return multiply_cells(call, options);
     if (ready.plan.variant == "gemm") return in_slices(call, ready, options);
     if (plan::conv2d::is_winograd(ready.plan.variant)) return by_winograd(call, ready, options);
     return ops::launch_all(
@@ -453,16 +467,8 @@ cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& w
                  const Conv2d& convolution, const CallOptions& options) {
   check_numbers(weights, convolution);
   check_shapes(in, weights, out, convolution);
-  const Conv2dProblem problem = problem_of(in, weights, out, convolution);
-  plan::conv2d::check(context.device(), problem);
-  if (!plan::conv2d::joins_columns(context.device(), problem))
-    return run(context, in, weights, out, convolution, options);
-  ConstGrid wide = in, filters = weights;
-  wide.size.width /= convolution.stride.x, wide.channels *= convolution.stride.x;
-  filters.size.width = 1, filters.channels *= convolution.stride.x;
-  Conv2d joined = convolution;
-  joined.stride.x = 1;
-  return run(context, wide, filters, out, joined, options);
+  plan::conv2d::check(context.device(), problem_of(in, weights, out, convolution));
+  return run(context, in, weights, out, convolution, options);
 }
 
 }  // namespace smem

@@ -160,11 +160,9 @@ constexpr std::size_t kMostJoined = (std::size_t{1} << 28) - 1;  // channels, as
 
 /// The problem whose cells have the channels of as many columns as windows are apart.
 Conv2dProblem of_wide_cells(Conv2dProblem p) {
-  const auto power = [](std::size_t bytes) { return std::size_t{1} << std::countr_zero(64 | bytes); };
-  const std::size_t cell = size_product(p.in_channels, size_of(p.type));
-  // Where cells have no lesser alignment than by their size, images are aligned.
-  if (p.in_alignment >= power(cell)) p.in_alignment = power(size_product(cell, p.stride.x));
   p.in_channels = size_product(p.in_channels, p.stride.x);
+  const std::size_t cell = size_product(p.in_channels, size_of(p.type));
+  p.in_alignment = std::min(p.row_alignment, std::size_t{1} << std::countr_zero(64 | cell));
   p.width /= p.stride.x;
   p.window.width = p.stride.x = 1;
   return p;

@@ -55,7 +55,10 @@ struct Conv2dProblem {
   /// The largest power of two, at most 64, that divides the byte address of each plane, or of each cell if
   /// channels are interleaved.
   std::size_t in_alignment = 64;
-  std::size_t out_alignment = 64;     ///< the same of the output
+  /// The same that divides the byte address of each row of the input, whatever it has: for windows whose
+  /// columns are joined (see plan_conv2d()).
+  std::size_t row_alignment = 64;
+  std::size_t out_alignment = 64;     ///< as in_alignment, of the output
   std::size_t weight_alignment = 64;  ///< that divides the byte address of each filter
 
   std::size_t taps() const {
@@ -84,7 +87,8 @@ struct Conv2dProblem {
                 choice("in_interleaved", in_interleaved), choice("weights_interleaved", weights_interleaved),
                 choice("out_interleaved", out_interleaved), choice("in_packed", in_packed),
                 choice("out_packed", out_packed), aligned("in_alignment", in_alignment),
-                aligned("out_alignment", out_alignment), aligned("weight_alignment", weight_alignment));
+                ignored("row_alignment", row_alignment), aligned("out_alignment", out_alignment),
+                aligned("weight_alignment", weight_alignment));
   }
 };
 

@@ -65,6 +65,12 @@ TEST_CASE("plan of conv2d: windows side by side have one column of wide cells on
   };
   CHECK(is_joined(h200, p));
   CHECK(is_joined(test::target("sm_86"), p));
+  // Rows that begin anywhere are copied, as those of other cells.
+  p.row_alignment = 16;
+  CHECK(is_joined(h200, p));
+  p.row_alignment = 8;
+  CHECK_FALSE(smem::plan_conv2d(h200, p).before.empty());
+  p.row_alignment = 64;
   const auto with = [&](auto change) {
     smem::Conv2dProblem q = p;
     change(q);

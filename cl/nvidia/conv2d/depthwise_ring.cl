@@ -23,6 +23,7 @@
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)in_channels, (void)out_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y;  // known to the compiler
   (void)dilation_x, (void)dilation_y, (void)in_plane, (void)out_plane, (void)block_k, (void)tile_w, (void)depth, (void)images;
   local uchar ring[RING_BYTES] __attribute__((aligned(16)));

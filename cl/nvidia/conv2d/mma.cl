@@ -118,6 +118,7 @@ GROUP_FUNCTION void copy_step(tile_address to, step_source* from, const int at[W
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void conv2d_mma(CONV2D_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)in_plane, (void)window_w, (void)window_h;  // known from the layout and to the compiler
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));

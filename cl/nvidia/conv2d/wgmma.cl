@@ -86,6 +86,7 @@
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma(CONV2D_WGMMA_ARGUMENTS) {
+  CONV2D_NUMBERS
   (void)in_plane;  // known from the layout
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uchar tiles[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));

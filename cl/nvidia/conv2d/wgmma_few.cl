@@ -24,6 +24,7 @@
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma_few(CONV2D_ARGUMENTS, global uchar* maps) {
+  CONV2D_NUMBERS
   (void)in_channels, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y, (void)groups;  // known to the compiler
   (void)in_plane, (void)out_plane, (void)out_pitch, (void)dilation_x, (void)dilation_y, (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local uchar strips[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));

@@ -51,6 +51,7 @@
 
 kernel __attribute__((reqd_work_group_size(WORK_ITEMS, 1, 1)))
 void conv2d_wgmma_halo(CONV2D_ARGUMENTS, global uchar* maps) {
+  CONV2D_NUMBERS
   (void)in_plane, (void)out_plane, (void)out_pitch, (void)window_w, (void)window_h, (void)stride_x, (void)stride_y, (void)groups;
   local uchar tiles[HALOS * HALO_BYTES + STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
 #if OUT_BOXES || OUT_PLANES
