@@ -7,11 +7,14 @@
 #include <smem/opencl.hpp>
 #include <smem/plan.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +38,7 @@ class Program {
     struct Number {
       std::size_t bytes = 0;  ///< 0: not set, or no number
       std::uint64_t bits = 0;
+      std::vector<std::byte> packed;  ///< of a struct of numbers; empty: not set, or none
     };
     cl_kernel kernel = nullptr;
     std::vector<Number> numbers;  ///< by the arguments' places
@@ -57,7 +61,18 @@ class Program {
       return true;
     }
     void has_set(cl_uint index, std::size_t bytes, std::uint64_t bits) {
-      object_.numbers[index] = {bytes, bits};
+      object_.numbers[index] = {bytes, bits, {}};
+    }
+    /// The same of a struct of numbers.
+    bool changes(cl_uint index, std::span<const std::byte> packed) {
+      if (index >= object_.numbers.size()) object_.numbers.resize(index + 1);
+      std::vector<std::byte>& before = object_.numbers[index].packed;
+      if (std::ranges::equal(before, packed)) return false;
+      before.clear();  // until it is set
+      return true;
+    }
+    void has_set(cl_uint index, std::span<const std::byte> packed) {
+      object_.numbers[index].packed.assign(packed.begin(), packed.end());
     }
 
    private:

@@ -56,7 +56,7 @@ class PackedNumbers {
     if (at_ + sizeof number <= bytes_.size()) std::memcpy(bytes_.data() + at_, &number, sizeof number);
     at_ += sizeof number;
   }
-  const void* data() const { return bytes_.data(); }
+  const std::byte* data() const { return bytes_.data(); }
   /// \throws std::length_error when the numbers of a kernel are more than there is room for, or would end
   /// with padding: rusticl of Mesa 22 does not count it.
   std::size_t size() const {
@@ -157,6 +157,20 @@ class Runtime {
     set_argument(kernel.get(), index, sizeof number, &number);
     kernel.has_set(index, sizeof number, bits);
   }
+  /// The same of a struct of numbers.
+  static void set_numbers(Program::Kernel& kernel, cl_uint index, std::span<const std::byte> numbers) {
+    if (!kernel.changes(index, numbers)) return;
+    set_argument(kernel.get(), index, numbers.size(), numbers.data());
+    kernel.has_set(index, numbers);
+  }
+  /// Sets an argument that is a buffer, unless it is none as before: any other handle may come again for
+  /// another buffer.
+  static void set_buffer(Program::Kernel& kernel, cl_uint index, cl_mem buffer) {
+    const bool changes = kernel.changes(index, sizeof buffer, buffer == nullptr ? 0 : 1);
+    if (!changes && buffer == nullptr) return;
+    set_argument(kernel.get(), index, sizeof buffer, &buffer);
+    if (buffer == nullptr) kernel.has_set(index, sizeof buffer, 0);
+  }
   /// Sets an argument of packed ones if it is a buffer, else adds it to the numbers.
   template <class T>
   static void set_or_pack(Program::Kernel& kernel, cl_uint& index, PackedNumbers& numbers, const T& value) {
@@ -180,7 +194,7 @@ class Runtime {
     PackedNumbers numbers;
     std::apply([&](const auto&... values) { (set_or_pack(kernel, index, numbers, values), ...); },
                packed.arguments);
-    set_argument(kernel.get(), index++, numbers.size(), numbers.data());
+    set_numbers(kernel, index++, {numbers.data(), numbers.size()});
   }
   template <class T>
   static void set(Program::Kernel& kernel, cl_uint& index, const T& value) {
@@ -195,8 +209,11 @@ class Runtime {
       set_number(kernel, index++, static_cast<cl_ulong>(value));
     } else if constexpr (std::is_arithmetic_v<T>) {
       set_number(kernel, index++, value);
-    } else {  // a buffer's handle may come again for another buffer
-      set_argument(kernel.get(), index++, sizeof value, &value);
+    } else if constexpr (std::is_same_v<T, cl_mem>) {
+      set_buffer(kernel, index++, value);
+    } else {
+      static_assert(std::is_trivially_copyable_v<T>, "a struct of numbers, without handles");
+      set_numbers(kernel, index++, std::as_bytes(std::span(&value, 1)));
     }
   }
 
