@@ -2,13 +2,13 @@
 // instructions are emulated in plain OpenCL C.
 #include <smem/smem.hpp>
 
+#include "support/conv2d_numbers.hpp"
 #include "support/targets.hpp"
 #include "support/turn.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -61,15 +61,6 @@ double wanted_of(const Conv2dProblem& p, const auto& in, const auto& weights, co
   return std::max(sum, 0.0);
 }
 
-/// As conv2d_numbers of cl/conv2d/parameters.clh.
-struct ConvolutionNumbers {
-  std::array<cl_ulong, 4> in;
-  std::array<cl_ulong, 2> weights;
-  std::array<cl_ulong, 4> out;
-  cl_ulong bias, images;
-  std::array<cl_uint, 20> small;
-};
-
 /// Runs the launch of a plan that was made for another device.
 template <class T, class Result>
 void check_emulated(const smem::Context& context, const Conv2dProblem& p) {
@@ -87,38 +78,8 @@ void check_emulated(const smem::Context& context, const Conv2dProblem& p) {
   const smem::Kernel kernel = context.build({.source = "#include \"" + plan.kernel_file + "\"\n",
                                              .entry_point = plan.entry_point,
                                              .defines = defines});
-  const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
-  const auto u = [](std::size_t x) { return static_cast<cl_uint>(x); };
-  const std::size_t cell = p.out_interleaved ? p.out_channels : 1;
-  const ConvolutionNumbers numbers{
-      {n(0), n(p.width * p.in_channels), n(1), n(p.width * p.height * p.in_channels)},
-      {n(0), n(p.depth())},
-      {n(0), n(p.out_width * cell), n(p.out_interleaved ? 1 : p.plane_results()),
-       n(p.plane_results() * p.out_channels)},
-      n(0),
-      n(p.images),
-      {u(1),
-       u(p.groups),
-       u(p.group_channels()),
-       u(p.group_filters()),
-       u(p.width),
-       u(p.height),
-       u(p.out_width),
-       u(p.out_height),
-       u(p.window.width),
-       u(p.window.height),
-       u(p.stride.x),
-       u(p.stride.y),
-       u(p.dilation.x),
-       u(p.dilation.y),
-       u(p.padding.left),
-       u(p.padding.top),
-       u(0),
-       u(0),
-       u(0),
-       u(0)}};
   kernel({.global = plan.global, .work_group = plan.work_group}, in_array, weight_array, out_array,
-         bias_array, numbers);
+         bias_array, test::conv2d_numbers(p));
   const std::vector<Result> got = out_array.to_host();
   INFO(smem::name_of(p.type), " to ", smem::name_of(p.out), ", tile ", plan.tile_rows, " x ", plan.tile_cols);
   std::size_t wrong = 0;

@@ -214,10 +214,11 @@ TEST_CASE("conv2d: filters of groups of channels that are computed as one") {
     const smem::Kernel kernel = context.build({.source = "#include \"" + launch.kernel_file + "\"\n",
                                                .entry_point = launch.entry_point,
                                                .defines = launch.defines});
-    const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
-    const auto u = [](std::size_t x) { return static_cast<cl_uint>(x); };
-    kernel({.global = launch.global, .work_group = launch.work_group}, from, n(5), n(0), n(0), n(36), to,
-           n(0), n(0), n(0), n(row), u(9), u(3), u(4), u(64), n(count));
+    struct {  // spread_numbers of cl/conv2d/spread.cl
+      std::array<cl_ulong, 9> large;
+      std::array<cl_uint, 4> small;
+    } const numbers{{5, 0, 0, 36, 0, 0, 0, row, count}, {9, 3, 4, 64}};
+    kernel({.global = launch.global, .work_group = launch.work_group}, from, to, numbers);
     const std::vector<unsigned short> got = to.to_host();
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < count; ++i) {

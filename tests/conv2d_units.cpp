@@ -162,11 +162,11 @@ TEST_CASE("conv2d by matrix units: plans of joined columns made before, of any b
   const test::TuningFolder folder;
   smem::Conv2dProblem p;  // as CLI and callers have it, of the layer below
   p.type = p.out = Scalar::half;
-  p.images = 2, p.in_channels = 3, p.width = 20, p.height = 9, p.out_channels = 24;
+  p.images = 2, p.in_channels = 4, p.width = 20, p.height = 9, p.out_channels = 24;
   p.window = {4, 4}, p.stride = {4, 4};
   p.out_width = 5, p.out_height = 2;
   p.in_interleaved = p.weights_interleaved = p.out_interleaved = true;
-  p.in_alignment = 2, p.out_alignment = 16, p.weight_alignment = 32;
+  p.in_alignment = 8, p.row_alignment = 32, p.out_alignment = 16, p.weight_alignment = 64;
   const auto grids = [&](const smem::Context& context, std::size_t offset, const smem::CallOptions& options) {
     std::vector<smem::half> numbers(offset + p.images * p.width * p.height * p.in_channels),
         weights(p.out_channels * p.depth());
@@ -178,9 +178,9 @@ TEST_CASE("conv2d by matrix units: plans of joined columns made before, of any b
         out(context,
             std::vector<smem::half>(p.images * p.out_channels * p.plane_results(), smem::half(77.0F)));
     const smem::ConstGrid from(in.buffer()(), Scalar::half, {p.width, p.height},
-                               {.channels = 3, .offset = offset, .batch = p.images});
+                               {.channels = p.in_channels, .offset = offset, .batch = p.images});
     const smem::ConstGrid filters(of.buffer()(), Scalar::half, {4, 4},
-                                  {.channels = 3, .batch = p.out_channels});
+                                  {.channels = p.in_channels, .batch = p.out_channels});
     const smem::Grid to(out.buffer()(), Scalar::half, {5, 2},
                         {.channels = p.out_channels, .batch = p.images});
     smem::conv2d(context, from, filters, to, {.stride = p.stride}, options);
@@ -192,10 +192,13 @@ TEST_CASE("conv2d by matrix units: plans of joined columns made before, of any b
   {
     const smem::Context context;
     if (!emulates(context.device())) return;
-    for (const std::size_t offset : {0U, 1U, 2U, 4U}) {
+    for (const std::size_t offset : {0U, 1U, 2U, 4U, 8U}) {
       CAPTURE(offset);
-      p.row_alignment = std::size_t{1} << std::countr_zero(8 | (2 * offset));
-      const smem::Plan plan = smem::plan_conv2d(context.device(), p, {.variant = "matrix_units"});
+      smem::Conv2dProblem from = p;
+      from.in_alignment = std::size_t{1} << std::countr_zero(8 | (2 * offset));
+      from.row_alignment = std::size_t{1} << std::countr_zero(32 | (2 * offset));
+      const smem::Plan plan = smem::plan_conv2d(context.device(), from, {.variant = "matrix_units"});
+      CHECK(plan.before.empty() == (from.row_alignment >= 16));  // else cells are copied
       CHECK(grids(context, offset, {.plan = &plan}) == grids(context, offset, {.variant = "naive"}));
     }
     smem::store_tuning(context.device(),
