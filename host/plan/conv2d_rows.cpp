@@ -95,10 +95,12 @@ using namespace plan;
 /// Elements of a vector, of which all rows of the input and of results have whole numbers, each under as many
 /// results; 1: none.
 std::size_t vector_of_rows(const plan::conv2d::DepthwisePolicy& policy, const Conv2dProblem& p) {
+  constexpr std::size_t kWholeVectors = 8;  // elements
   const std::size_t bytes = size_of(p.type);
   if (!p.in_packed || bytes > 4 || p.activation == Activation::gelu || p.padding.left >= p.window.width ||
-      p.taps() > policy.vectors_taps || p.out_width < policy.vectors_width)
+      p.taps() > policy.vectors_taps)
     return 1;
+  if (p.out_width % kWholeVectors != 0 && p.out_width * bytes < policy.vectors_bytes) return 1;
   for (const std::size_t pack : {8U, 4U}) {
     if (pack * bytes <= 16 && p.out_width % pack == 0 && p.width % pack == 0 &&
         p.in_alignment >= pack * bytes && p.width >= p.out_width * p.stride.x)

@@ -173,9 +173,14 @@ TEST_CASE("plan of conv2d: depthwise planes in local memory") {
   CHECK(vectors.vector_width == 4);
   CHECK(vectors.tile_rows == 4);
   CHECK(smem::plan_conv2d(h200, planes(32, 112, 5)).entry_point == "conv2d_depthwise_planes");
-  CHECK(smem::plan_conv2d(h200, planes(32, 24, 3)).entry_point == "conv2d_depthwise_planes");
-  CHECK(smem::plan_conv2d(h200, planes(32, 24, 3)).tile_cols == 4);
-  CHECK(smem::plan_conv2d(h200, planes(32, 24, 5)).tile_cols == 2);
+  for (const std::size_t size : {8U, 16U, 24U})
+    CHECK(smem::plan_conv2d(h200, planes(32, size, 3)).entry_point == "conv2d_depthwise");
+  CHECK(smem::plan_conv2d(h200, planes(32, 20, 3)).entry_point == "conv2d_depthwise_planes");
+  CHECK(smem::plan_conv2d(h200, planes(32, 20, 3)).tile_cols == 4);
+  CHECK(smem::plan_conv2d(h200, planes(32, 20, 5)).tile_cols == 2);
+  Conv2dProblem floats = planes(32, 20, 3);
+  floats.type = floats.out = smem::Scalar::float32;
+  CHECK(smem::plan_conv2d(h200, floats).entry_point == "conv2d_depthwise");
   CHECK(smem::plan_conv2d(h200, planes(96, 56, 7)).entry_point == "conv2d_depthwise_planes");
   CHECK(smem::plan_conv2d(h200, planes(96, 56, 8)).variant == "direct");
   Conv2dProblem loose = planes(32, 112, 3);
