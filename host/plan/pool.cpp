@@ -239,6 +239,10 @@ std::vector<std::string_view> preference(const Device& device, const PoolProblem
     const bool is_single = block && block->read == 1 && !overlap;
     if (block && (is_single || is_wide)) return {"windows", "vector"};
   }
+  if (const std::optional<Block> block = block_for(device, problem); block && overlap && w.stride.x > 1) {
+    const std::size_t items = divide_up(w.across(problem.width), block->results);  // of a row
+    if (items <= pool_policy(device).narrow_items) return {"windows", "vector"};
+  }
   return {"cpu", "vector", "windows"};
 }
 

@@ -23,6 +23,9 @@ struct PoolPolicy {
   std::size_t most_kept = 160;  ///< and of all rows of a window
   /// Results of a row up to which padded maxima of larger strides go one by one where no vectors are read.
   std::size_t narrow_results = 0;
+  /// Work-items of "vector" that make a row, up to which windows with strides, that overlap, are for
+  /// "windows": each warp has an end of a row then, with windows that are made one by one.
+  std::size_t narrow_items = 0;
   bool single_halves = false;  ///< halves that are not read in vectors by "vector"
   /// Measured: "windows" with several results before "vector" of single elements, or where windows overlap.
   bool down_first = false;
@@ -70,6 +73,7 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
                   .share = "max 2 x 2 float 0.99 of copy, uint8 0.74, half 0.51; 3 x 3 float 0.62"},
      .vector_group = 64,
      .narrow_results = 64,
+     .narrow_items = 32,
      .single_halves = true,
      .down_first = true,
      .single_span = 8,

@@ -415,9 +415,14 @@ TEST_CASE("plans for Hopper: padded windows of short rows of floats are pooled o
   p.width = p.height = 112, p.planes = 64;
   CHECK(smem::plan_pool(hopper, p).variant == "windows");
   p.op = smem::PoolOp::average;
+  CHECK(smem::plan_pool(hopper, p).variant == "windows");  // 28 work-items a row
+  p.width = 132;
   CHECK(smem::plan_pool(hopper, p).variant == "vector");
   p.op = smem::PoolOp::max, p.width = 1024;
   CHECK(smem::plan_pool(hopper, p).variant == "vector");
+  p.in = p.out = Scalar::half, p.width = 224, p.pooling = smem::Pooling::square(7, 2, 3);
+  CHECK(smem::plan_pool(hopper, p).variant == "windows");
+  p.in = p.out = Scalar::float32, p.pooling = smem::Pooling::square(3, 2, 1);
   p.width = 112, p.pooling = smem::Pooling::square(2);
   CHECK(smem::plan_pool(hopper, p).variant == "vector");
   // Windows that stay in the plane; halves that are read one by one.
