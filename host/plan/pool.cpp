@@ -228,6 +228,18 @@ Attempt plan_variant(const Device& device, const PoolProblem& problem, const Pla
   return plan;
 }
 
+/// Whether most warps of "vector" have an end of a row, with windows that are made one by one.
+bool has_short_rows(const Device& device, const PoolProblem& problem) {
+  const PoolPolicy& policy = pool_policy(device);
+  const std::optional<Block> block = block_for(device, problem);
+  if (!block) return false;
+  const Pooling& w = problem.pooling;
+  const std::size_t results = w.across(problem.width), area = size_product(w.window.width, w.window.height);
+  if (w.padding.left == 0 || problem.op != PoolOp::max)
+    return divide_up(results, block->results) <= policy.narrow_items;
+  return results <= policy.short_results / (area > policy.most_written_out ? 2 : 1);
+}
+
 std::vector<std::string_view> preference(const Device& device, const PoolProblem& problem,
                                          const PlanOverrides& /*fixed*/) {
   const Pooling& w = problem.pooling;
@@ -239,10 +251,7 @@ std::vector<std::string_view> preference(const Device& device, const PoolProblem
     const bool is_single = block && block->read == 1 && !overlap;
     if (block && (is_single || is_wide)) return {"windows", "vector"};
   }
-  if (const std::optional<Block> block = block_for(device, problem); block && overlap && w.stride.x > 1) {
-    const std::size_t items = divide_up(w.across(problem.width), block->results);  // of a row
-    if (items <= pool_policy(device).narrow_items) return {"windows", "vector"};
-  }
+  if (overlap && w.stride.x > 1 && has_short_rows(device, problem)) return {"windows", "vector"};
   return {"cpu", "vector", "windows"};
 }
 

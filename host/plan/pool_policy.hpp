@@ -23,9 +23,9 @@ struct PoolPolicy {
   std::size_t most_kept = 160;  ///< and of all rows of a window
   /// Results of a row up to which padded maxima of larger strides go one by one where no vectors are read.
   std::size_t narrow_results = 0;
-  /// Work-items of "vector" that make a row, up to which windows with strides, that overlap, are for
-  /// "windows": each warp has an end of a row then, with windows that are made one by one.
-  std::size_t narrow_items = 0;
+  /// With strides, of windows that overlap: results of a row up to which padded maxima are for "windows",
+  /// half as many where their windows are loops; and of others work-items of "vector" that make a row.
+  std::size_t short_results = 0, narrow_items = 0;
   bool single_halves = false;  ///< halves that are not read in vectors by "vector"
   /// Measured: "windows" with several results before "vector" of single elements, or where windows overlap.
   bool down_first = false;
@@ -48,6 +48,14 @@ struct PoolPolicy {
 //
 // narrow_results: there, max 3 x 3 / 2, padded, of floats, 20000 planes of 28 x 28 0.058 (by "vector" 0.142),
 // 1000 of 112 x 112 0.043 (0.096); means of 3 x 3 / 1 of 5000 of 56 x 56 0.201 (0.143).
+//
+// short_results, narrow_items: there, us by "windows" and by "vector", max, padded, / 2, of 500 planes of
+// 256^2, 128 of 512^2, 32 of 1024^2 and 8 of 2048^2 halves, 3 x 3 55, 180; 55, 96; 55, 71; 54, 56; 5 x 5 99,
+// 419; 102, 214; 102, 157; 101, 118; 7 x 7 277, 794; 286, 396; 284, 287; 284, 210; floats 3 x 3 62, 108; 63,
+// 84; 63, 71; 63, 64; 5 x 5 100, 223; 102, 173; 102, 135; 102, 116; 7 x 7 271, 387; 277, 288; 278, 219; 277,
+// 187; bytes 3 x 3 44, 139; 45, 74; 45, 51; 44, 40; 5 x 5 86, 306; 88, 159; 87, 110; 87, 77. Of 2000 planes
+// of 112^2 max 5 x 5 without padding floats 67, 142, bytes 58, 85; means floats 52, 88, padded 80, 251, 3 x 3
+// 42, 143; 4 of 4000 x 3000 padded means 5 x 5 133, 126, halves 133, 111.
 //
 // single_span: there, unaligned rows, ms with 32, 8 and 4 bytes: max 2 x 2 of 8191 x 4191 bytes 0.057, 0.041,
 // 0.068, with 16, 8 and 4 max 3 x 3 / 1 of 4001 x 3001 0.063, 0.046, 0.050; uint16 and floats are slower with
@@ -73,6 +81,7 @@ inline constexpr PoolPolicy kPoolPolicies[] = {
                   .share = "max 2 x 2 float 0.99 of copy, uint8 0.74, half 0.51; 3 x 3 float 0.62"},
      .vector_group = 64,
      .narrow_results = 64,
+     .short_results = 512,
      .narrow_items = 32,
      .single_halves = true,
      .down_first = true,

@@ -419,8 +419,12 @@ TEST_CASE("plans for Hopper: padded windows of short rows of floats are pooled o
   p.width = 132;
   CHECK(smem::plan_pool(hopper, p).variant == "vector");
   p.op = smem::PoolOp::max, p.width = 1024;
+  CHECK(smem::plan_pool(hopper, p).variant == "windows");
+  p.width = 1026;
   CHECK(smem::plan_pool(hopper, p).variant == "vector");
-  p.in = p.out = Scalar::half, p.width = 224, p.pooling = smem::Pooling::square(7, 2, 3);
+  p.in = p.out = Scalar::half, p.width = 514, p.pooling = smem::Pooling::square(7, 2, 3);
+  CHECK(smem::plan_pool(hopper, p).variant == "vector");
+  p.width = 224, p.pooling = smem::Pooling::square(7, 2, 3);
   CHECK(smem::plan_pool(hopper, p).variant == "windows");
   p.in = p.out = Scalar::float32, p.pooling = smem::Pooling::square(3, 2, 1);
   p.width = 112, p.pooling = smem::Pooling::square(2);
@@ -430,7 +434,7 @@ TEST_CASE("plans for Hopper: padded windows of short rows of floats are pooled o
   CHECK(smem::plan_pool(hopper, p).build_options().find("-DINSIDE=1") != std::string::npos);
   p.width = 113, p.pooling = smem::Pooling::square(3, 2, 1);
   CHECK(smem::plan_pool(hopper, p).build_options().find("-DINSIDE=1") == std::string::npos);
-  p.channels = 1, p.in = p.out = Scalar::half, p.in_alignment = p.out_alignment = 2, p.width = 1001;
+  p.channels = 1, p.in = p.out = Scalar::half, p.in_alignment = p.out_alignment = 2, p.width = 2001;
   CHECK(smem::plan_pool(hopper, p).variant == "vector");
   CHECK(smem::plan_pool(test::target("sm_75"), p).variant == "windows");
 }
