@@ -2,13 +2,14 @@
 // part of the rows of its team (common/row_teams.clh). Results of a row are written a turn after its statistics were published.
 //
 // Launch: one dimension, GROUP work-items a group; teams of PARTS groups, as many as run at once, at most one for each row. Local memory: STAGES
-// parts of rows, and weights that registers do not hold. Global memory: `statuses`, ROW_STATUSES(PARTS) words a row.
+// parts of rows, and weights that registers do not hold. Global memory: `statuses`, ROW_STATUSES(PARTS) words a row; `counter`, 0 before and after.
 #include "norm/persistent.clh"
 #include "norm/part_statistics.clh"
 #include "common/late_parts.clh"
+#define FOR_NEXT_ROWS(t) _Pragma("unroll") for (int t = 0; t < STAGES - 1; ++t)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* statuses) {
+void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* statuses, global uint* counter) {
   USE_NORM_ARGUMENTS;
   local uint kept[STAGES * ROW_WORDS] __attribute__((aligned(128)));
   local VALUE scratch[SCRATCH];
@@ -16,14 +17,15 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
   local uint memory[VECTORS * MEMORY_WORDS * GROUP + 1];  // one more: an array has an element
   local uint *const memory_biases = memory, *const memory_weights = memory + HAS_BIAS * MEMORY_WORDS * GROUP;
   local part_statistics of_parts[PARTS];
-  local uint late_turns[2], is_late[1];
+  local uint late_turns[2], is_late[1], tickets[2];
   const int item = get_local_id(0), lane = item % LANES, section = item / LANES;
   const uint part = get_group_id(0) % PARTS, polled = POLLED_PART(item), polled_part = min(polled, (uint)PARTS - 1);
   const int first = (part * SECTIONS + section) * SECTION, n = min(SECTION, cols - first);
   const int is_inner = section < SECTIONS - 1 || part < PARTS - 1;
-  const ulong all = rows * batch, teams = get_num_groups(0) / PARTS, ahead = (STAGES - 2) * teams;
+  const ulong all = rows * batch, team = get_group_id(0) / PARTS, teams = get_num_groups(0) / PARTS;
   const bool in_place = (global const void*)(in + in_offset) == (global const void*)(out + out_offset);
   local uint* const words = kept + section * SECTION_WORDS;
+  const int leads = item == 0 && leads_team(statuses + team * ROW_STATUSES(PARTS), epoch);
   const uint arrived = start_section(arrivals, section, lane);
   uint weights[WORDS], biases[WORDS];
   if (item == 0) late_turns[0] = late_turns[1] = 0;
@@ -44,21 +46,25 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
   KEEP_WORDS(weights, memory_weights, &of_weight);
 #endif
   const int count = count_of_section(n, lane);
-  ulong r = get_group_id(0) / PARTS;
-  for (uint t = 0; t < STAGES - 2; ++t) {
-    const kept_section begin = SECTION_OF(min(r + t * teams, all - 1), t);
-    load_section(&begin, in, n, r + t * teams < all ? lane : LANES);
+  ulong r[STAGES - 1], last = team;  // rows of this turn and of the next ones, and of the turn before
+  FOR_NEXT_ROWS(t) r[t] = team + t * teams;
+  for (int t = 0; t < STAGES - 2; ++t) {
+    const kept_section begin = SECTION_OF(min(r[t], all - 1), t);
+    load_section(&begin, in, n, r[t] < all ? lane : LANES);
   }
   kept_section before = {section_at(0), words + (STAGES - 1) * ROW_WORDS, arrived, is_inner};  // of which no element is written
 
-  for (uint turn = 0; r < all + teams; ++turn, r += teams) {
+  for (uint turn = 0; last < all; ++turn) {
     // Behind the last row that one is counted once more, so that all turns have the same barriers.
-    const uint now = r < all ? turn : turn - 1, stage = now % STAGES;
-    const kept_section s = SECTION_OF(r < all ? r : r - teams, now), next = SECTION_OF(min(r + ahead, all - 1), turn + STAGES - 2);
+    const int is_row = r[0] < all, loads = r[STAGES - 2] < all, has_ticket = turn > 0 && r[STAGES - 3] < all;
+    const uint now = is_row ? turn : turn - 1, stage = now % STAGES;
+    const kept_section s = SECTION_OF(is_row ? r[0] : last, now), next = SECTION_OF(min(r[STAGES - 2], all - 1), turn + STAGES - 2);
     const section_words w = words_of_section(&s, lane);
     const uint parity = (now / STAGES + (stage == 0 ? HAS_BIAS : stage == 1 ? HAS_WEIGHT : 0)) % 2;
-    const int loader = r + ahead < all ? lane : LANES;
-    volatile global ulong* const status = statuses + (turn == 0 ? r : r - teams) * ROW_STATUSES(PARTS);  // of the row before
+    const int loader = loads ? lane : LANES;
+    volatile global ulong* const status = statuses + last * ROW_STATUSES(PARTS);
+    const ulong seen = item == 0 && has_ticket ? status[TICKET_WORD] : 0;
+    const uint fetched = leads && loads ? atomic_inc(counter) : 0;
     part_statistics theirs;
     const int is_published = look_at_part(status + polled_part * STATUS_WORDS, &theirs, epoch) | (turn == 0);
     wait_half_section(&s, parity, in, n, 0, lane);
@@ -71,15 +77,18 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
     count_last_words(&w, n, lane, origin, &sum, &squares);
     await_part(is_published, status + polled_part * STATUS_WORDS, &theirs, epoch, late_turns, turn);
     LOAD_NEXT_HALF(&next, in, n, 1, 0, loader);
+    if (item == 0 && has_ticket) tickets[turn % 2] = await_ticket(status, seen, epoch);
     statistics found = statistics_of_sums(count, origin, sum, squares);
     merge_group(&found, scratch, item, turn);
     if (GROUP == LANES) SYNC_SECTION();
     if (item == 0) {
-      if (r < all) publish_part(statuses + r * ROW_STATUSES(PARTS) + part * STATUS_WORDS, published_of(found), epoch);
+      volatile global ulong* const own = statuses + r[0] * ROW_STATUSES(PARTS);
+      if (is_row) publish_part(own + part * STATUS_WORDS, published_of(found), epoch);
+      if (leads && loads) publish_ticket(own, fetched, (uint)(all - (STAGES - 2) * teams - 1), counter, epoch);
       if (in_place) device_fence();  // before the first result of the row
     }
     if (turn > 0 && late_turns[turn % 2] == turn) {  // uniform in the group
-      const ulong row = row_place(r - teams, rows, batch, in_offset, in_pitch, in_stride);
+      const ulong row = row_place(last, rows, batch, in_offset, in_pitch, in_stride);
       find_late_parts(of_parts, is_late, scratch, status, part, epoch, in, row, cols, section, lane, item, turn + 1);
       theirs = of_parts[polled_part];
     }
@@ -87,11 +96,14 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
     merge_team(&row, scratch, item, PART_TEAM);
     const row_scale by = scale_of(row, cols, epsilon);
     const uint stores = item == 0 && part == 0 && turn > 0 ? flags : 0;
-    if (stores & STORES_MEAN) means[means_offset + r - teams] = by.mean + by.left;
-    if (stores & STORES_FACTOR) factors[factors_offset + r - teams] = by.factor;
-    const ulong place = row_place(turn == 0 ? r : r - teams, rows, batch, out_offset, out_pitch, out_stride) + first;
+    if (stores & STORES_MEAN) means[means_offset + last] = by.mean + by.left;
+    if (stores & STORES_FACTOR) factors[factors_offset + last] = by.factor;
+    const ulong place = row_place(last, rows, batch, out_offset, out_pitch, out_stride) + first;
     write_section(&before, by, weights, memory_weights, biases, memory_biases, out, place, turn == 0 ? 0 : n, lane, item);
     before = s;
+    last = r[0];
+    FOR_NEXT_ROWS(t) if (t < STAGES - 2) r[t] = r[t + 1];
+    r[STAGES - 2] = has_ticket ? STAGES * teams + tickets[turn % 2] : turn == 0 ? (STAGES - 1) * teams + team : all;
   }
 #if BULK_COPIES
   if (lane == 0) WAIT_BULK_READS(0);

@@ -74,11 +74,12 @@ INLINED void load_early_weights(weight_pack to[UNROLL], global const WEIGHT* fro
   }
 }
 #endif
-// The work-item's packs of row x; 0 for those that are not in it.
-INLINED void load_packs(held_pack x[UNROLL], global const ELEMENT* row, global const ELEMENT* residual, const row_cut* cut, int lane, int aligned) {
+// The work-item's packs of row x; 0 for those that are not in it, and of a team without a row.
+INLINED void load_packs(held_pack x[UNROLL], global const ELEMENT* row, global const ELEMENT* residual, bool is_row, const row_cut* cut, int lane,
+                        int aligned) {
   FOR_PACKS(u) {
     x[u] = held_copies(0);
-    if (HAS_PACK(*cut, u, lane)) x[u] = load_held_x(row, residual, place_of_pack(cut, u * TEAM + lane), aligned);
+    if (is_row && HAS_PACK(*cut, u, lane)) x[u] = load_held_x(row, residual, place_of_pack(cut, u * TEAM + lane), aligned);
   }
 }
 
@@ -106,7 +107,7 @@ void norm_registers(NORM_ARGUMENTS) {
   const ulong row_ahead = (ulong)get_group_id(0) * (GROUP / TEAM) + get_local_id(0) / TEAM;
   const row_cut cut_ahead = cut_row(0, cols);
   held_pack next[UNROLL];
-  load_packs(next, in + row_place(min(row_ahead, all - 1), rows, batch, in_offset, in_pitch, in_stride), 0, &cut_ahead, lane_ahead, 1);
+  load_packs(next, in + row_place(row_ahead, rows, batch, in_offset, in_pitch, in_stride), 0, row_ahead < all, &cut_ahead, lane_ahead, 1);
   weight_pack weights[UNROLL], biases[UNROLL];
   if (HAS_WEIGHT) load_early_weights(weights, weight + weight_offset, &cut_ahead, lane_ahead);
   if (HAS_BIAS) load_early_weights(biases, bias + bias_offset, &cut_ahead, lane_ahead);
@@ -115,9 +116,9 @@ void norm_registers(NORM_ARGUMENTS) {
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += step) {
     const uint item = hidden(get_local_id(0));  // so what is made of it takes no registers from row to row
     const int lane = LIMITS_REGISTERS ? item : item % TEAM;
-    // A team without a row has the last one, and stores nothing, as it reaches the barriers too. With LIMITS_REGISTERS all have one; of others,
-    // NVIDIA's compiler would load the weights before the loop over the rows, and keep them in registers.
-    const bool is_row = LIMITS_REGISTERS || base + item / TEAM < all;
+    // A team without a row loads and stores nothing, and reaches the barriers too. With LIMITS_REGISTERS all have one; of others, NVIDIA's compiler
+    // would load the weights before the loop over the rows, and keep them in registers, if it knew that.
+    const bool is_row = LIMITS_REGISTERS || base + item / TEAM < all, loads = TEAM == GROUP || is_row;
     const ulong r = min(base + item / TEAM, all - 1);
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
@@ -126,13 +127,14 @@ void norm_registers(NORM_ARGUMENTS) {
     held_pack x[UNROLL];
 #if LOADS_AHEAD
     FOR_PACKS(u) x[u] = next[u];
+    const ulong after = base + step + item / TEAM;
     if (base + step < all)  // uniform in the group
-      load_packs(next, in + row_place(min(base + step + item / TEAM, all - 1), rows, batch, in_offset, in_pitch, in_stride), 0, &cut, lane, 1);
+      load_packs(next, in + row_place(after, rows, batch, in_offset, in_pitch, in_stride), 0, after < all, &cut, lane, 1);
 #else
-    load_packs(x, in + from, residual + other, &cut, lane, ARE_ALIGNED(other, shift));
+    load_packs(x, in + from, residual + other, loads, &cut, lane, ARE_ALIGNED(other, shift));
 #endif
     VALUE ends[ENDS + 1];  // one more: an array has an element
-    FOR_ENDS(e) ends[e] = load_end_of_row(in + from, residual + other, place_of_end(&cut, e * TEAM + lane), cols);
+    FOR_ENDS(e) ends[e] = load_end_of_row(in + from, residual + other, loads ? place_of_end(&cut, e * TEAM + lane) : cols, cols);
 #if HAS_SUM
     const ulong sum_to = row_place(r, rows, batch, sums_offset, sums_pitch, sums_stride);
     FOR_PACKS(u) {

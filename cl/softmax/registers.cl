@@ -29,7 +29,7 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
   const int lane = item % TEAM;
   const ulong all = rows * batch;
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
-    // A team without a row has the last one, and stores nothing, as it reaches the barriers too.
+    // A team without a row loads and stores nothing, and reaches the barriers too.
     const bool is_row = TEAM == GROUP || base + item / TEAM < all;
     const ulong r = is_row ? base + item / TEAM : all - 1;
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
@@ -38,12 +38,12 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
     held_pack x[UNROLL];
     FOR_PACKS(u) {
       x[u] = held_copies(LEAST);
-      if (HAS_PACK(cut, u, lane)) x[u] = load_held_pack(in + from, place_of_pack(&cut, u * TEAM + lane));
+      if (is_row && HAS_PACK(cut, u, lane)) x[u] = load_held_pack(in + from, place_of_pack(&cut, u * TEAM + lane));
     }
     VALUE ends[ENDS + 1];  // one more: an array has an element
     FOR_ENDS(e) {
       const int i = place_of_end(&cut, e * TEAM + lane);
-      ends[e] = i < cols ? load_value(in + from, i) : LEAST;
+      ends[e] = is_row && i < cols ? load_value(in + from, i) : LEAST;
     }
     const uint none = masked >> 8;
     (void)none;

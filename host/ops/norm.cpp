@@ -221,7 +221,7 @@ cl::Event launch(const Context& context, const NormCall& call, const NormOperand
     if (variant == "online" || variant == "split" || (variant == "cpu" && parts != 0)) {
       bind(number(parts), launching.scratch(0));
     } else if (variant == "persistent" && parts != 0) {
-      bind(launching.epoch(), launching.scratch(0));
+      bind(launching.epoch(), launching.scratch(0), launching.counters());
     } else if (variant == "cooperative") {
       bind(static_cast<cl_uint>(parts), launching.epoch(), launching.scratch(0));
     } else if (variant == "persistent") {

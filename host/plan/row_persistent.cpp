@@ -100,12 +100,14 @@ std::optional<RowSections> shared_rows(const Device& device, const RowWork& w, s
 /// Words of statuses with epochs: see cl/common/part_statuses.clh.
 void add_statuses(const RowWork& w, std::size_t parts, Plan& plan) {
   const std::size_t status_bytes = 2 * w.published_values * value_bytes(w);
-  const std::size_t bytes = size_product(results_of(w), round_up(parts * status_bytes, kLineBytes));
+  constexpr std::size_t kOthers = 16;  // bytes: see cl/common/row_teams.clh
+  const std::size_t bytes = size_product(results_of(w), round_up(parts * status_bytes + kOthers, kLineBytes));
   add_scratch(plan, bytes, bytes);
   plan.scratch.back().statuses = kRowStatuses;
   const double published = real(results_of(w), parts, status_bytes);
   plan.prediction.bytes_read += published;
   plan.prediction.bytes_written += published;
+  plan.counters = true;
 }
 
 /// Groups that stay on a unit.
