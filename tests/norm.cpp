@@ -46,6 +46,8 @@ TEST_CASE("small: norm" * doctest::test_suite("small")) {
       c.rows = 9;
       c.cols = 257;
     }
+    // Where no team may read a row that another one stores.
+    if (variant == "registers") c.in_place = test::NormInPlace::out_in;
     sweep.run(c);
     CHECK(sweep.ran() == (test::runs_on_rows(context.device(), variant) ? 1 : 0));
   }

@@ -4,6 +4,7 @@
 
 #include "support/case_sweep.hpp"
 #include "support/environment.hpp"
+#include "support/more_groups.hpp"
 #include "support/norms.hpp"
 #include "support/random_cases.hpp"
 #include "support/softmaxes.hpp"
@@ -177,6 +178,35 @@ TEST_CASE("rows persistent: norms of rows that teams share") {
     }
   }
   CHECK(sweep.ran() == turn);
+}
+
+TEST_CASE("rows persistent: norms of rows that several teams fetch") {
+  const test::Variable clamp("SMEM_CLAMP", "compute_units=2,local=40K");
+  const smem::Context context;
+  if (!test::runs_on_rows(context.device(), "cooperative") || context.device().max_work_group < kItems)
+    return;
+  constexpr std::size_t kTeams = 5;
+  const test::MoreGroups as_of_a_larger_device(kTeams);
+  test::CaseSweep<test::NormCase> sweep(context);
+  std::size_t turn = 0;
+  // With a row for each team, two for some, and more: tickets are those of rows STAGES turns later.
+  for (const std::size_t stages : {3, 4}) {
+    for (const std::size_t rows : {kTeams, kTeams + 2, 2 * kTeams + 1, 3 * kTeams, 4 * kTeams + 3, kRows}) {
+      test::NormCase c;
+      c.variant = "persistent";
+      c.in = c.out = c.weights = Scalar::float32;
+      c.weight = c.bias = c.statistics = true;
+      c.rows = rows;
+      c.cols = 499;
+      c.work_items = kItems;
+      c.tile_rows = stages;
+      c.tile_cols = kPart;
+      for (std::size_t call = 0; call < 2; ++call)  // also with tickets of an earlier call
+        sweep.run(c);
+      ++turn;
+    }
+  }
+  CHECK(sweep.ran() == 2 * turn);
 }
 
 TEST_CASE("rows persistent: long rows that teams share, by groups as plans choose them") {

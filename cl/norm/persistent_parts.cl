@@ -6,6 +6,9 @@
 #include "norm/persistent.clh"
 #include "norm/part_statistics.clh"
 #include "common/late_parts.clh"
+#ifndef FETCHER
+#define FETCHER 0  // the work-item that fetches rows
+#endif
 #define FOR_NEXT_ROWS(t) _Pragma("unroll") for (int t = 0; t < STAGES - 1; ++t)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -17,15 +20,15 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
   local uint memory[VECTORS * MEMORY_WORDS * GROUP + 1];  // one more: an array has an element
   local uint *const memory_biases = memory, *const memory_weights = memory + HAS_BIAS * MEMORY_WORDS * GROUP;
   local part_statistics of_parts[PARTS];
-  local uint late_turns[2], is_late[1], tickets[2];
+  local uint late_turns[2], is_late[1], fetched[2];
   const int item = get_local_id(0), lane = item % LANES, section = item / LANES;
   const uint part = get_group_id(0) % PARTS, polled = POLLED_PART(item), polled_part = min(polled, (uint)PARTS - 1);
   const int first = (part * SECTIONS + section) * SECTION, n = min(SECTION, cols - first);
   const int is_inner = section < SECTIONS - 1 || part < PARTS - 1;
-  const ulong all = rows * batch, team = get_group_id(0) / PARTS, teams = get_num_groups(0) / PARTS;
+  const uint all = rows * batch, team = get_group_id(0) / PARTS, teams = get_num_groups(0) / PARTS;
   const bool in_place = (global const void*)(in + in_offset) == (global const void*)(out + out_offset);
   local uint* const words = kept + section * SECTION_WORDS;
-  const int leads = item == 0 && leads_team(statuses + team * ROW_STATUSES(PARTS), epoch);
+  const int leads = item == FETCHER && leads_team(statuses + team * ROW_STATUSES(PARTS), epoch);
   const uint arrived = start_section(arrivals, section, lane);
   uint weights[WORDS], biases[WORDS];
   if (item == 0) late_turns[0] = late_turns[1] = 0;
@@ -46,7 +49,7 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
   KEEP_WORDS(weights, memory_weights, &of_weight);
 #endif
   const int count = count_of_section(n, lane);
-  ulong r[STAGES - 1], last = team;  // rows of this turn and of the next ones, and of the turn before
+  uint r[STAGES - 1], last = team;  // rows of this turn and of the next ones, and of the turn before
   FOR_NEXT_ROWS(t) r[t] = team + t * teams;
   for (int t = 0; t < STAGES - 2; ++t) {
     const kept_section begin = SECTION_OF(min(r[t], all - 1), t);
@@ -63,8 +66,8 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
     const uint parity = (now / STAGES + (stage == 0 ? HAS_BIAS : stage == 1 ? HAS_WEIGHT : 0)) % 2;
     const int loader = loads ? lane : LANES;
     volatile global ulong* const status = statuses + last * ROW_STATUSES(PARTS);
-    const ulong seen = item == 0 && has_ticket ? status[TICKET_WORD] : 0;
-    const uint fetched = leads && loads ? atomic_inc(counter) : 0;
+    const ulong seen = item == FETCHER && has_ticket ? status[TICKET_WORD] : 0;
+    const uint ticket = leads && loads ? atomic_inc(counter) : 0;
     part_statistics theirs;
     const int is_published = look_at_part(status + polled_part * STATUS_WORDS, &theirs, epoch) | (turn == 0);
     wait_half_section(&s, parity, in, n, 0, lane);
@@ -77,14 +80,14 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
     count_last_words(&w, n, lane, origin, &sum, &squares);
     await_part(is_published, status + polled_part * STATUS_WORDS, &theirs, epoch, late_turns, turn);
     LOAD_NEXT_HALF(&next, in, n, 1, 0, loader);
-    if (item == 0 && has_ticket) tickets[turn % 2] = await_ticket(status, seen, epoch);
+    if (item == FETCHER)
+      fetched[turn % 2] = has_ticket ? await_row(status, seen, STAGES * teams, all, epoch) : turn == 0 ? (STAGES - 1) * teams + team : all;
     statistics found = statistics_of_sums(count, origin, sum, squares);
     merge_group(&found, scratch, item, turn);
     if (GROUP == LANES) SYNC_SECTION();
+    if (leads && loads) publish_ticket(statuses + r[0] * ROW_STATUSES(PARTS), ticket, all - (STAGES - 2) * teams - 1, counter, epoch);
     if (item == 0) {
-      volatile global ulong* const own = statuses + r[0] * ROW_STATUSES(PARTS);
-      if (is_row) publish_part(own + part * STATUS_WORDS, published_of(found), epoch);
-      if (leads && loads) publish_ticket(own, fetched, (uint)(all - (STAGES - 2) * teams - 1), counter, epoch);
+      if (is_row) publish_part(statuses + r[0] * ROW_STATUSES(PARTS) + part * STATUS_WORDS, published_of(found), epoch);
       if (in_place) device_fence();  // before the first result of the row
     }
     if (turn > 0 && late_turns[turn % 2] == turn) {  // uniform in the group
@@ -103,7 +106,7 @@ void norm_persistent_parts(NORM_ARGUMENTS, uint epoch, volatile global ulong* st
     before = s;
     last = r[0];
     FOR_NEXT_ROWS(t) if (t < STAGES - 2) r[t] = r[t + 1];
-    r[STAGES - 2] = has_ticket ? STAGES * teams + tickets[turn % 2] : turn == 0 ? (STAGES - 1) * teams + team : all;
+    r[STAGES - 2] = fetched[turn % 2];
   }
 #if BULK_COPIES
   if (lane == 0) WAIT_BULK_READS(0);

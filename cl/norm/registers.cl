@@ -74,12 +74,11 @@ INLINED void load_early_weights(weight_pack to[UNROLL], global const WEIGHT* fro
   }
 }
 #endif
-// The work-item's packs of row x; 0 for those that are not in it, and of a team without a row.
-INLINED void load_packs(held_pack x[UNROLL], global const ELEMENT* row, global const ELEMENT* residual, bool is_row, const row_cut* cut, int lane,
-                        int aligned) {
+// The work-item's packs of row x; 0 for those that are not in it.
+INLINED void load_packs(held_pack x[UNROLL], global const ELEMENT* row, global const ELEMENT* residual, const row_cut* cut, int lane, int aligned) {
   FOR_PACKS(u) {
     x[u] = held_copies(0);
-    if (is_row && HAS_PACK(*cut, u, lane)) x[u] = load_held_x(row, residual, place_of_pack(cut, u * TEAM + lane), aligned);
+    if (HAS_PACK(*cut, u, lane)) x[u] = load_held_x(row, residual, place_of_pack(cut, u * TEAM + lane), aligned);
   }
 }
 
@@ -107,7 +106,8 @@ void norm_registers(NORM_ARGUMENTS) {
   const ulong row_ahead = (ulong)get_group_id(0) * (GROUP / TEAM) + get_local_id(0) / TEAM;
   const row_cut cut_ahead = cut_row(0, cols);
   held_pack next[UNROLL];
-  load_packs(next, in + row_place(row_ahead, rows, batch, in_offset, in_pitch, in_stride), 0, row_ahead < all, &cut_ahead, lane_ahead, 1);
+  FOR_PACKS(u) next[u] = held_copies(0);
+  if (row_ahead < all) load_packs(next, in + row_place(row_ahead, rows, batch, in_offset, in_pitch, in_stride), 0, &cut_ahead, lane_ahead, 1);
   weight_pack weights[UNROLL], biases[UNROLL];
   if (HAS_WEIGHT) load_early_weights(weights, weight + weight_offset, &cut_ahead, lane_ahead);
   if (HAS_BIAS) load_early_weights(biases, bias + bias_offset, &cut_ahead, lane_ahead);
@@ -118,8 +118,8 @@ void norm_registers(NORM_ARGUMENTS) {
     const int lane = LIMITS_REGISTERS ? item : item % TEAM;
     // A team without a row loads and stores nothing, and reaches the barriers too. With LIMITS_REGISTERS all have one; of others, NVIDIA's compiler
     // would load the weights before the loop over the rows, and keep them in registers, if it knew that.
-    const bool is_row = LIMITS_REGISTERS || base + item / TEAM < all, loads = TEAM == GROUP || is_row;
-    const ulong r = min(base + item / TEAM, all - 1);
+    const ulong r = base + item / TEAM;
+    const bool is_row = LIMITS_REGISTERS || r < all, loads = TEAM == GROUP || is_row;
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const ulong other = row_place(r, rows, batch, residual_offset, residual_pitch, residual_stride);
     const int shift = WHOLE_PACKS ? 0 : from % PACK;
@@ -127,11 +127,10 @@ void norm_registers(NORM_ARGUMENTS) {
     held_pack x[UNROLL];
 #if LOADS_AHEAD
     FOR_PACKS(u) x[u] = next[u];
-    const ulong after = base + step + item / TEAM;
-    if (base + step < all)  // uniform in the group
-      load_packs(next, in + row_place(after, rows, batch, in_offset, in_pitch, in_stride), 0, after < all, &cut, lane, 1);
+    if (r + step < all) load_packs(next, in + row_place(r + step, rows, batch, in_offset, in_pitch, in_stride), 0, &cut, lane, 1);
 #else
-    load_packs(x, in + from, residual + other, loads, &cut, lane, ARE_ALIGNED(other, shift));
+    FOR_PACKS(u) x[u] = held_copies(0);
+    if (loads) load_packs(x, in + from, residual + other, &cut, lane, ARE_ALIGNED(other, shift));
 #endif
     VALUE ends[ENDS + 1];  // one more: an array has an element
     FOR_ENDS(e) ends[e] = load_end_of_row(in + from, residual + other, loads ? place_of_end(&cut, e * TEAM + lane) : cols, cols);

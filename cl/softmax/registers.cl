@@ -30,8 +30,8 @@ void softmax_registers(SOFTMAX_ARGUMENTS) {
   const ulong all = rows * batch;
   for (ulong base = (ulong)get_group_id(0) * (GROUP / TEAM); base < all; base += (ulong)get_num_groups(0) * (GROUP / TEAM)) {
     // A team without a row loads and stores nothing, and reaches the barriers too.
-    const bool is_row = TEAM == GROUP || base + item / TEAM < all;
-    const ulong r = is_row ? base + item / TEAM : all - 1;
+    const ulong r = base + item / TEAM;
+    const bool is_row = TEAM == GROUP || r < all;
     const ulong from = row_place(r, rows, batch, in_offset, in_pitch, in_stride);
     const int shift = WHOLE_PACKS ? 0 : from % PACK;
     const row_cut cut = cut_row(from, cols);

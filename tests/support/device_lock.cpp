@@ -9,6 +9,7 @@
 #include "support/device_lock.hpp"
 
 #include "support/case_report.hpp"
+#include "support/more_groups.hpp"
 #include "support/one_group.hpp"
 
 #include <smem/opencl.hpp>
@@ -16,6 +17,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -116,6 +119,13 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
   test::device_lock().lock();
   if (test::OneGroup::alive() > 0) {
     const auto items = test::global_of_one_group(kernel, dimensions, global, local);
+    return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, items.data(), local, events,
+                                         wait_for, event);
+  }
+  if (test::MoreGroups::factor() > 1) {
+    std::array<std::size_t, 3> items{1, 1, 1};
+    std::copy_n(global, dimensions, items.begin());
+    items[0] *= test::MoreGroups::factor();
     return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, items.data(), local, events,
                                          wait_for, event);
   }

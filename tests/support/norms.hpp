@@ -32,7 +32,7 @@ struct NormCase {
   double epsilon = 1e-5;
   std::string variant = {};
   std::size_t work_items = 0;  ///< fixed, where it is not 0
-  std::size_t tile_cols = 0;   ///< the same
+  std::size_t tile_rows = 0, tile_cols = 0;  ///< the same
 
   Tested tested() const {
     return {std::string(name_of(op)) + (columns ? "_columns" : ""), variant,
@@ -244,7 +244,8 @@ inline void call(const smem::Context& context, const NormCase& c, const NormArra
   if (c.sum) what.sum = a.sum.matrix();
   if (c.statistics && c.op == smem::NormOp::layer) what.mean = a.mean.vector();
   if (c.statistics) what.reciprocal_deviation = a.factor.vector();
-  const smem::PlanOverrides fixed{.variant = c.variant, .tile_cols = c.tile_cols, .work_items = c.work_items};
+  const smem::PlanOverrides fixed{
+      .variant = c.variant, .tile_rows = c.tile_rows, .tile_cols = c.tile_cols, .work_items = c.work_items};
   const smem::CallOptions options{.overrides = &fixed};
   const auto norm = c.op == smem::NormOp::layer ? (c.columns ? smem::layer_norm_columns : smem::layer_norm)
                                                 : (c.columns ? smem::rms_norm_columns : smem::rms_norm);
