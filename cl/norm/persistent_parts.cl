@@ -3,6 +3,9 @@
 //
 // Launch: one dimension, GROUP work-items a group; teams of PARTS groups, as many as run at once, at most one for each row. Local memory: STAGES
 // parts of rows, and weights that registers do not hold. Global memory: `statuses`, ROW_STATUSES(PARTS) words a row; `counter`, 0 before and after.
+#ifndef STAGES
+#define STAGES 3  // parts of rows in local memory or on their way
+#endif
 #include "norm/persistent.clh"
 #include "norm/part_statistics.clh"
 #include "common/late_parts.clh"

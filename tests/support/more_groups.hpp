@@ -5,8 +5,8 @@
 
 namespace test {
 
-/// While it lives, launches have so many times as many work-groups along the first dimension: for kernels that
-/// share jobs among as many as there are.
+/// While it lives, launches have so many times as many work-groups along the first dimension: for kernels
+/// that share jobs among as many as there are.
 class MoreGroups {
  public:
   explicit MoreGroups(std::size_t times) { factor() = times; }

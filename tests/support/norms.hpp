@@ -31,7 +31,7 @@ struct NormCase {
   NormInPlace in_place = NormInPlace::none;
   double epsilon = 1e-5;
   std::string variant = {};
-  std::size_t work_items = 0;  ///< fixed, where it is not 0
+  std::size_t work_items = 0;                ///< fixed, where it is not 0
   std::size_t tile_rows = 0, tile_cols = 0;  ///< the same
 
   Tested tested() const {
