@@ -9,9 +9,7 @@
 #include "norm/persistent.clh"
 #include "norm/part_statistics.clh"
 #include "common/late_parts.clh"
-#ifndef FETCHER
-#define FETCHER 0  // the work-item that fetches rows
-#endif
+#define FETCHER (GROUP - LANES)  // the work-item that fetches rows: of another warp than the one that publishes statistics
 #define FOR_NEXT_ROWS(t) _Pragma("unroll") for (int t = 0; t < STAGES - 1; ++t)
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))

@@ -106,8 +106,7 @@ void norm_registers(NORM_ARGUMENTS) {
   const ulong row_ahead = (ulong)get_group_id(0) * (GROUP / TEAM) + get_local_id(0) / TEAM;
   const row_cut cut_ahead = cut_row(0, cols);
   held_pack next[UNROLL];
-  FOR_PACKS(u) next[u] = held_copies(0);
-  if (row_ahead < all) load_packs(next, in + row_place(row_ahead, rows, batch, in_offset, in_pitch, in_stride), 0, &cut_ahead, lane_ahead, 1);
+  load_packs(next, in + row_place(row_ahead, rows, batch, in_offset, in_pitch, in_stride), 0, &cut_ahead, lane_ahead, 1);  // all teams have one
   weight_pack weights[UNROLL], biases[UNROLL];
   if (HAS_WEIGHT) load_early_weights(weights, weight + weight_offset, &cut_ahead, lane_ahead);
   if (HAS_BIAS) load_early_weights(biases, bias + bias_offset, &cut_ahead, lane_ahead);
@@ -127,7 +126,8 @@ void norm_registers(NORM_ARGUMENTS) {
     held_pack x[UNROLL];
 #if LOADS_AHEAD
     FOR_PACKS(u) x[u] = next[u];
-    if (r + step < all) load_packs(next, in + row_place(r + step, rows, batch, in_offset, in_pitch, in_stride), 0, &cut, lane, 1);
+    if (base + step < all)  // uniform in the group. A team without a row has its own once more, which no other one stores.
+      load_packs(next, in + row_place(r + step < all ? r + step : r, rows, batch, in_offset, in_pitch, in_stride), 0, &cut, lane, 1);
 #else
     FOR_PACKS(u) x[u] = held_copies(0);
     if (loads) load_packs(x, in + from, residual + other, &cut, lane, ARE_ALIGNED(other, shift));

@@ -48,11 +48,11 @@ namespace smem::plan {
 // and 0.080, of 2048 x 100003 0.222 and 0.267; of 2048 x 50257 floats 0.219 and 0.255; 1000 x 150000 floats,
 // weight and bias, 0.335 and 0.597.
 //
-// Teams take rows by their numbers, and end from 401 to 428 us (4096 x 50257 floats); where the group of the
-// first part fetches them from a counter and publishes them with its statistics, from 405 to 416 us, and
-// 0.930 of copy instead of 0.896, with the same bits. But that waits for a group that may not have begun.
-// With a claim for each row, so that any group of the team may fetch it, 0.878: the group waits for two
-// atomic operations in a turn.
+// Rows that teams fetch, beside rows by their numbers: 4096 x 50257 floats 0.920 to 0.922 and 0.899 to 0.901
+// of copy, 2640 x 50257 0.911 and 0.892, 2048 x 100003 halves 0.758 and 0.755 to 0.758. By their numbers,
+// teams end from 401 to 428 us. With rows of 64 bits, which take registers, halves made 0.740; the last warp
+// fetches, as the first one, which publishes, made 0.754. Of softmax's rings (4096 x 50257 floats 0.929)
+// groups fetch rows as well.
 //
 // persistent_parts_other_registers: with 384 work-items and 37 of 44 words' weights in registers, ptxas for
 // sm_90 spills none, with 39 36 bytes.
@@ -80,7 +80,10 @@ namespace smem::plan {
 // Without shuffles 0.922 to 0.924 instead of 0.908 to 0.910 (8192 x 1000), without weights 0.919 to 0.921,
 // loads and stores alone 0.955. Rows of 1000, so and by a group for each row: 6144 0.906 and 0.854, 10240
 // 0.899 and 0.839, 12288 0.910 and 0.855, 16384 0.920 and 0.887. loading_bytes is no share of
-// Device::cache_bytes: for 50 MB of an H200 the driver reports 4.1 MiB, 32 KiB a unit.
+// Device::cache_bytes: for 50 MB of an H200 the driver reports 4.1 MiB, 32 KiB a unit. Beyond it, so and by a
+// group for each row: rows of 1000, 12288 0.910 and 0.843, 16384 0.913 and 0.871, 24576 0.937 and 0.915,
+// 32768 0.929 both, 49152 0.933 and 0.947, 65536 0.935 and 0.958; but of 1024, 16384 0.840 and 0.899, 24576
+// 0.843 and 0.917, and 8192 x 2000 0.766 and 0.861. So it is not raised.
 //
 // Rows of 16384 halves whose weights stayed in local memory, for several rows a group: 0.83; 4096: 0.78, and
 // 0.86 with a group for each row.
