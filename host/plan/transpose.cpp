@@ -67,6 +67,14 @@ bool prefers_strips_of_batch(const Device& device, const TransposeProblem& probl
   return covered > policy.batch_cover * real(problem.rows, problem.cols, problem.batch);
 }
 
+/// Whether strips of one row or column, which are a copy, fill the device: "naive" moves an element at a
+/// time. Batches were not measured.
+bool prefers_strips_of_one(const Device& device, const TransposeProblem& problem) {
+  if (problem.batch > 1) return false;
+  const Attempt strips = transpose::strips(device, problem, {});
+  return strips.plan && strips.plan->groups() >= device.compute_units;
+}
+
 /// The variants to try, best first.
 std::vector<std::string_view> preference(const Device& device, const TransposeProblem& problem) {
   if (device.type == DeviceType::cpu) return {"cpu", "swizzled"};
@@ -84,9 +92,10 @@ std::vector<std::string_view> preference(const Device& device, const TransposePr
   std::vector<std::string_view> choices{"skewed", "swizzled"};
   if (problem.in_place || aligned || vectors) choices = {"vector", "swizzled"};
   if (is_thin) choices = {"naive"};
-  if (policy.strips.chosen && side > 1 &&
-      (prefers_strips(policy, problem, aligned) || (!vectors && prefers_strips_of_batch(device, problem))))
-    choices.insert(choices.begin(), "strips");
+  const bool strips = side == 1 ? prefers_strips_of_one(device, problem)
+                                : prefers_strips(policy, problem, aligned) ||
+                                      (!vectors && prefers_strips_of_batch(device, problem));
+  if (policy.strips.chosen && strips) choices.insert(choices.begin(), "strips");
   return choices;
 }
 

@@ -241,6 +241,15 @@ TEST_CASE("plans of the H100: packed arrays with a short side, and small matrice
   CHECK(smem::plan_transpose(h200, problem).variant == "naive");
   problem = {.rows = 16384, .cols = 16384, .in_packed = true, .out_packed = true};
   CHECK(smem::plan_transpose(h200, problem).variant == "vector");
+  // One row or column is a copy, which an element a work-item makes as well where there are few.
+  smem::Device device = h200;
+  device.compute_units = 132;
+  problem = {.rows = 1, .cols = 9000001, .in_packed = true, .out_packed = true};
+  CHECK(smem::plan_transpose(device, problem).variant == "strips");
+  problem = {.rows = 9000001, .cols = 1, .in_packed = true, .out_packed = true};
+  CHECK(smem::plan_transpose(device, problem).variant == "strips");
+  problem.rows = 60001;
+  CHECK(smem::plan_transpose(device, problem).variant == "naive");
   problem = {.rows = 100,
              .cols = 77,
              .batch = 1000,
