@@ -140,9 +140,7 @@ __attribute__((noinline)) bool keep_few(global const KEY* keys, uint size, uint 
     const uint here = min(size - i, (uint)BLOCK);
     if (here == BLOCK) {
       VECTOR_LOOP
-      for (uint j = 0; j < BLOCK; ++j) x[j] = order_of(keys[i + j]);
-      VECTOR_LOOP
-      for (uint j = 0; j < BLOCK; ++j) best = min(best, x[j]);
+      for (uint j = 0; j < BLOCK; ++j) best = min(best, x[j] = order_of(keys[i + j]));
     } else {
       for (uint j = 0; j < here; ++j) best = min(best, x[j] = order_of(keys[i + j]));
     }
