@@ -42,7 +42,10 @@ typedef float JOIN(float, LANES) __attribute__((ext_vector_type(LANES)));
 #endif
 #include "common/group_by_dimension.clh"
 #define RADIUS (SIZE / 2)
-#define COUNT (SIZE * SIZE)
+// Rows of results at a time, which have all but one of their windows' rows in common.
+#define TALL (OPERATION == 0 && SIZE == 5 && ON_CPU ? 2 : 1)
+#define WINDOW_ROWS (SIZE + TALL - 1)
+#define COUNT (WINDOW_ROWS * SIZE)
 
 // Bytes are compared as bytes, of which a vector has more.
 #if OPERATION == 0 && !ELEMENT_HALF
@@ -88,19 +91,75 @@ static inline numbers load_numbers(global const ELEMENT* p) {
 }
 
 #if OPERATION == 0
-// Sorts two elements of the window. A comparison, since PoCL 3.1 calls fmin for each element of a vector.
+// Whether the compiler has the least and the greatest of vectors of any length as single instructions.
+#if ON_CPU && defined(__has_builtin)
+#if __has_builtin(__builtin_elementwise_min)
+#define ELEMENTWISE 1
+#endif
+#endif
+
+// Sorts two elements of the window. Elsewhere a comparison, since PoCL 3.1 calls fmin for each element of a vector; of integers PoCL makes
+// seven instructions of it.
 static inline void sort_pair(numbers w[COUNT], const uint a, const uint b) {
+#ifdef ELEMENTWISE
+  if (INTEGER_ELEMENT) {
+    const numbers low = __builtin_elementwise_min(w[a], w[b]);
+    w[b] = __builtin_elementwise_max(w[a], w[b]), w[a] = low;
+    return;
+  }
+#endif
   const numbers least = w[a] < w[b] ? w[a] : w[b], most = w[a] < w[b] ? w[b] : w[a];
   w[a] = least, w[b] = most;
 }
 
-static inline numbers results_of(numbers w[COUNT]) {
+#if SIZE == 5 && ON_CPU
+// The median of six numbers and a row.
+static inline numbers median_with(const numbers six[6], const numbers row[SIZE]) {
+  numbers v[7] = {six[0], six[1], six[2], six[3], six[4], six[5], row[0]};
+  sort_pair(v, 0, 6); sort_pair(v, 1, 5); sort_pair(v, 2, 4); sort_pair(v, 0, 1); sort_pair(v, 0, 2); sort_pair(v, 0, 3);
+  sort_pair(v, 3, 6); sort_pair(v, 4, 6); sort_pair(v, 5, 6); v[6] = row[1]; sort_pair(v, 1, 6); sort_pair(v, 2, 5);
+  sort_pair(v, 3, 4); sort_pair(v, 1, 2); sort_pair(v, 1, 3); sort_pair(v, 4, 6); sort_pair(v, 5, 6); v[6] = row[2];
+  sort_pair(v, 2, 6); sort_pair(v, 3, 5); sort_pair(v, 2, 3); sort_pair(v, 2, 4); sort_pair(v, 4, 6); sort_pair(v, 5, 6);
+  v[6] = row[3]; sort_pair(v, 3, 6); sort_pair(v, 4, 5); sort_pair(v, 3, 4); sort_pair(v, 5, 6); v[6] = row[4];
+  sort_pair(v, 4, 6); sort_pair(v, 4, 5); sort_pair(v, 5, 6);
+  return v[5];
+}
+#endif
+
+static inline void results_of(numbers made[TALL], numbers w[COUNT]) {
 #if SIZE == 3
   sort_pair(w, 1, 2); sort_pair(w, 4, 5); sort_pair(w, 7, 8); sort_pair(w, 0, 1); sort_pair(w, 3, 4);
   sort_pair(w, 6, 7); sort_pair(w, 1, 2); sort_pair(w, 4, 5); sort_pair(w, 7, 8); sort_pair(w, 0, 3);
   sort_pair(w, 5, 8); sort_pair(w, 4, 7); sort_pair(w, 3, 6); sort_pair(w, 1, 4); sort_pair(w, 2, 5);
   sort_pair(w, 4, 7); sort_pair(w, 4, 2); sort_pair(w, 6, 4); sort_pair(w, 4, 2);
-  return w[4];
+  made[0] = w[4];
+#elif ON_CPU
+  // Two windows, one below the other, have 20 numbers in common, of which the seven least and the seven greatest can be the median of
+  // neither: of the first 14 both ends are dropped, and the next number is added. 103 exchanges, and 29 for each window.
+  sort_pair(w, 5, 18); sort_pair(w, 6, 17); sort_pair(w, 7, 16); sort_pair(w, 8, 15); sort_pair(w, 9, 14);
+  sort_pair(w, 10, 13); sort_pair(w, 11, 12); sort_pair(w, 5, 6); sort_pair(w, 5, 7); sort_pair(w, 5, 8);
+  sort_pair(w, 5, 9); sort_pair(w, 5, 10); sort_pair(w, 5, 11); sort_pair(w, 12, 18); sort_pair(w, 13, 18);
+  sort_pair(w, 14, 18); sort_pair(w, 15, 18); sort_pair(w, 16, 18); sort_pair(w, 17, 18); w[18] = w[19];
+  sort_pair(w, 6, 18); sort_pair(w, 7, 17); sort_pair(w, 8, 16); sort_pair(w, 9, 15); sort_pair(w, 10, 14);
+  sort_pair(w, 11, 13); sort_pair(w, 6, 7); sort_pair(w, 6, 8); sort_pair(w, 6, 9); sort_pair(w, 6, 10);
+  sort_pair(w, 6, 11); sort_pair(w, 6, 12); sort_pair(w, 12, 18); sort_pair(w, 13, 18); sort_pair(w, 14, 18);
+  sort_pair(w, 15, 18); sort_pair(w, 16, 18); sort_pair(w, 17, 18); w[18] = w[20]; sort_pair(w, 7, 18);
+  sort_pair(w, 8, 17); sort_pair(w, 9, 16); sort_pair(w, 10, 15); sort_pair(w, 11, 14); sort_pair(w, 12, 13);
+  sort_pair(w, 7, 8); sort_pair(w, 7, 9); sort_pair(w, 7, 10); sort_pair(w, 7, 11); sort_pair(w, 7, 12);
+  sort_pair(w, 13, 18); sort_pair(w, 14, 18); sort_pair(w, 15, 18); sort_pair(w, 16, 18); sort_pair(w, 17, 18);
+  w[18] = w[21]; sort_pair(w, 8, 18); sort_pair(w, 9, 17); sort_pair(w, 10, 16); sort_pair(w, 11, 15);
+  sort_pair(w, 12, 14); sort_pair(w, 8, 9); sort_pair(w, 8, 10); sort_pair(w, 8, 11); sort_pair(w, 8, 12);
+  sort_pair(w, 8, 13); sort_pair(w, 13, 18); sort_pair(w, 14, 18); sort_pair(w, 15, 18); sort_pair(w, 16, 18);
+  sort_pair(w, 17, 18); w[18] = w[22]; sort_pair(w, 9, 18); sort_pair(w, 10, 17); sort_pair(w, 11, 16);
+  sort_pair(w, 12, 15); sort_pair(w, 13, 14); sort_pair(w, 9, 10); sort_pair(w, 9, 11); sort_pair(w, 9, 12);
+  sort_pair(w, 9, 13); sort_pair(w, 14, 18); sort_pair(w, 15, 18); sort_pair(w, 16, 18); sort_pair(w, 17, 18);
+  w[18] = w[23]; sort_pair(w, 10, 18); sort_pair(w, 11, 17); sort_pair(w, 12, 16); sort_pair(w, 13, 15);
+  sort_pair(w, 10, 11); sort_pair(w, 10, 12); sort_pair(w, 10, 13); sort_pair(w, 10, 14); sort_pair(w, 14, 18);
+  sort_pair(w, 15, 18); sort_pair(w, 16, 18); sort_pair(w, 17, 18); w[18] = w[24]; sort_pair(w, 11, 18);
+  sort_pair(w, 12, 17); sort_pair(w, 13, 16); sort_pair(w, 14, 15); sort_pair(w, 11, 12); sort_pair(w, 11, 13);
+  sort_pair(w, 11, 14); sort_pair(w, 15, 18); sort_pair(w, 16, 18); sort_pair(w, 17, 18);
+  made[0] = median_with(w + 12, w);
+  made[1] = median_with(w + 12, w + 25);
 #else
   // Round n has elements n to 13: pairs from both ends are sorted, then the minimum moves to n and the maximum to 13, where the
   // next element replaces it. 132 exchanges.
@@ -137,7 +196,7 @@ static inline numbers results_of(numbers w[COUNT]) {
   sort_pair(w, 12, 13); w[13] = w[23];
   sort_pair(w, 10, 13); sort_pair(w, 11, 12); sort_pair(w, 10, 11); sort_pair(w, 12, 13); w[13] = w[24];
   sort_pair(w, 11, 13); sort_pair(w, 11, 12); sort_pair(w, 12, 13);
-  return w[12];
+  made[0] = w[12];
 #endif
 }
 #else
@@ -178,7 +237,7 @@ static inline numbers magnitude(numbers across, numbers down) {
 }
 #endif
 
-static inline numbers results_of(numbers w[COUNT]) {
+static inline void results_of(numbers made[TALL], numbers w[COUNT]) {
   numbers across = 0, down = 0;
 #pragma unroll
   for (int j = 0; j < SIZE; ++j)
@@ -189,9 +248,9 @@ static inline numbers results_of(numbers w[COUNT]) {
       if (slope(j) != 0 || !INTEGER_ELEMENT) down += (number)(smooth(i) * slope(j)) * w[j * SIZE + i];
     }
 #if WHOLE
-  return magnitude(across, down);
+  made[0] = magnitude(across, down);
 #else
-  return magnitude_of(across, down);
+  made[0] = magnitude_of(across, down);
 #endif
 }
 #endif
@@ -235,13 +294,13 @@ static inline void store_numbers(global RESULT* to, numbers v) {
 #if ON_CPU
 // Loads the windows of a vector at `col` by way of rows with the elements beyond the edges, too.
 #define STAGED (LANES + 2 * RADIUS * CHANNELS)
-static inline void load_beyond(numbers w[COUNT], global const ELEMENT* from, ulong in_pitch, const long places[SIZE], long col,
+static inline void load_beyond(numbers w[COUNT], global const ELEMENT* from, ulong in_pitch, const long places[WINDOW_ROWS], long col,
                                long width, VALUE beyond) {
-  number staged[SIZE][STAGED];
+  number staged[WINDOW_ROWS][STAGED];
   const long first = col - RADIUS * CHANNELS, inside = clamp(0 - first, 0L, (long)STAGED);
   const long outside = clamp(width - first, inside, (long)STAGED);
   ROLLED
-  for (int j = 0; j < SIZE; ++j) {
+  for (int j = 0; j < WINDOW_ROWS; ++j) {
     global const ELEMENT* line = from + (ulong)max(places[j], 0L) * in_pitch;
     if (places[j] >= 0)
       for (long i = inside; i < outside; ++i) staged[j][i] = (number)load_value(line, (ulong)(first + i));
@@ -254,7 +313,7 @@ static inline void load_beyond(numbers w[COUNT], global const ELEMENT* from, ulo
     }
   }
 #pragma unroll
-  for (int j = 0; j < SIZE; ++j)
+  for (int j = 0; j < WINDOW_ROWS; ++j)
 #pragma unroll
     for (int i = 0; i < SIZE; ++i) w[j * SIZE + i] = load_staged(staged[j] + i * CHANNELS);
 }
@@ -295,14 +354,15 @@ static inline void load_beyond(numbers w[COUNT], global const ELEMENT* from, ulo
 }
 #endif
 
-// Computes the results of a row from `begin` on, a vector every `step`.
-static inline void compute_row(global RESULT* to, global const ELEMENT* from, ulong in_pitch, long row, ulong begin, ulong step,
-                            ulong first_col, ulong end_col, long rows, long width, VALUE beyond) {
-  long places[SIZE];
+// Computes the results of `count` rows, at most TALL, from `begin` on, a vector of each every `step`.
+static inline void compute_rows(global RESULT* to, ulong out_pitch, global const ELEMENT* from, ulong in_pitch, long row, uint count,
+                                ulong begin, ulong step, ulong first_col, ulong end_col, long rows, long width, VALUE beyond) {
+  long places[WINDOW_ROWS];
   int there = 1;
 #pragma unroll
-  for (int j = 0; j < SIZE; ++j) {
-    places[j] = place_within(row + j - RADIUS, rows);
+  for (int j = 0; j < WINDOW_ROWS; ++j) {
+    // The window of a row that is not computed has rows of the others.
+    places[j] = place_within(row + min(j, SIZE + (int)count - 2) - RADIUS, rows);
     there &= places[j] >= 0;
   }
   for (ulong col = begin; col < end_col; col += step) {
@@ -310,10 +370,10 @@ static inline void compute_row(global RESULT* to, global const ELEMENT* from, ul
     if (col + LANES > end_col && first_col + LANES <= end_col) col = end_col - LANES;  // again some of the vector before
 #endif
     const int all = there && col >= RADIUS * CHANNELS && col + LANES + RADIUS * CHANNELS <= (ulong)width;
-    numbers w[COUNT];
+    numbers w[COUNT], results[TALL];
     if (all) {
 #pragma unroll
-      for (int j = 0; j < SIZE; ++j) {
+      for (int j = 0; j < WINDOW_ROWS; ++j) {
         global const ELEMENT* line = from + (ulong)places[j] * in_pitch + col - RADIUS * CHANNELS;
 #pragma unroll
         for (int i = 0; i < SIZE; ++i) w[j * SIZE + i] = load_numbers(line + i * CHANNELS);
@@ -321,15 +381,20 @@ static inline void compute_row(global RESULT* to, global const ELEMENT* from, ul
     } else {
       load_beyond(w, from, in_pitch, places, (long)col, width, beyond);
     }
-    const numbers results = results_of(w);
-    if (col >= first_col && col + LANES <= end_col) {
-      store_numbers(to + col, results);
-    } else {
-      lanes made;
-      made.all = results;
-      EACH_LANE
-      for (uint k = 0; k < LANES; ++k)
-        if (col + k >= first_col && col + k < end_col) store_pixel(to, col + k, (VALUE)made.each[k]);
+    results_of(results, w);
+#pragma unroll
+    for (uint r = 0; r < TALL; ++r) {
+      if (r >= count) break;
+      global RESULT* line = to + r * out_pitch;
+      if (col >= first_col && col + LANES <= end_col) {
+        store_numbers(line + col, results[r]);
+      } else {
+        lanes made;
+        made.all = results[r];
+        EACH_LANE
+        for (uint k = 0; k < LANES; ++k)
+          if (col + k >= first_col && col + k < end_col) store_pixel(line, col + k, (VALUE)made.each[k]);
+      }
     }
   }
 }
@@ -340,11 +405,12 @@ void window(SEPARABLE_ARGUMENTS) {
   // No barrier follows.
   for (ulong p = get_global_id(2); p < planes; p += get_global_size(2)) {
     for (ulong top = first_row + get_global_id(1) * band; top < end_row; top += get_global_size(1) * band) {
-      for (ulong row = top; row < min(top + band, end_row); ++row) {
-        compute_row(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch,
-                    in + plane_offset(p, depth, in_offset, in_stride, in_plane), in_pitch, (long)row,
-                    first_col + get_global_id(0) * LANES, get_global_size(0) * LANES, first_col, end_col, (long)rows, (long)width,
-                    value_beyond(weights));
+      const ulong end = min(top + band, end_row);
+      for (ulong row = top; row < end; row += TALL) {
+        compute_rows(out + plane_offset(p, depth, out_offset, out_stride, out_plane) + row * out_pitch, out_pitch,
+                     in + plane_offset(p, depth, in_offset, in_stride, in_plane), in_pitch, (long)row,
+                     (uint)min(end - row, (ulong)TALL), first_col + get_global_id(0) * LANES, get_global_size(0) * LANES, first_col,
+                     end_col, (long)rows, (long)width, value_beyond(weights));
       }
     }
   }
