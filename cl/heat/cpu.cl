@@ -114,7 +114,7 @@ static inline void hold_ends_cell(REAL* v, REAL u, int at_left, int at_right) {
       return;                                                                                                           \
     }                                                                                                                   \
     advance_##from##_run(&v, 0, left, n == RUN && right, walls, rows, k, q, rate);                                      \
-    store_##to##_run(o, v);                                                                                             \
+    store_##to##_end(o, v);                                                                                             \
     for (int i = first_inner_##to(o); i < n - RUN; i += RUN) {                                                          \
       prefetch_##from(rows.above + i);                                                                                  \
       advance_##from##_run(&v, i, 0, 0, walls, rows, k, q, rate);                                                       \
@@ -122,7 +122,7 @@ static inline void hold_ends_cell(REAL* v, REAL u, int at_left, int at_right) {
     }                                                                                                                   \
     if (n > RUN) {                                                                                                      \
       advance_##from##_run(&v, n - RUN, 0, right, walls, rows, k, q, rate);                                             \
-      store_##to##_run(o + n - RUN, v);                                                                                 \
+      store_##to##_end(o + n - RUN, v);                                                                                 \
     }                                                                                                                   \
   }
 

@@ -2,7 +2,7 @@
 //
 // A work-group is one work-item, which is one thread. Neighbouring elements are counted in different ones of TABLES tables, because
 // an increment of a word waits for the last store to it. Entries are computed BLOCK elements ahead, in loops that compilers
-// vectorise. Elements without a bin are counted in a last entry that is not read. A second launch adds the tables
+// vectorise, and read two at a time. Elements without a bin are counted in a last entry that is not read. A second launch adds the tables
 // (histogram/finish.cl).
 //
 // Launch: one dimension, local size 1; group g has jobs g, g + groups, ...; job m * parts + p is part p of matrix m. `out`
@@ -10,6 +10,7 @@
 #include "histogram/bin.clh"
 #include "histogram/thread_tables.clh"
 #include "common/vector_loop.clh"
+#include "common/read_ahead.clh"
 
 #ifndef TABLES
 #define TABLES 4  // of a thread
@@ -17,7 +18,11 @@
 #ifndef ELEMENT_BYTES
 #define ELEMENT_BYTES 4
 #endif
+#if RULE == RULE_EDGES
 #define BLOCK (64 / CHANNELS * CHANNELS)  // elements
+#else
+#define BLOCK (64 / CHANNELS * CHANNELS * 4)
+#endif
 
 #if ELEMENT_HALF || RULE == RULE_EDGES
 DEFINE_LOAD_RUN(load_values, private, VALUE)
@@ -64,8 +69,12 @@ __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulo
     ++table3[bytes[i + 3] ^ FLIP];
   }
 #else
-  uint entry[BLOCK];
+  union {
+    uint each[BLOCK];
+    ulong pair[BLOCK / 2];
+  } entry;
   for (; i + BLOCK <= end; i += BLOCK) {
+    READ_ON(row + i, BLOCK);
 #if ELEMENT_HALF || RULE == RULE_EDGES
     VALUE x[BLOCK];
     load_values(x, row, i, BLOCK);
@@ -83,10 +92,19 @@ __attribute__((noinline)) void count_run(global const ELEMENT* restrict row, ulo
 #else
       const uint bin = bin_of(load_value(row, i + k), rule);
 #endif
-      entry[k] = bin == NO_BIN ? entries : k % CHANNELS * rule.bins + bin;
+      entry.each[k] = bin == NO_BIN ? entries : k % CHANNELS * rule.bins + bin;
     }
+#if BLOCK % 2 == 0
+#pragma unroll 4
+    for (uint k = 0; k < BLOCK / 2; ++k) {
+      const ulong pair = entry.pair[k];
+      ++tables[2 * k % TABLES * size + (uint)pair];
+      ++tables[(2 * k + 1) % TABLES * size + (pair >> 32)];
+    }
+#else
 #pragma unroll 8
-    for (uint k = 0; k < BLOCK; ++k) ++tables[k % TABLES * size + entry[k]];
+    for (uint k = 0; k < BLOCK; ++k) ++tables[k % TABLES * size + entry.each[k]];
+#endif
   }
 #endif
   for (; i < end; ++i) {

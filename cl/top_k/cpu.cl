@@ -12,6 +12,7 @@
 #define MANY_ROWS 1  // a thread has more than one
 #include "top_k/rows.clh"
 #include "common/vector_loop.clh"
+#include "common/read_ahead.clh"
 
 #ifndef PHASE
 #define PHASE 1
@@ -138,7 +139,9 @@ __attribute__((noinline)) bool keep_few(global const KEY* keys, uint size, uint 
   for (uint i = 0; i < size; i += BLOCK) {
     sortable x[BLOCK], best = ALL_BITS;
     const uint here = min(size - i, (uint)BLOCK);
+    READ_ON(keys + i, BLOCK);
     if (here == BLOCK) {
+      // In one loop: PoCL 5.0 unrolls a loop that only finds the best, before it makes vectors of loops.
       VECTOR_LOOP
       for (uint j = 0; j < BLOCK; ++j) best = min(best, x[j] = order_of(keys[i + j]));
     } else {

@@ -4,6 +4,7 @@
 #include "formatted.hpp"
 #include "plan/histogram_policy.hpp"
 #include "plan/histogram_types.hpp"
+#include "plan/read_ahead_policy.hpp"
 #include "plan/reduce_types.hpp"
 #include "plan/variants.hpp"
 
@@ -204,6 +205,7 @@ Attempt cpu(const Device& device, const HistogramProblem& problem) {
   add_scratch(plan, problem.batch * parts.parts * parts.tables * words * kWordBytes);
   plan.numbers = {{"parts", parts.parts}};
   define(plan, {{"PACK", 1}, {"TABLES", parts.tables}});
+  define_read_ahead(device, plan);
   plan.reason = formatted("a thread counts in {}, and another launch adds them up",
                           parts.tables == 1 ? "a table of its own" : "four tables of its own, in turns");
   plan.after.push_back(finish(device, problem, parts.parts * parts.tables));

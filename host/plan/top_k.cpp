@@ -2,6 +2,7 @@
 #include <smem/top_k_plan.hpp>
 
 #include "formatted.hpp"
+#include "plan/read_ahead_policy.hpp"
 #include "plan/top_k_launches.hpp"
 
 #include <algorithm>
@@ -341,6 +342,7 @@ Attempt cpu(const Device& device, const TopKProblem& p) {
   plan.local_bytes = 4 * kDigits + kWords;
   if (plan.local_bytes > device.local_bytes) return no_tile_fits(device);
   define(plan, "SPAN_BITS", bits);
+  define_read_ahead(device, plan);
   const std::size_t delegates = size_product(groups, padded(spans));
   plan.numbers = {{"size", p.cols}, {"parts", 1}, {"from", 0}, {"to", delegates}};
   plan.prediction.bytes_read = real(rows, p.cols, size_of(p.type));
