@@ -1,6 +1,7 @@
 // Heat diffusion: every variant, wall, dimension and type against plain loops; energy, order and limits.
 #include <smem/smem.hpp>
 
+#include "support/environment.hpp"
 #include "support/failure.hpp"
 #include "support/heats.hpp"
 #include "support/reduce_sweep.hpp"
@@ -110,6 +111,31 @@ TEST_CASE("heat: conductivities and sources of cells") {
   c.steps_per_pass = 2;
   every_size(sweep, c, 3);
   CHECK((sweep.ran() > 0) == runs_heat(context.device(), c.variant));
+}
+
+TEST_CASE("heat on CPUs: results that go past the cache, in rows that begin and end anywhere") {
+  const test::Variable clamp("SMEM_CLAMP", "cache=64");
+  const smem::Context context;
+  test::HeatSweep sweep(context);
+  for (const Scalar type : {Scalar::float32, Scalar::float64, Scalar::half}) {
+    for (const std::size_t steps : {1, 2}) {
+      HeatCase c;
+      c.variant = "cpu";
+      c.type = type;
+      c.walls = steps == 1 ? Walls::insulated : Walls::fixed;
+      c.steps = steps;
+      every_size(sweep, c, 3);
+      for (const std::size_t width : {32, 64, 80, 96}) {  // ends that are aligned
+        for (const std::size_t offset : {0, 16, 3}) {
+          c.size = {width, 5, 3};
+          c.offset = offset;
+          c.gap = 0;
+          sweep.run(c);
+        }
+      }
+    }
+  }
+  CHECK((sweep.ran() > 0) == runs_heat(context.device(), "cpu"));
 }
 
 TEST_CASE("heat: float64") {
