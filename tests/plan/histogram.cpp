@@ -99,6 +99,14 @@ TEST_CASE("plan of histogram: what each kind of device chooses") {
   CHECK(cpu.variant == "cpu");
   CHECK(cpu.work_items() == 1);
   CHECK(cpu.scratch_bytes == 8 * 4 * 288 * 4);
+  smem::Device ahead = target("cpu");
+  ahead.prefetch_builtin = true;
+  ahead.vendor_name = "AuthenticAMD";
+  CHECK(smem::plan_histogram(ahead, problem_of(256)).build_options().find("READ_AHEAD") == std::string::npos);
+  ahead.vendor_name = "Intel";
+  CHECK(value_of(smem::plan_histogram(ahead, problem_of(256)), "READ_AHEAD") == 8192);
+  ahead.prefetch_builtin = false;
+  CHECK(smem::plan_histogram(ahead, problem_of(256)).build_options().find("READ_AHEAD") == std::string::npos);
   smem::Device impatient = target("cpu");
   impatient.long_loops = false;
   CHECK(smem::plan_histogram(impatient, problem_of(256)).variant == "replicated");
