@@ -362,7 +362,7 @@ static inline void compute_rows(global RESULT* to, ulong out_pitch, global const
 #pragma unroll
   for (int j = 0; j < WINDOW_ROWS; ++j) {
     // The window of a row that is not computed has rows of the others.
-    places[j] = place_within(row + min(j, SIZE + (int)count - 2) - RADIUS, rows);
+    places[j] = place_within(row + (TALL == 1 ? j : min(j, SIZE + (int)count - 2)) - RADIUS, rows);
     there &= places[j] >= 0;
   }
   for (ulong col = begin; col < end_col; col += step) {
@@ -384,7 +384,7 @@ static inline void compute_rows(global RESULT* to, ulong out_pitch, global const
     results_of(results, w);
 #pragma unroll
     for (uint r = 0; r < TALL; ++r) {
-      if (r >= count) break;
+      if (TALL > 1 && r >= count) break;
       global RESULT* line = to + r * out_pitch;
       if (col >= first_col && col + LANES <= end_col) {
         store_numbers(line + col, results[r]);
