@@ -98,8 +98,9 @@ static inline numbers load_numbers(global const ELEMENT* p) {
 #endif
 #endif
 
-// Sorts two elements of the window. Elsewhere a comparison, since PoCL 3.1 calls fmin for each element of a vector; of integers PoCL makes
-// seven instructions of it.
+// Sorts two elements of the window. Numbers that are no integers are compared, since PoCL 3.1 calls fmin for each element of a vector; a
+// comparison of vectors of integers would become seven instructions. 4096 x 4096 bytes on two cores of a Xeon, PoCL 5.0, ms by comparisons
+// and so: 3 x 3 5.5 and 2.8, 5 x 5, with two windows together, 51 and 9.3 (OpenCV 7.5 and 57).
 static inline void sort_pair(numbers w[COUNT], const uint a, const uint b) {
 #ifdef ELEMENTWISE
   if (INTEGER_ELEMENT) {

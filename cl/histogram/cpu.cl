@@ -18,11 +18,7 @@
 #ifndef ELEMENT_BYTES
 #define ELEMENT_BYTES 4
 #endif
-#if RULE == RULE_EDGES
 #define BLOCK (64 / CHANNELS * CHANNELS)  // elements
-#else
-#define BLOCK (64 / CHANNELS * CHANNELS * 4)
-#endif
 
 #if ELEMENT_HALF || RULE == RULE_EDGES
 DEFINE_LOAD_RUN(load_values, private, VALUE)

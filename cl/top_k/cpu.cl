@@ -141,7 +141,6 @@ __attribute__((noinline)) bool keep_few(global const KEY* keys, uint size, uint 
     const uint here = min(size - i, (uint)BLOCK);
     READ_ON(keys + i, BLOCK);
     if (here == BLOCK) {
-      // In one loop: PoCL 5.0 unrolls a loop that only finds the best, before it makes vectors of loops.
       VECTOR_LOOP
       for (uint j = 0; j < BLOCK; ++j) best = min(best, x[j] = order_of(keys[i + j]));
     } else {
