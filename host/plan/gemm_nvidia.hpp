@@ -4,6 +4,8 @@
 #pragma once
 
 #include "plan/gemm_dmma.hpp"
+#include "plan/gemm_mma.hpp"
+#include "plan/gemm_multistage.hpp"
 #include "plan/gemm_small.hpp"
 #include "plan/gemm_wgmma.hpp"
 #include "plan/policy.hpp"
@@ -11,155 +13,13 @@
 
 #include <smem/gemm_plan.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
-#include <string_view>
 
 namespace smem::plan::gemm::nvidia {
 
 /// By which the groups that share a tile know the last of them, in local memory.
 inline constexpr std::size_t kFlagBytes = 4;
-/// Of the stages of mma.cl, also behind the flag.
-inline constexpr std::size_t kMmaAlignment = 1024;
-/// multistage.cl: float. GROUP is 32 warps_m warps_n.
-struct Multistage {
-  struct Shape {
-    std::size_t warps_m, warps_n, lanes_m, item_m, item_n, tile_k, stages;
-  } of;
-  std::size_t resident;  ///< groups of it that share a multiprocessor
-  Cost cost;
-  bool joins = true;  ///< whether several groups can share a tile: its kernel has registers left for that
-  bool of_batches = false;  ///< only for batches of more products than multiprocessors
-  /// Whether, of factors that lie across k in aligned rows, it can only store vectors of unchanged sums:
-  /// ptxas spills where results go through local memory.
-  bool stores_vectors = false;
-  /// What a second factor along k makes of a step, beside the rates of all tiles: of few rows and many
-  /// columns its copies are many.
-  double along_b = 1;
-
-  constexpr std::size_t tile_m() const { return of.warps_m * of.lanes_m * of.item_m; }
-  constexpr std::size_t tile_n() const { return of.warps_n * (32 / of.lanes_m) * of.item_n; }
-  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
-  constexpr std::size_t local_bytes(bool a_along_k, bool b_along_k) const {
-    return of.stages * of.tile_k * (tile_m() + (a_along_k ? 4 : 0) + tile_n() + (b_along_k ? 4 : 0)) * 4;
-  }
-};
-
-// A_VECTOR 1 where A lies along k: turned by copies of 4 bytes, 51.1 TFLOP/s at 8192; through registers
-// (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
-// (48.2 by copies, 47.6 through registers).
-//
-// 128 x 256: of loops of 8 or 16 k instead of 32 ptxas takes half and two thirds of its time; 8192^3 takes
-// 22.2 and 22.5 ms on an H200, so 21.7: with so many registers the factors and sums of a multiply-add have
-// the same bank. If columns of results come first 21.9 and 22.0. Where what the tiles at edges need is not
-// kept in registers 21.6, A transposed 21.1 for 21.3 to 21.6.
-//
-// along_b: on an H200, in us, B transposed, by 64 x 128 or 48 x 128 and by tiles of few rows, for which the
-// rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, with B packed 330, cuBLAS 287; 48 x 1904 x
-// 11056 85, by 16 x 128 137, by 64 x 64 88, cuBLAS 98.
-// 128 x 24, on an H200, us, it, others, and cuBLAS's: 8000 x 20 x 4096, B transposed, 84, 97 to 122, 77; 4096
-// x 17 x 4096, A transposed, 34, 41, 40; 50000 x 24 x 64 10.3, 13.7, 10.0; 16384 x 24 x 1024 45.8, 43.7, 64;
-// 16150 x 17 x 1685, B transposed, 97, by 128 x 48 88, 61.
-inline constexpr std::array<Multistage, 19> kMultistage{{
-    {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false, false, true},
-    {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
-    {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 940}, false},
-    {{2, 2, 4, 8, 8, 16, 4}, 3, {709, 660, 790}},
-    {{2, 2, 8, 8, 8, 16, 4}, 3, {749, 697, 838}},
-    {{2, 2, 8, 4, 8, 16, 4}, 4, {445, 369, 790}},
-    {{1, 2, 8, 8, 8, 8, 4}, 6, {415, 192, 810}},
-    {{2, 2, 4, 4, 4, 16, 6}, 5, {307, 232, 170}},
-    {{4, 1, 4, 4, 4, 16, 6}, 5, {314, 236, 120}},
-    {{1, 4, 4, 4, 4, 16, 6}, 4, {297, 235, 342}, true, false, false, 1.5},
-    {{1, 4, 4, 8, 8, 16, 4}, 3, {759, 701, 1217}, true, false, false, 1.5},
-    {{4, 1, 8, 4, 12, 16, 4}, 4, {551, 536, 1067}},
-    {{1, 4, 4, 12, 4, 16, 4}, 4, {600, 585, 1067}},
-    {{2, 1, 16, 4, 12, 16, 4}, 5, {600, 300, 1067}},
-    {{1, 4, 1, 4, 4, 16, 4}, 1, {753, 753, 210}},
-    // Two or three stages, which fit 48 KiB of local memory.
-    {{1, 4, 4, 8, 8, 16, 2}, 3, {759, 701, 1217}, true, false, false, 1.5},
-    {{2, 2, 8, 8, 16, 16, 2}, 2, {2682, 1341, 940}, false},
-    {{2, 2, 4, 8, 8, 16, 3}, 3, {709, 660, 790}},
-    // A warp for a product: 100,000 of 16^3 take 114 us on an H100, by 64 x 32 374, cuBLAS
-    // 278. `shared`, on an H200, us, by it and 64 x 64: 300 of 192^3 134, 107, cuBLAS 117; 1000 of 64 x 64 x
-    // 512 137, 108, 118; 150 of 250^3 179, 139, 134.
-    {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 52, 400}, false, true},
-}};
-
-/// How a factor lies in a stage of mma.cl.
-enum class Rows {
-  pieces,  ///< of 16 bytes, without padding
-  words,   ///< of 4-byte elements across k
-  loose,   ///< of 2-byte elements that begin anywhere, along k
-  loose_across,
-};
-
-/// mma.cl: sm_80 and later, any alignment. On an H100, in us, by loads to registers and as they lie, half:
-/// 425 x 37 x 319 17.5 and 8.5, 601 x 25 x 187 16.4 and 7.8, 70 x 27 x 2981 21.8 and 11.1;
-/// cuBLAS 6.2, 6.4, 11.5. A factor whose rows lie across k needs tiles of a multiple of 64 there; one whose
-/// lines are copied as they lie (has_loose_rows) takes any.
-struct Mma {
-  struct Shape {
-    std::size_t warps_m, warps_n, warp_m, warp_n, row_bytes, stages;
-  } of;
-  std::size_t resident;  ///< groups of it that share a multiprocessor
-  Cost cost;
-  bool of_batches = false;  ///< only for batches of more products than multiprocessors
-
-  constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
-  constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
-  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
-  /// Whether unaligned rows of 2-byte elements are copied as they lie, and not through registers: HAS_LOOSE.
-  /// The compiler spills 24 to 336 bytes where a warp has 64 x 64 results.
-  constexpr bool has_loose_rows() const { return of.warp_m * of.warp_n <= 2048; }
-  /// Of a stage, beside its elements.
-  constexpr std::size_t padding(Rows rows, std::size_t extent) const {
-    switch (rows) {
-      case Rows::words:
-        return 8 * of.row_bytes;
-      case Rows::loose:
-        return has_loose_rows() ? 16 * extent : 0;
-      case Rows::loose_across:
-        return has_loose_rows() ? 16 * of.row_bytes / 2 : 0;
-      default:
-        return 0;
-    }
-  }
-  constexpr std::size_t local_bytes(Rows a, Rows b) const {
-    return of.stages * ((tile_m() + tile_n()) * of.row_bytes + padding(a, tile_m()) + padding(b, tile_n()));
-  }
-};
-
-// 16 x 128 and 128 x 16, of few rows or columns: half on an H200, us, and cuBLAS: 1 x 4096 x 4096 10, 11.
-// Beyond the cache's size thin tiles of "wgmma" take less time. A kernel in which the wide factor went to
-// registers without local memory, in lines of 128 bytes, took 16; of two or four warps side by side, whose
-// loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128, but of unaligned
-// rows: the loose factors of these two, 32 x 32 and 64 x 32 come from 72 shapes of half, of which three tiles
-// at least were measured: the choice among them takes 2.5 % longer than the best, before 6.1. On an H200, us,
-// by 128 x 16 or 16 x 128, chosen before, 32 x 32, 64 x 32, and cuBLAS: 33 x 671 x 291, both transposed, 8.0
-// to 9.2, 6.8, 7.1, 9.6; 2878 x 32 x 1868, both transposed, 15.3, -, 12.7, 15.7; 2158 x 27 x 4389, B
-// transposed, 21.5, 21.4, 18.8, 21.4; 16150 x 17 x 1685, B transposed, 46, 48, 38, 50; 225 x 27 x
-// 2001 8.4, 7.2, 8.2, 17; 26 x 243 x 1802, A transposed, 10.8, -, 8.8.
-inline constexpr std::array<Mma, 12> kMma{{
-    {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
-    {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
-    {{2, 2, 64, 64, 64, 3}, 2, {642, 302, 3130, 2.2}},  // fits 48 KiB of local memory
-    {{2, 2, 64, 32, 128, 4}, 2, {728, 342, 2640, 0.7, 1.28}},
-    {{2, 2, 32, 64, 128, 4}, 2, {761, 358, 2540, 0.7, 1.28}},
-    {{2, 2, 32, 32, 128, 4}, 3, {369, 242, 1380, 1.02, 1.19}},
-    {{1, 4, 16, 32, 128, 4}, 3, {348, 218, 1470, 0.85, 1}},
-    {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912, 0.8, 1.1}},
-    {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 0.8, 0.9}},
-    {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 1.2, 1.2}},
-    // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
-    // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
-    // Unaligned rows, 20,000 of 33^3 228, by 16 x 64 202; 20,000 of 49 x 32 x 49 268, by 16 x 16 173; 12,000
-    // of 49^3 142, 226.
-    {{2, 2, 32, 32, 128, 2}, 6, {378, 264, 1470, 1.6}, true},
-    {{1, 1, 16, 64, 64, 2}, 16, {250, 40, 850}, true},
-}};
 
 /// What a layout of a factor makes of a step's time.
 struct Factors {
