@@ -295,6 +295,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                 {"LOOSE", tile.loose ? 1 : 0},
                 {"TENSOR", boxes ? 1 : 0},
                 {"C_VECTOR", width}});
+  if (tile.finishes_rows()) define(plan, "FINISHES_ROWS", 1);
   if (tile.pingpong) define(plan, "PINGPONG", 1);
   if (boxes_of_warp > 0) define(plan, "BOXES_OF_WARP", boxes_of_warp);
   if (tile.loose && tile.of.consumers < tile.of.producers) define(plan, "LOOSE_BATCH", 2);

@@ -76,8 +76,7 @@ struct Wgmma {
   constexpr bool is_large_for_lists() const {
     return of.consumers > 3 || (of.consumers == 3 && of.tile_n > 128) || of.tile_n > 256;
   }
-  /// Whether registers are left for what C and the epilogue read of several rows, as wgmma.cl decides by the
-  /// same rule (FINISHES_ROWS).
+  /// Whether registers are left for what C and the epilogue read of several rows: FINISHES_ROWS.
   constexpr bool finishes_rows() const {
     return of.consumers < 4 && of.consumers * of.tile_n <= 640 && of.tile_n != 240;
   }

@@ -241,8 +241,8 @@ plan::Attempt plan::persistent_rows(const Device& device, const RowWork& w, cons
   const std::size_t group = group_for(
       device, group_wanted({.work_items = fixed.work_items}, policy.persistent_items), 2 * value_bytes(w));
   if (group == 0 || group % kLanes != 0) return no_tile_fits(device);
-  const bool begins_with_rings =
-      w.has_row_rings && !(w.in == Scalar::bfloat16 && policy.bfloat16_keeps_sections);
+  // Rings are slower for bfloat16: softmax_policy.hpp.
+  const bool begins_with_rings = w.has_row_rings && w.in != Scalar::bfloat16;
   Attempt made =
       begins_with_rings ? rows_in_rings(device, w, group, fixed) : rows_in_sections(device, w, group, fixed);
   if (!made.plan && w.has_row_rings && !begins_with_rings) made = rows_in_rings(device, w, group, fixed);

@@ -74,8 +74,6 @@ struct RowPolicy {
   double persistent_turn_bytes = 16384;  ///< of a part of a row, in whose time a group passes to the next
   /// Chosen for rows without weights too, which other variants do not read again.
   bool persistent_without_weights = false;
-  /// Whether rows of bfloat16 do not pass through rings where local memory holds two: see softmax_policy.hpp.
-  bool bfloat16_keeps_sections = true;
   // Of "cooperative":
   bool shares_long_rows = false;  ///< chosen for rows that are longer than local memory, and for few rows
   std::size_t cooperative_items = 1024;         ///< work-items, of which a unit has `ahead_items` at once

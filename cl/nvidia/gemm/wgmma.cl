@@ -80,6 +80,9 @@
 #ifndef SHARED_JOIN
 #define SHARED_JOIN 0  // 1: nvidia/gemm_shared_join.clh, with ALIGNED_UNITS of which each group has one
 #endif
+#ifndef FINISHES_ROWS
+#define FINISHES_ROWS 0  // 1: registers are left for what C and the epilogue read of several rows (nvidia/gemm_finished_rows.clh)
+#endif
 
 #define TILE_M (64 * (PINGPONG ? 1 : CONSUMERS))
 #define GROUP (128 * (PRODUCERS + CONSUMERS))
@@ -92,8 +95,7 @@
 // Of a warp's results 8 rows of OUT_COLUMNS are in local memory at a time.
 #define OUT_COLUMNS (CONSUMERS < 4 ? 64 : 32)
 #define OUT_ROW (OUT_COLUMNS + 8)  // their pitch: the pairs of 4 rows access 32 banks
-// Whether registers are left for what C and the epilogue read of several rows, and of how many rows at a time.
-#define FINISHES_ROWS (CONSUMERS < 4 && CONSUMERS * TILE_N <= 640 && TILE_N != 240)
+// Of how many rows at a time what C and the epilogue read is in registers, with FINISHES_ROWS.
 #define FINISHED_ROWS (CONSUMERS == 3 && TILE_N > 160 ? 2 : TILE_N > 224 || (EPILOGUE && RESIDUAL) ? 4 : 8)
 #define ROWS_OF_WARP (CONSUMERS < 4 ? 640 : 320)  // values that a warp has there
 #define COLUMNS_FROM(x) (TILE_N % OUT_COLUMNS == 0 ? OUT_COLUMNS : min(TILE_N - (x), (uint)OUT_COLUMNS))  // that a tile has from column x on
