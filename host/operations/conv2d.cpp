@@ -11,6 +11,7 @@
 #include <smem/sizes.hpp>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace smem::operations {
@@ -73,7 +74,7 @@ void convolve(const Conv2dProblem& p, const HostArrays& arrays) {
 // a number through both transforms, beside those of the sums.
 constexpr double kWinogradGrowth = 564, kWinogradSteps = 30;
 
-Case read_conv2d(const Words& words) {
+Conv2dProblem read_problem(const Words& words) {
   Conv2dProblem p;
   p.type = words.scalar("type");
   const Scalar sums = p.type == Scalar::int8      ? Scalar::int32
@@ -113,16 +114,55 @@ Case read_conv2d(const Words& words) {
                        detail::size_product(p.width, p.in_interleaved ? p.in_channels : 1, size_of(p.type)));
   p.out_alignment = alignment(p.out_channels, p.plane_results(), p.out_interleaved, p.out);
   p.weight_alignment = packed_alignment(p.out_channels, p.depth() * size_of(p.type));
-  Case made = case_of(
-      formatted("{}{} x {} x {} {}{}{}, {} of {} x {} / {}{}{}{}",
-                p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height, p.width,
-                name_of(p.type),
-                p.out == p.type || p.type == Scalar::int8 ? "" : formatted(" to {}", name_of(p.out)),
-                p.in_interleaved ? " interleaved" : "", p.out_channels, p.window.height, p.window.width,
-                p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
-                p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : "",
-                p.winograd == Winograd::none ? "" : formatted(", Winograd's {}", name_of(p.winograd))),
-      p, plan_conv2d);
+  return p;
+}
+
+std::string text_of(const Conv2dProblem& p) {
+  return formatted("{}{} x {} x {} {}{}{}, {} of {} x {} / {}{}{}{}",
+                   p.images == 1 ? "" : formatted("{} x ", p.images), p.in_channels, p.height, p.width,
+                   name_of(p.type),
+                   p.out == p.type || p.type == Scalar::int8 ? "" : formatted(" to {}", name_of(p.out)),
+                   p.in_interleaved ? " interleaved" : "", p.out_channels, p.window.height, p.window.width,
+                   p.stride.x, p.groups > 1 ? formatted(", {} groups", p.groups) : "",
+                   p.dilation.x > 1 ? formatted(", dilation {}", p.dilation.x) : "",
+                   p.winograd == Winograd::none ? "" : formatted(", Winograd's {}", name_of(p.winograd)));
+}
+
+/// Sums of products are exact but for Winograd's; results are rounded, and GELU is within some units in the
+/// last place.
+void set_tolerance(Case& made, const Conv2dProblem& p, const Fill& fill) {
+  made.relative = p.out == Scalar::half ? 0x1p-10 : p.out == Scalar::bfloat16 ? 0x1p-7 : 0;
+  if (p.activation == Activation::gelu) {
+    made.relative = std::max(made.relative, p.type == Scalar::float64 ? 0x1p-44 : 0x1p-21);
+    made.absolute = p.out == Scalar::half ? 0x1p-24 : 0x1p-126;
+  }
+  if (p.winograd == Winograd::f4x4) {  // 2 x 2 of small whole numbers is exact
+    const auto channels = static_cast<double>(p.groups > 0 ? p.group_channels() : 0);
+    made.absolute = std::max(made.absolute, kWinogradGrowth * fill.most * fill.most * channels *
+                                                (channels + kWinogradSteps) * 0x1p-24);
+  }
+}
+
+cl::Event call_conv2d(const Conv2dProblem& p, const Context& context, const CallArrays& arrays,
+                      const CallOptions& options) {
+  Conv2d convolution{.stride = p.stride, .dilation = p.dilation, .padding = p.padding, .groups = p.groups};
+  if (p.bias) convolution.bias = arrays.in[2].vector();
+  convolution.activation = p.activation;
+  convolution.winograd = p.winograd;
+  const auto grid = [](const PlacedArray& array, const GridSize& size, bool interleaved, std::size_t batch) {
+    return interleaved ? grid_of(array, {size.width, size.height}, batch, size.depth)
+                       : grid_of(array, size, batch);
+  };
+  return conv2d(context, grid(arrays.in[0], {p.width, p.height, p.in_channels}, p.in_interleaved, p.images),
+                grid(arrays.in[1], {p.window.width, p.window.height, p.group_channels()},
+                     p.weights_interleaved, p.out_channels),
+                grid(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.out_interleaved, p.images),
+                convolution, options);
+}
+
+Case read_conv2d(const Words& words) {
+  const Conv2dProblem p = read_problem(words);
+  Case made = case_of(text_of(p), p, plan_conv2d);
   // Sums are exact, also in the range of half.
   const Fill small{.most = p.type == Scalar::int8 ? 127U : 3U, .negative = true};
   made.in = {{"in", p.type, detail::size_product(p.images, p.in_channels, p.width, p.height), small},
@@ -131,32 +171,9 @@ Case read_conv2d(const Words& words) {
   const std::size_t results = detail::size_product(p.images, p.out_channels, p.plane_results());
   made.out = {{"out", p.out, results}};
   made.operations = 2 * static_cast<double>(results) * static_cast<double>(p.depth());
-  made.relative = p.out == Scalar::half ? 0x1p-10 : p.out == Scalar::bfloat16 ? 0x1p-7 : 0;
-  if (p.activation == Activation::gelu) {  // of float and double within some units in the last place
-    made.relative = std::max(made.relative, p.type == Scalar::float64 ? 0x1p-44 : 0x1p-21);
-    made.absolute = p.out == Scalar::half ? 0x1p-24 : 0x1p-126;
-  }
-  if (p.winograd == Winograd::f4x4) {  // 2 x 2 of small whole numbers is exact
-    const auto channels = static_cast<double>(p.groups > 0 ? p.group_channels() : 0);
-    made.absolute = std::max(made.absolute, kWinogradGrowth * small.most * small.most * channels *
-                                                (channels + kWinogradSteps) * 0x1p-24);
-  }
-  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    Conv2d convolution{.stride = p.stride, .dilation = p.dilation, .padding = p.padding, .groups = p.groups};
-    if (p.bias) convolution.bias = arrays.in[2].vector();
-    convolution.activation = p.activation;
-    convolution.winograd = p.winograd;
-    const auto grid = [](const PlacedArray& array, const GridSize& size, bool interleaved,
-                         std::size_t batch) {
-      return interleaved ? grid_of(array, {size.width, size.height}, batch, size.depth)
-                         : grid_of(array, size, batch);
-    };
-    return conv2d(
-        context, grid(arrays.in[0], {p.width, p.height, p.in_channels}, p.in_interleaved, p.images),
-        grid(arrays.in[1], {p.window.width, p.window.height, p.group_channels()}, p.weights_interleaved,
-             p.out_channels),
-        grid(arrays.out[0], {p.out_width, p.out_height, p.out_channels}, p.out_interleaved, p.images),
-        convolution, options);
+  set_tolerance(made, p, small);
+  made.call = [p](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    return call_conv2d(p, context, arrays, options);
   };
   made.reference = [=](const HostArrays& arrays) { convolve(p, arrays); };
   return made;

@@ -185,6 +185,24 @@ void set_tolerance(Case& made, const GemmProblem& p) {
   made.absolute = p.out == Scalar::half ? 0x1p-24 : 0x1p-126;
 }
 
+cl::Event call_gemm(const Product& of, const Context& context, const CallArrays& arrays,
+                    const CallOptions& options) {
+  const auto matrix = [&](const PlacedArray& at, bool transposed, std::size_t rows, std::size_t cols,
+                          bool is_one) {
+    if (transposed != of.turned()) std::swap(rows, cols);
+    return at.matrix(rows, cols, is_one ? 1 : of.p.batch);
+  };
+  Gemm how = of.how;
+  if (of.bias) how.epilogue.bias = arrays.in[2].vector();
+  if (of.p.listed) how.list = arrays.in[of.bias ? 3 : 2].vector();
+  if (of.residual) how.epilogue.residual = matrix(arrays.in.back(), false, of.m, of.n, of.shares_residual);
+  const PlacedArray& out = of.p.reads_c ? arrays.in_out[0] : arrays.out[0];
+  const bool listed = of.p.listed;
+  return gemm(context, matrix(arrays.in[0], how.transpose_a, of.m, of.k, listed),
+              matrix(arrays.in[1], how.transpose_b, of.k, of.n, listed),
+              matrix(out, false, of.m, of.n, listed), how, options);
+}
+
 Case read_gemm(const Words& words) {
   Product of;
   const auto sizes = words.sizes("shape");
@@ -240,21 +258,8 @@ Case read_gemm(const Words& words) {
       all.push_back({std::move(one.plan), one.seconds, std::move(one.text)});
     return all;
   };
-  made.call = [=](const Context& context, const CallArrays& arrays, const CallOptions& options) {
-    const auto matrix = [&](const PlacedArray& at, bool transposed, std::size_t rows, std::size_t cols,
-                            bool is_one) {
-      if (transposed != of.turned()) std::swap(rows, cols);
-      return at.matrix(rows, cols, is_one ? 1 : of.p.batch);
-    };
-    Gemm how = of.how;
-    if (of.bias) how.epilogue.bias = arrays.in[2].vector();
-    if (of.p.listed) how.list = arrays.in[of.bias ? 3 : 2].vector();
-    if (of.residual) how.epilogue.residual = matrix(arrays.in.back(), false, of.m, of.n, of.shares_residual);
-    const PlacedArray& out = of.p.reads_c ? arrays.in_out[0] : arrays.out[0];
-    const bool listed = of.p.listed;
-    return gemm(context, matrix(arrays.in[0], how.transpose_a, of.m, of.k, listed),
-                matrix(arrays.in[1], how.transpose_b, of.k, of.n, listed),
-                matrix(out, false, of.m, of.n, listed), how, options);
+  made.call = [of](const Context& context, const CallArrays& arrays, const CallOptions& options) {
+    return call_gemm(of, context, arrays, options);
   };
   made.reference = [=](const HostArrays& arrays) {
     const auto multiply_each = [&](std::size_t begin, std::size_t end) {
@@ -321,46 +326,41 @@ std::vector<Step> steps() {
   return all;
 }
 
-}  // namespace
-
-Operation gemm_operation() {
+/// What a problem is read from.
+std::vector<WordRule> gemm_rules() {
   return {
-      .name = "gemm",
-      .summary = "Matrix products",
-      .steps = steps(),
-      .words =
-          {sizes_rule("shape", "Size of the product: MxNxK", "MxNxK", {3, 3}),
-           type_rule(
-               WordKind::choice, "Type of A and B", "float",
-               {"float", "double", "half", "bfloat16", "int8", "e4m3", "e5m2", "float32", "float64", "char"}),
-           choice_rule("b-type", "Type of B, where A is of fp8: that of A or another",
-                       {"same", "e4m3", "e5m2"}),
-           choice_rule(
-               "out",
-               "Type of C: that of the sums, or, for half and bfloat16, that of A and B; for e4m3 and e5m2 "
-               "also half or bfloat16",
-               {"sums", "float", "double", "half", "bfloat16", "int32", "float32", "float64", "int"}),
-           number_rule("batch", "Number of products", "1"),
-           flag_rule("transpose-a", "A is K x M"),
-           flag_rule("transpose-b", "B is N x K"),
-           flag_rule("tf32", "Let matrix units round float to TF32"),
-           flag_rule("column-major", "All matrices are in column-major order"),
-           flag_rule("list", "Take the matrices from a list of offsets"),
-           {.name = "alpha", .kind = WordKind::real, .help = "Factor of the product", .usual = "1"},
-           {.name = "beta",
-            .kind = WordKind::real,
-            .help = "Factor of C, which is added to the product",
-            .usual = "0"},
-           choice_rule("bias", "Add a bias for each row or column of C", {"none", "row", "column"}),
-           activation_rule("Activation of the sum and its bias"),
-           flag_rule("expression", "Apply |x| + row as an expression"),
-           {.name = "scale", .kind = WordKind::real, .help = "Factor of each result", .usual = "1"},
-           choice_rule("residual", "Add a residual matrix: one for each product, or one for all",
-                       {"none", "each", "one"})},
-      .read = read_gemm,
-      .samples =
-          {.edges =
-               {"1x1x1 float", "67x35x131 float",
+      sizes_rule("shape", "Size of the product: MxNxK", "MxNxK", {3, 3}),
+      type_rule(
+          WordKind::choice, "Type of A and B", "float",
+          {"float", "double", "half", "bfloat16", "int8", "e4m3", "e5m2", "float32", "float64", "char"}),
+      choice_rule("b-type", "Type of B, where A is of fp8: that of A or another", {"same", "e4m3", "e5m2"}),
+      choice_rule(
+          "out",
+          "Type of C: that of the sums, or, for half and bfloat16, that of A and B; for e4m3 and e5m2 "
+          "also half or bfloat16",
+          {"sums", "float", "double", "half", "bfloat16", "int32", "float32", "float64", "int"}),
+      number_rule("batch", "Number of products", "1"),
+      flag_rule("transpose-a", "A is K x M"),
+      flag_rule("transpose-b", "B is N x K"),
+      flag_rule("tf32", "Let matrix units round float to TF32"),
+      flag_rule("column-major", "All matrices are in column-major order"),
+      flag_rule("list", "Take the matrices from a list of offsets"),
+      {.name = "alpha", .kind = WordKind::real, .help = "Factor of the product", .usual = "1"},
+      {.name = "beta",
+       .kind = WordKind::real,
+       .help = "Factor of C, which is added to the product",
+       .usual = "0"},
+      choice_rule("bias", "Add a bias for each row or column of C", {"none", "row", "column"}),
+      activation_rule("Activation of the sum and its bias"),
+      flag_rule("expression", "Apply |x| + row as an expression"),
+      {.name = "scale", .kind = WordKind::real, .help = "Factor of each result", .usual = "1"},
+      choice_rule("residual", "Add a residual matrix: one for each product, or one for all",
+                  {"none", "each", "one"})};
+}
+
+Samples gemm_samples() {
+  return {
+      .edges = {"1x1x1 float", "67x35x131 float",
                 "67x35x131 half --out half --batch 2 --transpose-a --residual one",
                 "33x70x65 bfloat16 --transpose-b", "64x64x64 int8",
                 "13x130x37 double --transpose-a --transpose-b", "5x129x2050 float --transpose-b --tf32",
@@ -372,12 +372,11 @@ Operation gemm_operation() {
                 "35x130x70 e4m3 --b-type e5m2 --out half --batch 2 --transpose-b --column-major",
                 "33x20x300 e5m2 --out bfloat16 --transpose-a --beta 2 --list --batch 2",
                 "35x18x9 int8 --alpha 3 --bias row --column-major --transpose-b --expression --scale -2"},
-           .small = {"100x100x100 float", "256x256x256 float", "256x256x256 half", "100x33x77 float",
-                     "1x512x512 float"},
-           .usual = {"1024x1024x1024 float", "512x512x512 float", "2048x2048x2048 float",
-                     "1000x333x777 float", "1024x1024x1024 half"},
-           .large =
-               {goal("4096x4096x4096 float", part(0.95, 51.3)),
+      .small = {"100x100x100 float", "256x256x256 float", "256x256x256 half", "100x33x77 float",
+                "1x512x512 float"},
+      .usual = {"1024x1024x1024 float", "512x512x512 float", "2048x2048x2048 float", "1000x333x777 float",
+                "1024x1024x1024 half"},
+      .large = {goal("4096x4096x4096 float", part(0.95, 51.3)),
                 goal("8192x8192x8192 float", part(0.95, 51.3)),
                 goal("2048x2048x2048 float", part(0.85, 49.7)),
                 goal("1024x1024x1024 float", part(0.85, 33.6)), goal("4096x37x4096 float", part(0.7, 16.7)),
@@ -388,70 +387,85 @@ Operation gemm_operation() {
                 goal("2048x2048x2048 half", part(0.75, 513)), goal("4097x4095x1023 half", part(2.5, 138)),
                 "4096x4096x4096 bfloat16", "4096x4096x4096 int8", "4096x4096x4096 float --transpose-b --tf32",
                 "4096x4096x4096 double"},
-           // Goals are shares of OpenBLAS, beside which no row here is measured.
-           .weak_usual = {"512x512x512 float", "1024x1024x1024 float", "2048x2048x2048 float"}},
+      // Goals are shares of OpenBLAS, beside which no row here is measured.
+      .weak_usual = {"512x512x512 float", "1024x1024x1024 float", "2048x2048x2048 float"}};
+}
+
+/// What the catalogue of kernels compiles.
+std::vector<Programs> gemm_programs() {
+  return {
+      {"4096x4096x4096"},
+      {"4096x4096x4096 --transpose-a --transpose-b",
+       {"registers_2d", "async", "multistage", ""},
+       "a_alignment=4 b_alignment=4 c_alignment=4"},
+      {"4096x4096x4096 --transpose-a --transpose-b", {"", "multistage"}},
+      {"4096x4096x4096 half", {"", "async", "mma"}},
+      {"4096x4096x4096 half --out half", {""}},
+      {"304x1968x1776 half --out half --transpose-b", {"wgmma"}},
+      {"11248x5248x448 bfloat16 --out bfloat16 --transpose-b", {"wgmma"}},
+      {"16x8192x8192 half --out half", {"wgmma"}},
+      {"64x64x64 half --out half --batch 10000", {"wgmma"}},
+      {"4096x4096x4096 bfloat16 --out bfloat16", {""}},
+      {"4096x4096x4096 int8", {""}},
+      {"4096x4096x4096 double", {""}},
+      {"4096x4096x4096 double --bias column --residual each", {""}},
+      {"4096x4096x4096 --bias column --activation gelu --residual each", {"", "multistage"}},
+      {"4096x4096x4096 --bias column --activation gelu --residual each",
+       {""},
+       "epilogue=0 listed=1 a_alignment=4 b_alignment=4 c_alignment=4"},
+      {"4096x4096x4096 half --transpose-a --transpose-b",
+       {"matrix_units"},
+       "a_alignment=2 b_alignment=2 c_alignment=2"},
+      {"4096x16x300 bfloat16 --transpose-b", {"matrix_units"}},
+      {"16x4096x4096 int8 --transpose-a", {"matrix_units"}},
+      {"128x128x4096 half", {"matrix_units"}},
+      {"4096x4096x4096 half --out half --bias column --activation gelu --residual each", {"matrix_units"}},
+      {"31x129x65536", {"split_k", ""}, "a_alignment=64 b_alignment=64 c_alignment=64"},
+      {"4096x4096x4096 half", {"mma", "wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
+      {"4096x4096x4096 half --batch 2", {"wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
+      {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}},
+      {"4096x4096x4096 --transpose-a --tf32", {"mma", "wgmma"}},
+      {"4096x4096x4096 --tf32", {"wgmma"}},
+      {"4096x4096x4096 --transpose-a --transpose-b --bias row --tf32", {"wgmma"}},
+      {"144x96x15264 --transpose-a --transpose-b --tf32", {"wgmma"}},
+      {"4096x4096x4096 int8", {"wgmma"}, "a_alignment=1 b_alignment=1"},
+      {"4096x4096x4096 e4m3", {"", "naive", "async", "mma", "wgmma", "matrix_units"}},
+      {"4096x4096x4096 e5m2 --b-type e4m3 --out half --transpose-b",
+       {"", "wgmma"},
+       "a_alignment=1 b_alignment=1 c_alignment=2"},
+      {"1000x4096x4096 e5m2 --out bfloat16 --transpose-b --bias column --activation gelu",
+       {"double_buffered", "wgmma"}},
+      {"300x300x20000 e4m3 --b-type e5m2 --transpose-b", {"wgmma"}},
+      {"4096x4096x4096 double", {"mma"}},
+      {"300x300x20000 double --transpose-a --transpose-b --bias row --activation gelu", {"mma"}},
+      {"512x512x8192 double --transpose-b", {"mma"}, "a_alignment=8 b_alignment=8 c_alignment=8"},
+      {"16x16x16 --batch 100000 --transpose-a", {"multistage"}},
+      {"4096x4096x4096 --transpose-b", {"packed"}, "a_alignment=4 b_alignment=4 c_alignment=4"},
+      {"4096x4096x4096 --transpose-a", {"packed"}, "a_alignment=4 b_alignment=4"},
+      {"16x16x16 half --out half --batch 100000", {"mma"}},
+      {"64x64x64 half --out half --batch 10000 --transpose-a", {"mma"}},
+      {"16x16x16 double --batch 100000", {"mma"}},
+      {"16x16x16 double --batch 100000 --transpose-a --transpose-b --beta 2", {"mma"}},
+      {"13x11x15 bfloat16 --batch 100000 --transpose-b --bias row --activation gelu", {"mma"}},
+      {"8192x16x8192 half --out half --transpose-b", {"mma"}},
+      {"500x500x500 int8", {"mma"}, "a_alignment=4 b_alignment=4 c_alignment=8"},
+      {"251x251x251 int8 --transpose-a", {"mma"}, "a_alignment=1 b_alignment=1 c_alignment=4"},
+      {"250x250x250 --tf32", {"mma"}, "a_alignment=8 b_alignment=8 c_alignment=8"},
+      {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"mma"}}};
+}
+
+}  // namespace
+
+Operation gemm_operation() {
+  return {
+      .name = "gemm",
+      .summary = "Matrix products",
+      .steps = steps(),
+      .words = gemm_rules(),
+      .read = read_gemm,
+      .samples = gemm_samples(),
       .counted = "floating-point operations of the call",
-      .programs = {{"4096x4096x4096"},
-                   {"4096x4096x4096 --transpose-a --transpose-b",
-                    {"registers_2d", "async", "multistage", ""},
-                    "a_alignment=4 b_alignment=4 c_alignment=4"},
-                   {"4096x4096x4096 --transpose-a --transpose-b", {"", "multistage"}},
-                   {"4096x4096x4096 half", {"", "async", "mma"}},
-                   {"4096x4096x4096 half --out half", {""}},
-                   {"304x1968x1776 half --out half --transpose-b", {"wgmma"}},
-                   {"11248x5248x448 bfloat16 --out bfloat16 --transpose-b", {"wgmma"}},
-                   {"16x8192x8192 half --out half", {"wgmma"}},
-                   {"64x64x64 half --out half --batch 10000", {"wgmma"}},
-                   {"4096x4096x4096 bfloat16 --out bfloat16", {""}},
-                   {"4096x4096x4096 int8", {""}},
-                   {"4096x4096x4096 double", {""}},
-                   {"4096x4096x4096 double --bias column --residual each", {""}},
-                   {"4096x4096x4096 --bias column --activation gelu --residual each", {"", "multistage"}},
-                   {"4096x4096x4096 --bias column --activation gelu --residual each",
-                    {""},
-                    "epilogue=0 listed=1 a_alignment=4 b_alignment=4 c_alignment=4"},
-                   {"4096x4096x4096 half --transpose-a --transpose-b",
-                    {"matrix_units"},
-                    "a_alignment=2 b_alignment=2 c_alignment=2"},
-                   {"4096x16x300 bfloat16 --transpose-b", {"matrix_units"}},
-                   {"16x4096x4096 int8 --transpose-a", {"matrix_units"}},
-                   {"128x128x4096 half", {"matrix_units"}},
-                   {"4096x4096x4096 half --out half --bias column --activation gelu --residual each",
-                    {"matrix_units"}},
-                   {"31x129x65536", {"split_k", ""}, "a_alignment=64 b_alignment=64 c_alignment=64"},
-                   {"4096x4096x4096 half", {"mma", "wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
-                   {"4096x4096x4096 half --batch 2", {"wgmma"}, "a_alignment=2 b_alignment=2 c_alignment=2"},
-                   {"4096x4096x4096 --transpose-b --tf32", {"mma", "wgmma"}},
-                   {"4096x4096x4096 --transpose-a --tf32", {"mma", "wgmma"}},
-                   {"4096x4096x4096 --tf32", {"wgmma"}},
-                   {"4096x4096x4096 --transpose-a --transpose-b --bias row --tf32", {"wgmma"}},
-                   {"144x96x15264 --transpose-a --transpose-b --tf32", {"wgmma"}},
-                   {"4096x4096x4096 int8", {"wgmma"}, "a_alignment=1 b_alignment=1"},
-                   {"4096x4096x4096 e4m3", {"", "naive", "async", "mma", "wgmma", "matrix_units"}},
-                   {"4096x4096x4096 e5m2 --b-type e4m3 --out half --transpose-b",
-                    {"", "wgmma"},
-                    "a_alignment=1 b_alignment=1 c_alignment=2"},
-                   {"1000x4096x4096 e5m2 --out bfloat16 --transpose-b --bias column --activation gelu",
-                    {"double_buffered", "wgmma"}},
-                   {"300x300x20000 e4m3 --b-type e5m2 --transpose-b", {"wgmma"}},
-                   {"4096x4096x4096 double", {"mma"}},
-                   {"300x300x20000 double --transpose-a --transpose-b --bias row --activation gelu", {"mma"}},
-                   {"512x512x8192 double --transpose-b",
-                    {"mma"},
-                    "a_alignment=8 b_alignment=8 c_alignment=8"},
-                   {"16x16x16 --batch 100000 --transpose-a", {"multistage"}},
-                   {"4096x4096x4096 --transpose-b", {"packed"}, "a_alignment=4 b_alignment=4 c_alignment=4"},
-                   {"4096x4096x4096 --transpose-a", {"packed"}, "a_alignment=4 b_alignment=4"},
-                   {"16x16x16 half --out half --batch 100000", {"mma"}},
-                   {"64x64x64 half --out half --batch 10000 --transpose-a", {"mma"}},
-                   {"16x16x16 double --batch 100000", {"mma"}},
-                   {"16x16x16 double --batch 100000 --transpose-a --transpose-b --beta 2", {"mma"}},
-                   {"13x11x15 bfloat16 --batch 100000 --transpose-b --bias row --activation gelu", {"mma"}},
-                   {"8192x16x8192 half --out half --transpose-b", {"mma"}},
-                   {"500x500x500 int8", {"mma"}, "a_alignment=4 b_alignment=4 c_alignment=8"},
-                   {"251x251x251 int8 --transpose-a", {"mma"}, "a_alignment=1 b_alignment=1 c_alignment=4"},
-                   {"250x250x250 --tf32", {"mma"}, "a_alignment=8 b_alignment=8 c_alignment=8"},
-                   {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"mma"}}},
+      .programs = gemm_programs(),
       .draw = {.kinds = {"float", "half", "bfloat16", "tf32", "int8", "double"}, .words = drawn},
   };
 }

@@ -12,8 +12,8 @@ namespace smem::plan {
 // rows in sections of warps, whose words are shifted ("ahead" 0.884); log_softmax now 0.947; floats 0.896
 // ("ahead") and 0.928; 2048 x 100003 halves 0.841 ("ahead") and 0.906; 8192 x 24577 floats 0.963, as by
 // sections. bfloat16, 4096 x 50257, 0.930 and 0.896: its exponentials take two instructions more an element,
-// as a rounded multiple of a large shift would be wrong. So rows of bfloat16, of which local memory holds two,
-// stay in sections.
+// as a rounded multiple of a large shift would be wrong. So rows of bfloat16, of which local memory holds
+// two, stay in sections.
 //
 // ring_chunks, persistent_items, by the same program made by CUDA's ptxas, 4096 x 50257, of CUDA's copy:
 // halves, 16 warps with pieces of 3 chunks of a work-item 0.951 to 0.954, of 4 0.949, of 2 0.843; 20 warps of

@@ -190,69 +190,70 @@ std::string why_no_planes(const StencilProblem& problem, const StencilPolicy& po
   return {};
 }
 
-}  // namespace
+/// What a work-item of "rows" reads of a row for a vector of results, in elements.
+struct RowReads {
+  std::size_t left = 0, right = 0;  ///< beside the vector
+  std::size_t halo = 0;             ///< of a piece beside it
+  std::size_t span = 0;             ///< all, in whole pieces
 
-Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
-  if (problem.window[2] > 1) return "a volume's planes would each be read as often as the window is deep";
-  const bool custom = problem.shape == StencilShape::expression;
-  const StencilPolicy& policy = stencil_policy(device);
-  const StencilRows& sizes = policy.rows;
-  const std::size_t bytes = size_of(problem.type);
-  const Vector v = vector_of(device, problem);
-  const bool aligned = v.aligned;
-  const std::size_t pack = v.pack;
-  const bool is_apart = !is_plain(problem);
-  Apart apart(problem);
-  if (std::string why = why_not_apart(problem, pack); !why.empty()) return why;
-  // Elements that are read beside a vector.
-  const auto before = -problem.first[0];
-  const auto after = static_cast<std::ptrdiff_t>((problem.window[0] - 1) * problem.dilation[0]) -
-                     static_cast<std::ptrdiff_t>(problem.stride[0] - 1) + problem.first[0];
-  const std::size_t left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(before, 0)) * problem.channels;
-  const std::size_t right = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 0)) * problem.channels;
-  // Bytes come in words, and halves where one instruction makes numbers of them.
-  const std::size_t least = aligned && problem.type == Scalar::uint8 ? 4 : v.half_words ? 2 : 1;
-  const std::size_t halo = std::min(pack, std::bit_ceil(std::max({left, right, least})));
-  if (left > 1024 || right > 1024) return "the window does not fit its registers";
-  const std::size_t span = round_up(left, halo) + pack * problem.stride[0] + round_up(right, halo);
-  // As they are read, rows of small elements are packed; the row at work and the sums are not.
-  const std::size_t value_words = value_bytes(problem) / 4;
-  const std::size_t vector_words = bytes >= 4 ? pack * value_words : divide_up(pack * bytes, 4);
-  const std::size_t raw_words =
-      bytes >= 4 ? span * value_words : vector_words + (span - pack) / halo * divide_up(halo * bytes, 4);
-  std::size_t count = problem.out_size[1] > 1 ? sizes.rows : 1;
-  if (is_apart) count = std::min(count, at_least_1(divide_up(problem.out_size[1], apart.classes)));
-  const auto registers = [&] {
-    const std::size_t steps = apart.steps(problem, count);
-    if (is_apart) {
-      const std::size_t loaded = std::min(steps, count * problem.window[1]);
-      return loaded * words_apart(problem, pack, halo) + count * pack * value_words +
-             (bytes >= 4 ? 0 : span * value_words);
-    }
-    if (custom) return steps * span * value_words + 2 * pack * value_words;
-    // Of a star's rows only those through the middle of a result have a halo.
-    const std::size_t whole = problem.shape == StencilShape::star && sizes.counts_halos ? count : steps;
-    return whole * raw_words + (steps - whole) * vector_words +
-           std::min(count, problem.window[1]) * pack * value_words + (bytes >= 4 ? 0 : span * value_words);
-  };
-  const auto unrolled = [&] { return count * pack * problem.weights(); };
-  const std::size_t budget = register_budget(sizes, problem, v);
-  while (count > 1 && (registers() > budget || unrolled() > policy.most_unrolled))
-    count = is_apart ? count - 1 : count / 2;
-  if (registers() > budget || unrolled() > policy.most_unrolled)
-    return "the window does not fit its registers";
-  if (count == 1) apart.classes = 1;
-  std::size_t steps = apart.steps(problem, count);
-  const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
-  const bool by_cells = sums_cells(device, problem, v);
-  const std::size_t most_turns = by_cells ? sizes.cell_turns : sizes.byte_turns;
-  const std::size_t turns = aligned ? turns_of_bytes(device, problem, sizes, across_all, most_turns) : 1;
-  if (turns > 1) {
-    steps = sizes.byte_steps;
-    count = steps * turns - (problem.window[1] - 1);
+  RowReads(const StencilProblem& problem, const Vector& v) {
+    const auto before = -problem.first[0];
+    const auto after = static_cast<std::ptrdiff_t>((problem.window[0] - 1) * problem.dilation[0]) -
+                       static_cast<std::ptrdiff_t>(problem.stride[0] - 1) + problem.first[0];
+    left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(before, 0)) * problem.channels;
+    right = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 0)) * problem.channels;
+    // Bytes come in words, and halves where one instruction makes numbers of them.
+    const std::size_t least = v.aligned && problem.type == Scalar::uint8 ? 4 : v.half_words ? 2 : 1;
+    halo = std::min(v.pack, std::bit_ceil(std::max({left, right, least})));
+    span = round_up(left, halo) + v.pack * problem.stride[0] + round_up(right, halo);
   }
-  Plan plan = base_plan(device, problem, "rows");
-  const Sizes extent{across_all, apart.work_items(problem, count), problem.out_size[2] * problem.batch};
+};
+
+/// Registers of a work-item of "rows" that makes `count` rows of results.
+std::size_t registers_of_rows(const StencilProblem& problem, const StencilRows& sizes, const Apart& apart,
+                              std::size_t pack, const RowReads& reads, std::size_t count) {
+  const std::size_t bytes = size_of(problem.type), value_words = value_bytes(problem) / 4;
+  const std::size_t steps = apart.steps(problem, count);
+  // Rows of small elements are packed until they are at work; sums are not.
+  const std::size_t at_work = bytes >= 4 ? 0 : reads.span * value_words;
+  if (!is_plain(problem)) {
+    const std::size_t loaded = std::min(steps, count * problem.window[1]);
+    return loaded * words_apart(problem, pack, reads.halo) + count * pack * value_words + at_work;
+  }
+  if (problem.shape == StencilShape::expression)
+    return steps * reads.span * value_words + 2 * pack * value_words;
+  const std::size_t vector = bytes >= 4 ? pack * value_words : divide_up(pack * bytes, 4);
+  const std::size_t row = bytes >= 4
+                              ? reads.span * value_words
+                              : vector + (reads.span - pack) / reads.halo * divide_up(reads.halo * bytes, 4);
+  // Of a star's rows only those through the middle of a result have a halo.
+  const std::size_t whole = problem.shape == StencilShape::star && sizes.counts_halos ? count : steps;
+  return whole * row + (steps - whole) * vector + std::min(count, problem.window[1]) * pack * value_words +
+         at_work;
+}
+
+/// Rows of results of a work-item of "rows"; 0: not even one fits its registers.
+std::size_t rows_that_fit(const Device& device, const StencilProblem& problem, const Apart& apart,
+                          const Vector& v, const RowReads& reads) {
+  const StencilPolicy& policy = stencil_policy(device);
+  const std::size_t budget = register_budget(policy.rows, problem, v);
+  const auto fits = [&](std::size_t count) {
+    return registers_of_rows(problem, policy.rows, apart, v.pack, reads, count) <= budget &&
+           count * v.pack * problem.weights() <= policy.most_unrolled;
+  };
+  const bool is_apart = !is_plain(problem);
+  std::size_t count = problem.out_size[1] > 1 ? policy.rows.rows : 1;
+  if (is_apart) count = std::min(count, at_least_1(divide_up(problem.out_size[1], apart.classes)));
+  while (count > 1 && !fits(count))
+    count = is_apart ? count - 1 : count / 2;
+  return fits(count) ? count : 0;
+}
+
+/// Sets the work-groups of "rows", and how many cover `extent`. \returns the work-items of one that were
+/// wanted.
+std::size_t set_groups_of_rows(Plan& plan, const Device& device, const StencilProblem& problem,
+                               std::size_t wanted, const Sizes& extent, std::size_t turns) {
+  const StencilRows& sizes = stencil_policy(device).rows;
   const std::size_t most = std::bit_floor(at_least_1(device.max_work_group));
   const std::size_t usual = turns > 1                         ? sizes.byte_group
                             : problem.type == Scalar::float64 ? sizes.group_of_doubles
@@ -261,12 +262,53 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   const std::size_t across = std::min({group, std::bit_floor(at_least_1(device.max_work_items[0])),
                                        problem.out_size[1] == 1 ? group
                                        : turns > 1              ? sizes.byte_group
-                                                   : std::min(sizes.across, std::bit_ceil(across_all))});
+                                                   : std::min(sizes.across, std::bit_ceil(extent[0]))});
   plan.work_group = {across, std::min(group / across, at_least_1(device.max_work_items[1])), 1};
   plan.global = global_size(extent, plan.work_group);
+  return group;
+}
+
+/// The defines of strides and dilations.
+void define_apart(Plan& plan, const StencilProblem& problem, const Apart& apart) {
+  define(plan, {{"STRIDE_X", problem.stride[0]},
+                {"STRIDE_Y", problem.stride[1]},
+                {"DILATION_X", problem.dilation[0]},
+                {"DILATION_Y", problem.dilation[1]},
+                {"ROW_STEP", apart.row_step},
+                {"CLASSES", apart.classes}});
+}
+
+}  // namespace
+
+Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wanted) {
+  if (problem.window[2] > 1) return "a volume's planes would each be read as often as the window is deep";
+  const StencilRows& sizes = stencil_policy(device).rows;
+  const Vector v = vector_of(device, problem);
+  const std::size_t pack = v.pack;
+  if (std::string why = why_not_apart(problem, pack); !why.empty()) return why;
+  Apart apart(problem);
+  constexpr std::size_t kMostBeside = 1024;
+  const RowReads reads(problem, v);
+  if (reads.left > kMostBeside || reads.right > kMostBeside) return "the window does not fit its registers";
+  std::size_t count = rows_that_fit(device, problem, apart, v, reads);
+  if (count == 0) return "the window does not fit its registers";
+  if (count == 1) apart.classes = 1;
+  std::size_t steps = apart.steps(problem, count);
+  const std::size_t across_all = divide_up(problem.out_size[0] * problem.channels, pack);
+  const bool by_cells = sums_cells(device, problem, v);
+  const std::size_t most_turns = by_cells ? sizes.cell_turns : sizes.byte_turns;
+  const std::size_t turns = v.aligned ? turns_of_bytes(device, problem, sizes, across_all, most_turns) : 1;
+  if (turns > 1) {
+    steps = sizes.byte_steps;
+    count = steps * turns - (problem.window[1] - 1);
+  }
+  Plan plan = base_plan(device, problem, "rows");
+  const std::size_t group = set_groups_of_rows(
+      plan, device, problem, wanted,
+      {across_all, apart.work_items(problem, count), problem.out_size[2] * problem.batch}, turns);
   // Both ends of the rows: about a vector each, and few elements for a work-item, which waits for each cell.
-  const std::size_t ends =
-      (2 * pack + round_up(left, halo) + round_up(right, halo)) * count * plan.work_group[1];
+  const std::size_t ends = (2 * pack + round_up(reads.left, reads.halo) + round_up(reads.right, reads.halo)) *
+                           count * plan.work_group[1];
   plan.global[0] += plan.work_group[0] * at_least_1(divide_up(ends, sizes.ends_each * turns * group));
   plan.tile_rows = count * plan.work_group[1];
   plan.tile_cols = pack * plan.work_group[0];
@@ -280,15 +322,8 @@ Attempt rows(const Device& device, const StencilProblem& problem, std::size_t wa
   define_window(plan, device, problem);
   for (const auto& [name, d] : {std::pair{"BEFORE_X", 0}, {"BEFORE_Y", 1}})
     plan.defines.emplace_back(name, static_cast<long>(-problem.first.at(static_cast<std::size_t>(d))));
-  define(plan, "HALO", halo);
-  if (is_apart) {
-    define(plan, {{"STRIDE_X", problem.stride[0]},
-                  {"STRIDE_Y", problem.stride[1]},
-                  {"DILATION_X", problem.dilation[0]},
-                  {"DILATION_Y", problem.dilation[1]},
-                  {"ROW_STEP", apart.row_step},
-                  {"CLASSES", apart.classes}});
-  }
+  define(plan, "HALO", reads.halo);
+  if (!is_plain(problem)) define_apart(plan, problem, apart);
   plan.reason = formatted("{} x {} results in a work-item's registers; a row that is read serves all of them",
                           pack, count);
   return plan;

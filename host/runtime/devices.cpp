@@ -74,6 +74,22 @@ Vendor vendor_of(cl_device_id id, const Device& device) {
   return Vendor::other;
 }
 
+void add_cpu_facts(Device& device) {
+  device.sub_group_width = 1;
+  device.local_is_cache = true;  // whatever the driver calls it
+  // A virtual machine reports all of the cache that its host shares among others. With results past 260 MiB
+  // that two cores of a Xeon reported, scans of 2^24 floats had 0.97 of memcpy's rate instead of 0.75, of
+  // 4000000 1.1 instead of 0.96. Cores with more than so much each are rare.
+  constexpr std::size_t kMostCacheOfUnit = 16U << 20U;
+  device.cache_bytes = std::min(device.cache_bytes, device.compute_units * kMostCacheOfUnit);
+  device.wide_vectors = device.vector_bytes >= 64 && has_fast_wide_vectors();
+  device.extended_vectors = plan::is_pocl(device);
+  // PoCL 6.0 aborts when it makes the binary of a program with inline assembly; 5.0 was not tried.
+  const bool takes_assembly = plan::is_pocl(device) && plan::version_in(device.driver) < plan::Version{4, 0};
+  device.avx512_vnni = takes_assembly && has_avx512_vnni();
+  device.avx_vnni = takes_assembly && has_avx_vnni();
+}
+
 void add_nvidia_facts(cl_device_id id, Device& device) {
   const cl_uint major = device_value<cl_uint>(id, kNvComputeCapabilityMajor);
   const cl_uint minor = device_value<cl_uint>(id, kNvComputeCapabilityMinor);
@@ -259,20 +275,7 @@ Device facts_of(cl_device_id id) {
   device.ordered_start = device.forward_progress && device.type == DeviceType::gpu;
 
   if (device.type == DeviceType::cpu) {
-    device.sub_group_width = 1;
-    device.local_is_cache = true;  // whatever the driver calls it
-    // A virtual machine reports all of the cache that its host shares among others. With results past 260 MiB
-    // that two cores of a Xeon reported, scans of 2^24 floats had 0.97 of memcpy's rate instead of 0.75, of
-    // 4000000 1.1 instead of 0.96. Cores with more than so much each are rare.
-    constexpr std::size_t kMostCacheOfUnit = 16U << 20U;
-    device.cache_bytes = std::min(device.cache_bytes, device.compute_units * kMostCacheOfUnit);
-    device.wide_vectors = device.vector_bytes >= 64 && has_fast_wide_vectors();
-    device.extended_vectors = plan::is_pocl(device);
-    // PoCL 6.0 aborts when it makes the binary of a program with inline assembly; 5.0 was not tried.
-    const bool takes_assembly =
-        plan::is_pocl(device) && plan::version_in(device.driver) < plan::Version{4, 0};
-    device.avx512_vnni = takes_assembly && has_avx512_vnni();
-    device.avx_vnni = takes_assembly && has_avx_vnni();
+    add_cpu_facts(device);
   } else if (device.vendor == Vendor::nvidia) {
     add_nvidia_facts(id, device);
   } else if (device.vendor == Vendor::amd) {
