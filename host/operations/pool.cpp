@@ -64,14 +64,21 @@ void pool_window(const PoolProblem& p, std::size_t i, const HostArray& in, std::
   if (p.indices) out[1].set(i, static_cast<double>(place));
 }
 
-Case read_windows(const Words& words) {
-  PoolProblem p;
+/// What pools of windows and of planes have in common.
+template <class Problem>
+Problem problem_of(const Words& words, const GridSize& plane) {
+  Problem p;
   p.op = op_of(words);
   p.in = words.scalar("type");
   p.out = results_of(words);
-  const GridSize plane = plane_of(words);
   p.width = plane.width, p.height = plane.height;
   p.planes = words.number("batch"), p.channels = words.number("channels");
+  return p;
+}
+
+Case read_windows(const Words& words) {
+  const GridSize plane = plane_of(words);
+  auto p = problem_of<PoolProblem>(words, plane);
   const auto [width, height] = pair_of(words, "size");
   const auto stride = words.text("stride") == "size" ? pair_of(words, "size") : pair_of(words, "stride");
   const std::size_t pad = words.number("padding");
@@ -107,13 +114,8 @@ Case read_windows(const Words& words) {
 }
 
 Case read_planes(const Words& words) {
-  GlobalPoolProblem p;
-  p.op = op_of(words);
-  p.in = words.scalar("type");
-  p.out = results_of(words);
   const GridSize plane = plane_of(words);
-  p.width = plane.width, p.height = plane.height;
-  p.planes = words.number("batch"), p.channels = words.number("channels");
+  const auto p = problem_of<GlobalPoolProblem>(words, plane);
   const std::size_t cells = elements_of(plane), results = detail::size_product(p.channels, p.planes);
   Case made =
       case_of(formatted("{} of {}{} x {} {}", p.op == PoolOp::max ? "max" : "mean", planes_text(p.planes),

@@ -19,44 +19,36 @@ using namespace plan;
 const char* norm_name(const NormProblem& p) { return name_of(p.op).data(); }
 
 RowWork work_of(const Device& device, const NormProblem& p) {
-  const bool rms = p.op == NormOp::rms, weighs = p.weight || p.bias;
-  const Scalar weights = weighs ? p.weights : row_value(p.in);
-  const std::size_t vectors = (p.weight ? 1U : 0U) + (p.bias ? 1U : 0U);
-  RowWork work{
-      .operation = norm_name(p),
-      .family = "norm",
-      .policy = norm_policy(device),
-      .in = p.in,
-      .out = p.out,
-      .rows = p.rows,
-      .cols = p.cols,
-      .batch = p.batch,
-      .alignment = p.alignment,
-      .row_alignment = p.row_alignment,
-      .packed = p.packed,
-      .defines = {{"OPERATION", static_cast<int>(p.op)},
-                  {"HAS_WEIGHT", p.weight ? 1 : 0},
-                  {"HAS_BIAS", p.bias ? 1 : 0},
-                  {"HAS_RESIDUAL", p.residual ? 1 : 0},
-                  {"HAS_SUM", p.sum ? 1 : 0},
-                  {"WEIGHT_IS_ELEMENT", weights == p.in ? 1 : 0}},
-      .tree_values = 2,
-      .part_values = 4,
-      .published_values = 3,
-      .weights_bytes = vectors * size_of(weights),
-      .weights_are_elements = weights == p.in,
-      .has_second_input = p.residual,
-      .has_persistent_parts = true,
-      .cpu_keeps_values = p.residual,
-      .naive_readings = rms ? 2U : 3U,
-      .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),
-      .read_once = real(vectors, p.cols, size_of(weights)),
-      .element_written = real(size_of(p.out)) * (p.sum ? 2 : 1),
-      // Sum, difference, its square, their sums, difference and product; of rms square, sum, product.
-      .operations = (rms ? 3.0 : 7.0) + real(vectors) + (p.residual ? 1 : 0),
-      // Written; read for each sum and for the results; of differences written once more.
-      .local_passes = rms ? 2.0 : 4.0,
-      .statistics = rms ? "the sum of squares" : "the mean and the squares of differences"};
+  const bool rms = p.op == NormOp::rms;
+  const auto [vectors, weights] = norm_vectors(p);
+  RowWork work{.operation = norm_name(p),
+               .family = "norm",
+               .policy = norm_policy(device),
+               .in = p.in,
+               .out = p.out,
+               .rows = p.rows,
+               .cols = p.cols,
+               .batch = p.batch,
+               .alignment = p.alignment,
+               .row_alignment = p.row_alignment,
+               .packed = p.packed,
+               .defines = norm_defines(p),
+               .tree_values = 2,
+               .part_values = 4,
+               .published_values = 3,
+               .weights_bytes = vectors * size_of(weights),
+               .weights_are_elements = weights == p.in,
+               .has_second_input = p.residual,
+               .has_persistent_parts = true,
+               .cpu_keeps_values = p.residual,
+               .naive_readings = rms ? 2U : 3U,
+               .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),
+               .read_once = real(vectors, p.cols, size_of(weights)),
+               .element_written = real(size_of(p.out)) * (p.sum ? 2 : 1),
+               .operations = norm_operations(p),
+               // Written; read for each sum and for the results; of differences written once more.
+               .local_passes = rms ? 2.0 : 4.0,
+               .statistics = rms ? "the sum of squares" : "the mean and the squares of differences"};
   return work;
 }
 

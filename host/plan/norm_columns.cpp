@@ -19,9 +19,8 @@ const char* norm_columns_name(const NormColumnsProblem& p) {
 }
 
 ColumnWork work_of(const NormColumnsProblem& p) {
-  const bool rms = p.op == NormOp::rms, weighs = p.weight || p.bias;
-  const Scalar weights = weighs ? p.weights : row_value(p.in);
-  const std::size_t vectors = (p.weight ? 1U : 0U) + (p.bias ? 1U : 0U);
+  const bool rms = p.op == NormOp::rms;
+  const auto [vectors, weights] = norm_vectors(p);
   return {.operation = norm_columns_name(p),
           .family = "norm_columns",
           .in = p.in,
@@ -29,12 +28,7 @@ ColumnWork work_of(const NormColumnsProblem& p) {
           .rows = p.rows,
           .cols = p.cols,
           .batch = p.batch,
-          .defines = {{"OPERATION", static_cast<int>(p.op)},
-                      {"HAS_WEIGHT", p.weight ? 1 : 0},
-                      {"HAS_BIAS", p.bias ? 1 : 0},
-                      {"HAS_RESIDUAL", p.residual ? 1 : 0},
-                      {"HAS_SUM", p.sum ? 1 : 0},
-                      {"WEIGHT_IS_ELEMENT", weights == p.in ? 1 : 0}},
+          .defines = norm_defines(p),
           .tree_values = 2,
           .part_values = 4,
           .column_values = 6,
@@ -45,8 +39,7 @@ ColumnWork work_of(const NormColumnsProblem& p) {
           .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),
           .read_once = real(vectors, p.rows, size_of(weights)),
           .element_written = real(size_of(p.out)) * (p.sum ? 2 : 1),
-          // Sum, difference, its square, their sums, difference and product; of rms square, sum, product.
-          .operations = (rms ? 3.0 : 7.0) + real(vectors) + (p.residual ? 1 : 0),
+          .operations = norm_operations(p),
           // Written; read for each sum and for the results; of differences written once more.
           .local_passes = rms ? 2.0 : 5.0,
           .statistics = rms ? "the sum of squares" : "the mean and the squares of differences"};
