@@ -175,10 +175,12 @@ TEST_CASE("blur: boxes in two passes, of many chunks of rows and several tiles o
       std::size_t channels, width, height, across, down;
     };
     std::size_t turn = 0;
-    // Boxes that whole chunks make up but for a row; those of one chunk; rows of several tiles; chunks that
-    // reach farther beyond the edges than the rows reflected once.
+    // Boxes that whole chunks make up but for a row, or for a part of a chunk; those of one chunk; rows of
+    // several tiles; chunks that reach farther beyond the edges than the rows reflected once.
     for (const Box& b : {Box{Scalar::float32, Boundary::mirror, 1, 70, 500, 33, 129},
                          {Scalar::uint8, Boundary::constant, 2, 50, 300, 5, 67},
+                         {Scalar::float32, Boundary::clamp, 1, 70, 400, 7, 101},
+                         {Scalar::uint8, Boundary::reflect, 1, 50, 300, 5, 127},
                          {Scalar::float32, Boundary::wrap, 1, 13000, 3, 401, 1},
                          {Scalar::float32, Boundary::reflect, 1, 40, 210, 3, 401},
                          {Scalar::uint16, Boundary::leave, 1, 13000, 11, 3001, 9}}) {

@@ -130,6 +130,19 @@ TEST_CASE("top_k: every variant, elements of every kind") {
           check_selection<std::uint32_t>(context, kind, {.variant = variant, .cols = cols, .k = k});
 }
 
+TEST_CASE("top_k_rows: short rows of every kind by a network") {
+  const smem::Context context;
+  for (const Keys kind : test::kKeys) {
+    TopKCall call{.variant = "network", .rows = 11, .cols = 200, .gap = 1};
+    for (const std::size_t k : {1, 70, 200}) {
+      call.k = k;
+      check_selection<std::uint16_t>(context, kind, call);
+      check_selection<float>(context, kind, call);
+      check_selection<std::uint64_t>(context, kind, call);
+    }
+  }
+}
+
 TEST_CASE("top_k: zeros, NaNs, infinities and the smallest numbers, by values and in totalOrder") {
   const smem::Context context;
   std::size_t turn = 0;
@@ -193,7 +206,7 @@ TEST_CASE("top_k_rows: rows and matrices with gaps, each as if it were alone") {
     }
     TopKCall wide{.variant = variant, .rows = 2, .cols = 1801, .k = 33, .gap = 1};
     check_selection<std::uint16_t, std::uint64_t>(context, Keys::uniform, wide);
-    TopKCall many{.variant = variant, .rows = 700, .cols = 40, .k = 9, .gap = 1};
+    TopKCall many{.variant = variant, .rows = 233, .cols = 40, .k = 9, .batch = 3, .gap = 1};
     check_selection<float>(context, Keys::uniform, many);
     many.which.sorted = false;
     check_selection<float>(context, Keys::two, many);
