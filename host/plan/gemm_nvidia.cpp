@@ -231,6 +231,12 @@ bool stores_boxes(const Device& device, const GemmProblem& problem, const nvidia
          count(problem, tile.tile_m(), tile.of.tile_n) > device.compute_units;
 }
 
+/// Bytes of a tile of "wgmma" whose results leave by so many boxes of a warp.
+std::size_t bytes_with_boxes(const GemmProblem& problem, const nvidia::Wgmma& tile, std::size_t number) {
+  return tile.local_bytes(false, problem.b_along_k) + nvidia::kMapsBytes +
+         number * tile.of.consumers * nvidia::kBoxBytes;
+}
+
 /// What producers and consumers have; 0: the compiler's choice.
 nvidia::Registers registers_of(const GemmProblem& problem, const nvidia::Wgmma& tile, bool joins) {
   if (is_fp8(problem.in)) return tile.registers_of_fp8();
@@ -264,10 +270,7 @@ Attempt wgmma(const Device& device, const GemmProblem& given, const PlanOverride
                       (boxes ? nvidia::kMapsBytes : 0);
   std::size_t boxes_of_warp = 0;
   if (boxes && !is_exchanged && !shares && stores_boxes(device, problem, tile)) {
-    const auto with = [&, &of = tile](std::size_t number) {
-      return of.local_bytes(false, problem.b_along_k) + nvidia::kMapsBytes +
-             number * of.of.consumers * nvidia::kBoxBytes;
-    };
+    const auto with = [&](std::size_t number) { return bytes_with_boxes(problem, tile, number); };
     boxes_of_warp = with(2) <= device.local_bytes ? 2 : with(1) <= device.local_bytes ? 1 : 0;
     if (boxes_of_warp > 0) bytes = with(boxes_of_warp);
   }
