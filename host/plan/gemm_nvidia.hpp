@@ -225,7 +225,11 @@ struct Policy {
   /// transposed, 40; by 128 x 256 and 256 x 128 128 of 512^3 64 to 65, 69; 500 of 256^3 57, 58.
   double stored_beside = 0.39, of_four = 1.04;
   /// The same of results of 16 bits in rows that begin anywhere: 20,000 of 49 x 49 x 32, B transposed, 317,
-  /// by three consumers in turn 149.
+  /// by three consumers in turn 149. Not a fact, but fitted: of ten such batches, us and the model, by 64 x
+  /// 64 152, 157; 65 x 33 x 64 159, 155; 100 x 99 x 96 145, 130; 64 x 63 x 256 61, 61; 31 x 250 x 40 162,
+  /// 156; 64 x 101 x 16 163, 155; by 64 x 128, for which it is too high, 194, 305; 99, 133; 109, 159; 103,
+  /// 159. The choice is the fastest measured, or 1 to 5 % over it, in eight; 49 x 49 x 32 takes 133
+  /// instead of 117, 64 x 101 x 16 137.
   double stored_loose = 2.2;
   /// The same of factors with unaligned rows, whose copies are not under way meanwhile: by 64 x 128, half on
   /// an H200, us, and the model: 12,000 of 49^3 240, 246; 20,000 of 33^3 388, 400; 40,000 of 30 x 31 x 17
@@ -233,13 +237,19 @@ struct Policy {
   /// 294.
   double stored_after = 1.2;
   /// The same of a list: 1000 of 128^3 by 64 x 128 in turn 33.9, by 128 x 128 31.7; 10,000 of 64^3 by one
-  /// consumer 90, in turn 65, by "mma" 108.
+  /// consumer 90, in turn 65, by "mma" 108. Of eight lists, of which none had consumers in turn, the choice is
+  /// the fastest measured, or 2 % over it; us and the model: 48^3 86, 86; 96 x 80 x 64 56, 49; 128^3 45, 43;
+  /// 256 x 128 x 64 55, 52; 64 x 192 x 32 124, 129; 32 x 32 x 128 201, 171; 200^3 62, 44.
   double stored_listed = 1;
   /// What a tile of a list takes at least, whose offsets are read while the one before is copied: 40,000 of
   /// 32^3 142, not of a list 73.
   double offsets = 470;
   /// A tile's own time of "multistage" in a batch of more products than multiprocessors, at least: 10,000 of
-  /// 49 x 49 x 32 float, B transposed, by 64 x 32 166 us, by 64 x 64 133.
+  /// 49 x 49 x 32 float, B transposed, by 64 x 32 166 us, by 64 x 64 133. Of
+  /// ten such batches the choice is the fastest measured in seven; us of tiles that it holds for, and the
+  /// model: 64 x 32 165, 174; 32^3 115, 151; 64^3 108, 124; 48 x 48 x 200 157, 188; of a warp's tile, 16 x
+  /// 32, for which it is too high, 69, 104; 118, 218 of 24 x 40 x 16, where the choice takes 129; 133, 147 of
+  /// 30 x 120 x 60, where it takes 164.
   double batched_tile = 800;
   Finish finish = {};
   /// What pieces of less than 64 bytes side by side make of the time of units whose producers copy them: 160
