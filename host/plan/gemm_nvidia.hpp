@@ -237,9 +237,9 @@ struct Policy {
   /// 294.
   double stored_after = 1.2;
   /// The same of a list: 1000 of 128^3 by 64 x 128 in turn 33.9, by 128 x 128 31.7; 10,000 of 64^3 by one
-  /// consumer 90, in turn 65, by "mma" 108. Of eight lists, of which none had consumers in turn, the choice is
-  /// the fastest measured, or 2 % over it; us and the model: 48^3 86, 86; 96 x 80 x 64 56, 49; 128^3 45, 43;
-  /// 256 x 128 x 64 55, 52; 64 x 192 x 32 124, 129; 32 x 32 x 128 201, 171; 200^3 62, 44.
+  /// consumer 90, in turn 65, by "mma" 108. Of eight lists, of which none had consumers in turn, the choice
+  /// is the fastest measured, or 2 % over it; us and the model: 48^3 86, 86; 96 x 80 x 64 56, 49; 128^3 45,
+  /// 43; 256 x 128 x 64 55, 52; 64 x 192 x 32 124, 129; 32 x 32 x 128 201, 171; 200^3 62, 44.
   double stored_listed = 1;
   /// What a tile of a list takes at least, whose offsets are read while the one before is copied: 40,000 of
   /// 32^3 142, not of a list 73.
