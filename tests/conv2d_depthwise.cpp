@@ -223,14 +223,21 @@ TEST_CASE("conv2d: depthwise planes whose rows are whole vectors") {
   run(float32, 80, 11, 2, 4, padded(2, 2, {1, 3, 0, 1}));
   run(int8, 48, 6, 3, 3, padded(1, 2, {2, 1, 0, 1}));
   run(half, 64, 3, 1, 3, padded(1, 1, {0, 9, 0, 8}));
+  // Rows of one vector or two, of which windows leave the plane on both sides.
+  run(half, 8, 7, 3, 3, Conv2d::square(1, 1));
+  run(half, 16, 9, 3, 3, Conv2d::square(2, 1));
+  run(float32, 8, 5, 3, 3, padded(1, 1, {2, 1, 0, 1}));
+  run(float32, 16, 7, 2, 3, Conv2d::square(1, 1));
   CHECK(sweep.ran() == (runs_here(context.device()) ? asked : 0));
 }
 
 TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where they meet padding") {
   const smem::Context context;
   std::size_t ran = 0;
-  const auto check = [&](const Conv2d& convolution, std::size_t channels, std::size_t width, bool interleaved,
-                         const std::string& variant, std::size_t rows, std::size_t cols) {
+  // `only`: the one weight that is infinite; else many are infinite or NaN.
+  const auto check = [&]<class T = float>(const Conv2d& convolution, std::size_t channels, std::size_t width,
+                                          bool interleaved, const std::string& variant, std::size_t rows,
+                                          std::size_t cols, T = {}, std::optional<std::size_t> only = {}) {
     CAPTURE(variant);
     CAPTURE(interleaved);
     CAPTURE(width);
@@ -242,23 +249,23 @@ TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where
                                       how.padding.right),
                  smem::convolved_size(height, window, how.stride.y, how.dilation.y, how.padding.top,
                                       how.padding.bottom)};
-    std::vector<float> in(2 * channels * width * height), weights(channels * window * window), add(channels);
+    std::vector<T> in(2 * channels * width * height), weights(channels * window * window), add(channels);
     for (std::size_t i = 0; i < in.size(); ++i)
-      in[i] = static_cast<float>(i % 7) - 2.5F;
-    in[in.size() / 2] = std::numeric_limits<float>::infinity();
+      in[i] = T(static_cast<float>(i % 7) - 2.5F);
+    in[in.size() / 2] = T(std::numeric_limits<float>::infinity());
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      const std::size_t turn = i % 13;
-      weights[i] = turn == 0   ? std::numeric_limits<float>::infinity()
-                   : turn == 5 ? std::numeric_limits<float>::quiet_NaN()
-                               : static_cast<float>(i % 5) - 2;
+      const std::size_t turn = only ? (i == *only ? 0 : 1) : i % 13;
+      weights[i] = T(turn == 0   ? std::numeric_limits<float>::infinity()
+                     : turn == 5 ? std::numeric_limits<float>::quiet_NaN()
+                                 : static_cast<float>(i % 5) - 2);
     }
     for (std::size_t k = 0; k < channels; ++k)
-      add[k] = static_cast<float>(k);
-    const smem::Array<float> input(context, in), filters(context, weights), bias(context, add);
+      add[k] = T(static_cast<float>(k));
+    const smem::Array<T> input(context, in), filters(context, weights), bias(context, add);
     const std::size_t results = 2 * channels * out_size.width * out_size.height;
-    const smem::Array<float> out(context, std::vector<float>(results + channels, 77));  // and a cell behind
+    const smem::Array<T> out(context, std::vector<T>(results + channels, T(77.0F)));  // and a cell behind
     how.bias = bias.vector();
-    const auto grid = [&](const smem::Array<float>& array, const smem::GridSize& cells) {
+    const auto grid = [&](const smem::Array<T>& array, const smem::GridSize& cells) {
       return interleaved ? array.grid(cells, {.channels = channels, .batch = 2})
                          : array.grid({cells.width, cells.height, channels}, {.batch = 2});
     };
@@ -277,27 +284,28 @@ TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where
       const std::size_t cell = y * cells.width + x, all = cells.width * cells.height;
       return interleaved ? (n * all + cell) * channels + k : (n * channels + k) * all + cell;
     };
-    const std::vector<float> got = out.to_host();
+    const std::vector<T> got = out.to_host();
     std::size_t wrong = 0, nans = 0, numbers = 0;
     for (std::size_t i = 0; i < results; ++i) {
       const std::size_t plane = i / (out_size.width * out_size.height), n = plane / channels,
                         k = plane % channels, y = i / out_size.width % out_size.height,
                         x = i % out_size.width;
-      float sum = add[k];
+      float sum = static_cast<float>(add[k]);
       for (std::size_t t = 0; t < window * window; ++t) {
         const std::size_t row = y * how.stride.y + t / window * how.dilation.y - how.padding.top,
                           col = x * how.stride.x + t % window * how.dilation.x - how.padding.left;
         if (row < height && col < width)
-          sum += weights[k * window * window + t] * in[place(size, n, k, row, col)];
+          sum += static_cast<float>(weights[k * window * window + t]) *
+                 static_cast<float>(in[place(size, n, k, row, col)]);
       }
-      const float is = got[place(out_size, n, k, y, x)];
+      const float is = static_cast<float>(got[place(out_size, n, k, y, x)]);
       (std::isnan(sum) ? nans : numbers) += 1;
       wrong += std::isnan(sum) ? !std::isnan(is) : is != sum;
     }
     CHECK(wrong == 0);
     CHECK((nans > 0 && numbers > 0));
     for (std::size_t i = results; i < got.size(); ++i)
-      CHECK(got[i] == 77);
+      CHECK(static_cast<float>(got[i]) == 77);
   };
   const Conv2d near = Conv2d::square(1, 1), far{.padding = {3, 2, 2, 3}}, wide = Conv2d::square(2, 1);
   for (const Conv2d& how : {near, far, wide}) {
@@ -309,8 +317,11 @@ TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where
     }
     for (const std::size_t channels : {7, 2, 12}) {  // packs of 1, 2 and 4
       check(how, channels, 14, true, "depthwise", 0, 2);
-      check(how, channels, 14, true, "depthwise", 1, 3);  // whole windows
+      check(how, channels, 14, true, "depthwise", 1, 3);  // whole windows, packs of at most 2
     }
+    // Whole windows of halves, which look at four weights at once: one of them alone is infinite.
+    for (const std::size_t only : {0, 1, 300, 301, 302, 303, 863})
+      check(how, 96, 14, true, "depthwise", 1, 3, smem::half{}, only);
     Conv2d apart = how;
     apart.dilation = {2, 3};
     for (const char* variant : {"naive", "direct", "cpu", "depthwise"})

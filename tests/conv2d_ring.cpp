@@ -74,9 +74,7 @@ void check_ring(const smem::Context& context, const Conv2dProblem& p, const smem
   for (const auto& [name, text] : plan.text_defines)
     options += "#define " + name + " " + text + "\n";
   auto defines = plan.defines;
-  for (auto& [name, value] : defines)
-    if (name == "VOTES") value = 0;  // by an instruction of NVIDIA's
-  defines.emplace_back("WEIGHTS_AT_ONCE", 4);
+  if (copied == Copied::late) defines.emplace_back("WEIGHTS_AT_ONCE", 4);  // as windows have it, rings 1
   defines.emplace_back("EMULATED", static_cast<long>(copied));
   const smem::Kernel kernel = context.build({.source = options + "#include \"" + plan.kernel_file + "\"\n",
                                              .entry_point = plan.entry_point,

@@ -108,9 +108,11 @@ TEST_CASE("gemm on NVIDIA: lists whose consumers of tiles of 64 rows take turns"
   test::GemmSweep sweep(context);
   const std::size_t units = context.device().compute_units;
   std::size_t how = 0, turns = 0;
-  for (const Sizes& x : {Sizes{64, 64, 64, 64, 64}, Sizes{56, 40, 200, 64, 64}, Sizes{200, 72, 328, 64, 64},
-                         Sizes{16, 24, 1096, 64, 64}, Sizes{72, 24, 520, 64, 96}, Sizes{40, 130, 72, 64, 144},
-                         Sizes{8, 200, 136, 64, 192}, Sizes{8, 232, 200, 64, 256}}) {
+  for (const Sizes& x :
+       {Sizes{64, 64, 64, 64, 64}, Sizes{56, 40, 200, 64, 64}, Sizes{200, 72, 328, 64, 64},
+        Sizes{16, 24, 1096, 64, 64}, Sizes{72, 24, 520, 64, 96}, Sizes{40, 130, 72, 64, 144},
+        Sizes{8, 200, 136, 64, 192}, Sizes{8, 232, 200, 64, 256}, Sizes{8, 200, 136, 64, 192},
+        Sizes{16, 136, 72, 64, 160}, Sizes{24, 64, 80, 64, 64}, Sizes{8, 232, 200, 64, 224}}) {
     const std::size_t tiles = (x.m + 63) / 64 * ((x.n + x.tile_cols - 1) / x.tile_cols);
     const Scalar type = how % 2 != 0 ? Scalar::bfloat16 : Scalar::half;
     GemmCase c =

@@ -133,16 +133,19 @@ struct DepthwisePolicy {
               planes_bytes = std::size_t{24} << 10, planes_rounds = 4, planes_taps = 49;
   /// Of planes whose rows are whole vectors, which are read where they lie: weights of a window, results of a
   /// work-item and its registers, at most; and bytes of a row of results that are not whole vectors of eight,
-  /// at least. H200, 64 images, 3 x 3, us, so and in local memory: half 3136 x 8^2 27, 74; 784 x 16^2 37, 44;
-  /// 512 x 20^2 38, 34; 348 x 24^2 31, 36; 256 x 28^2 27, 35; 192 x 32^2 21, 29; / 2 of 784 x 16^2 22, 27, of
-  /// 348 x 32^2 24, 32; float 1024 x 8^2 16.5, 19.6; 512 x 12^2 17.1, 16.8; 512 x 16^2 26, 28; 348 x 20^2 26,
-  /// 34; 256 x 24^2 28, 33; / 2 of 512 x 16^2 17, 26, of 256 x 24^2 31, 25, of 128 x 40^2 27, 30.
+  /// at least, of as many elements of the input. H200, 64 images, 3 x 3, us, so and in local memory: half
+  /// 3136 x 8^2 27, 74; 784 x 16^2 37, 44; 512 x 20^2 38, 34; 348 x 24^2 31, 36; 256 x 28^2 27, 35; 192 x
+  /// 32^2 21, 29; / 2 of 784 x 16^2 22, 27, of 348 x 32^2 24, 32; float 1024 x 8^2 16.5, 19.6; 512 x
+  /// 12^2 17.1, 16.8; 512 x 16^2 26, 28; 348 x 20^2 26, 34; 256 x 24^2 28, 33; / 2 of 512 x 16^2 17, 26, of
+  /// 256 x 24^2 31, 25, of 128 x 40^2 27, 30. Rows of bytes, which were not measured, have at least
+  /// vectors_width results.
   ///
   /// Of the layers above, us, by 16 results of a work-item, by 32, by 64: 32 x 112^2 38, 44, 88; 128 x 56^2
   /// 42, 50, 98; 64 x 112^2 / 2 43, 43, 58; 256 x 28^2 30 and 144 x 56^2 / 2 29 by 16; 5 x 5 of 240 x
   /// 28^2 48. Float: 32 x 112^2 59 (76 by single loads, 81 in local memory), of 256 x 28^2 35 (41 in local
   /// memory).
-  std::size_t vectors_taps = 9, vectors_results = 16, vectors_registers = 120, vectors_bytes = 56;
+  std::size_t vectors_taps = 9, vectors_results = 16, vectors_registers = 120, vectors_bytes = 56,
+              vectors_width = 28;
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
            ring_evidence = {.what = "no measurement: a Hopper's sizes and times"},
            windows_evidence = {.what = "no measurement: a Hopper's sizes"},

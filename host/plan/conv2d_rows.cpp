@@ -100,7 +100,9 @@ std::size_t vector_of_rows(const plan::conv2d::DepthwisePolicy& policy, const Co
   if (!p.in_packed || bytes > 4 || p.activation == Activation::gelu || p.padding.left >= p.window.width ||
       p.taps() > policy.vectors_taps)
     return 1;
-  if (p.out_width % kWholeVectors != 0 && p.out_width * bytes < policy.vectors_bytes) return 1;
+  if (p.out_width % kWholeVectors != 0 &&
+      p.out_width * bytes < std::min(policy.vectors_bytes, policy.vectors_width * bytes))
+    return 1;
   for (const std::size_t pack : {8U, 4U}) {
     if (pack * bytes <= 16 && p.out_width % pack == 0 && p.width % pack == 0 &&
         p.in_alignment >= pack * bytes && p.width >= p.out_width * p.stride.x)

@@ -44,9 +44,10 @@ struct Multistage {
 // along_b: on an H200, in us, B transposed, by 64 x 128 or 48 x 128 and by tiles of few rows, for which the
 // rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, with B packed 330, cuBLAS 287; 48 x 1904 x
 // 11056 85, by 16 x 128 137, by 64 x 64 88, cuBLAS 98.
-// 128 x 24, on an H200, us, it, others, and cuBLAS's: 8000 x 20 x 4096, B transposed, 84, 97 to 122, 77; 4096
-// x 17 x 4096, A transposed, 34, 41, 40; 50000 x 24 x 64 10.3, 13.7, 10.0; 16384 x 24 x 1024 45.8, 43.7, 64;
-// 16150 x 17 x 1685, B transposed, 97, by 128 x 48 88, 61.
+// 128 x 24, on an H200, before copies read ahead, us, it, others, and cuBLAS's: 8000 x 20 x 4096, B
+// transposed, 84, 97 to 122, 77; 4096 x 17 x 4096, A transposed, 34, 41, 40; 50000 x 24 x
+// 64 10.3, 13.7, 10.0; 16384 x 24 x 1024 45.8, 43.7, 64; 16150 x 17 x 1685, B transposed, 97, by 128 x 48
+// 88, 61.
 inline constexpr std::array<Multistage, 19> kMultistage{{
     {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 2000, 1.03}, false, false, true},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},

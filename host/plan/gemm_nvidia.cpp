@@ -209,6 +209,7 @@ Attempt multistage(const Device& device, const GemmProblem& given, const PlanOve
           {"B_VECTOR",
            problem.b_along_k && !problem.a_along_k ? 1 : vector(problem.b_alignment, problem.b_along_k)},
           {"C_VECTOR", store_width(problem, 4)}});
+  if (policy.reads_ahead) define(plan, "READS_AHEAD", 1);
   plan.vector_width = 4;
   plan.reason = formatted("asynchronous copies fill tiles ahead; {} x {} results a work-item{}",
                           tile.of.item_m, tile.of.item_n, in_parts(split));

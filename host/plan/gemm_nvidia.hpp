@@ -133,6 +133,11 @@ struct Policy {
   bool chooses_turned = false;   ///< factors that are turned before "wgmma"
   bool chooses_batched = false;  ///< tiles of small products
   bool chooses_fp8 = false;      ///< "wgmma" of fp8
+  /// Whether the cache reads 256 bytes of memory for a copy of "multistage", whose lines along k have 32 to
+  /// 128, mostly 64. Float on an H200, us, without, so, and cuBLAS, B transposed: 1830 x 19 x 9090 71, 61,
+  /// 48; 16150 x 17 x 1685 98, 85, 63; 8000 x 20 x 4096 86, 73, 77; 700 x 20 x 30001 87, 75, 63; by 128 bytes
+  /// 65, 91, 76, 80; 2048^3 378, 375. Needs PTX 7.4, which drivers for older devices may not have.
+  bool reads_ahead = false;
   Rates multistage_rates = {5120, 3360, 1350, 48, 1.24, {1, 1.09, 1.06, 1.10}, {1, 1.14, 1.15, 1.11}};
   Rates wgmma_rates = {.launch = 4400,
                        .memory = 4250,
@@ -229,7 +234,7 @@ struct Policy {
   /// 64 152, 157; 65 x 33 x 64 159, 155; 100 x 99 x 96 145, 130; 64 x 63 x 256 61, 61; 31 x 250 x 40 162,
   /// 156; 64 x 101 x 16 163, 155; by 64 x 128, for which it is too high, 194, 305; 99, 133; 109, 159; 103,
   /// 159. The choice is the fastest measured, or 1 to 5 % over it, in eight; 49 x 49 x 32 takes 133
-  /// instead of 117, 64 x 101 x 16 137.
+  /// instead of 117, 64 x 101 x 16 137 instead of 103.
   double stored_loose = 2.2;
   /// The same of factors with unaligned rows, whose copies are not under way meanwhile: by 64 x 128, half on
   /// an H200, us, and the model: 12,000 of 49^3 240, 246; 20,000 of 33^3 388, 400; 40,000 of 30 x 31 x 17
@@ -237,7 +242,7 @@ struct Policy {
   /// 294.
   double stored_after = 1.2;
   /// The same of a list: 1000 of 128^3 by 64 x 128 in turn 33.9, by 128 x 128 31.7; 10,000 of 64^3 by one
-  /// consumer 90, in turn 65, by "mma" 108. Of eight lists, of which none had consumers in turn, the choice
+  /// consumer 90, in turn 65, by "mma" 108. Of seven lists, of which none had consumers in turn, the choice
   /// is the fastest measured, or 2 % over it; us and the model: 48^3 86, 86; 96 x 80 x 64 56, 49; 128^3 45,
   /// 43; 256 x 128 x 64 55, 52; 64 x 192 x 32 124, 129; 32 x 32 x 128 201, 171; 200^3 62, 44.
   double stored_listed = 1;
@@ -353,7 +358,8 @@ inline constexpr Policy kPolicies[] = {
      .chooses_dmma = true,
      .chooses_turned = true,
      .chooses_batched = true,
-     .chooses_fp8 = true},
+     .chooses_fp8 = true,
+     .reads_ahead = true},
     {.multistage_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .wgmma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},
      .mma_evidence = {.what = "no measurement: a Hopper's tiles and rates"},

@@ -232,7 +232,7 @@ Attempt plan_variant(const Device& device, const PoolProblem& problem, const Pla
 bool has_short_rows(const Device& device, const PoolProblem& problem) {
   const PoolPolicy& policy = pool_policy(device);
   const std::optional<Block> block = block_for(device, problem);
-  if (!block) return false;
+  if (!block || policy.short_results == 0) return false;
   const Pooling& w = problem.pooling;
   const std::size_t results = w.across(problem.width), area = size_product(w.window.width, w.window.height);
   if (w.padding.left == 0 || problem.op != PoolOp::max)

@@ -69,6 +69,7 @@ class Program {
       std::vector<std::byte>& before = object_.numbers[index].packed;
       if (std::ranges::equal(before, packed)) return false;
       before.clear();  // until it is set
+      object_.numbers[index].bytes = 0;
       return true;
     }
     void has_set(cl_uint index, std::span<const std::byte> packed) {

@@ -212,7 +212,9 @@ class Runtime {
     } else if constexpr (std::is_same_v<T, cl_mem>) {
       set_buffer(kernel, index++, value);
     } else {
-      static_assert(std::is_trivially_copyable_v<T>, "a struct of numbers, without handles");
+      static_assert(
+          std::is_trivially_copyable_v<T> && std::is_class_v<T> && !requires { value.buffer; },
+          "a struct of numbers, without handles, which may come again for other buffers");
       set_numbers(kernel, index++, std::as_bytes(std::span(&value, 1)));
     }
   }

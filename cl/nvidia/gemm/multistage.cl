@@ -69,10 +69,12 @@
 #include "common/attributes.clh"
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
-// Lines of a tile along k have 64 bytes: the cache reads what follows them, too. On an H200, us, without and with 256 bytes ahead, and cuBLAS:
-// 1830 x 19 x 9090, B transposed, 71, 61, 48; 16150 x 17 x 1685 98, 85, 63; 8000 x 20 x 4096 86, 73, 77; 700 x 20 x 30001 87, 75, 63; by 128 bytes 65, 91,
-// 76, 80. 2048^3 378, 375.
+#ifndef READS_AHEAD
+#define READS_AHEAD 0  // 1: the cache reads 256 bytes of memory for a copy, as lines of a tile along k are shorter
+#endif
+#if READS_AHEAD
 #define COPY_AHEAD ".L2::256B"
+#endif
 #include "nvidia/copy_async.clh"
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_rows.clh"
