@@ -303,7 +303,7 @@ TEST_CASE("conv2d: depthwise: weights that are infinite or NaN add nothing where
       wrong += std::isnan(sum) ? !std::isnan(is) : is != sum;
     }
     CHECK(wrong == 0);
-    CHECK((nans > 0 && numbers > 0));
+    CHECK(((nans > 0 || only) && numbers > 0));
     for (std::size_t i = results; i < got.size(); ++i)
       CHECK(static_cast<float>(got[i]) == 77);
   };

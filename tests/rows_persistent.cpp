@@ -54,6 +54,12 @@ void vary(test::NormCase& c, std::size_t turn) {
   if (turn % 4 == 2) c.in_place = test::NormInPlace::out_in;
 }
 
+/// Whether groups may wait for each other, as teams that fetch rows do.
+bool teams_share_rows(const smem::Device& device) {
+  return device.forward_progress && device.max_work_group >= kItems &&
+         test::runs_on_rows(device, "cooperative");
+}
+
 }  // namespace
 
 TEST_CASE("rows persistent: norms") {
@@ -159,8 +165,7 @@ TEST_CASE("rows persistent: softmax of long rows by groups as plans choose them"
 TEST_CASE("rows persistent: norms of rows that teams share") {
   const test::Variable clamp("SMEM_CLAMP", "local=40K");
   const smem::Context context;
-  if (!test::runs_on_rows(context.device(), "cooperative") || context.device().max_work_group < kItems)
-    return;
+  if (!teams_share_rows(context.device())) return;
   test::CaseSweep<test::NormCase> sweep(context);
   std::size_t turn = 0;
   for (const Scalar type : {Scalar::half, Scalar::bfloat16, Scalar::float32}) {
@@ -183,8 +188,7 @@ TEST_CASE("rows persistent: norms of rows that teams share") {
 TEST_CASE("rows persistent: norms of rows that several teams fetch") {
   const test::Variable clamp("SMEM_CLAMP", "compute_units=2,local=40K");
   const smem::Context context;
-  if (!test::runs_on_rows(context.device(), "cooperative") || context.device().max_work_group < kItems)
-    return;
+  if (!teams_share_rows(context.device())) return;
   constexpr std::size_t kTeams = 5;
   const test::MoreGroups as_of_a_larger_device(kTeams);
   test::CaseSweep<test::NormCase> sweep(context);
@@ -249,8 +253,7 @@ TEST_CASE("rows persistent: the same bits whoever computes the statistics of a p
     CAPTURE(std::string(clamps));
     const test::Variable clamp("SMEM_CLAMP", clamps);
     const smem::Context context;
-    if (!test::runs_on_rows(context.device(), "cooperative") || context.device().max_work_group < kItems)
-      return;
+    if (!teams_share_rows(context.device())) return;
     const smem::PlanOverrides fixed{.variant = "persistent", .tile_cols = 256, .work_items = kItems};
     const smem::Array<float> in(context, host);
     smem::Array<float> out(context, smem::Count{host.size()});

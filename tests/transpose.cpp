@@ -57,6 +57,7 @@ TEST_CASE("transpose: strips of packed arrays with a short side, and whole small
                                      {1031, 36},
                                      {1031, 64},
                                      {1, 70001},
+                                     {70001, 1},
                                      {2, 3},
                                      {70001, 2}}) {
       for (const std::size_t batch : {1, 3}) {

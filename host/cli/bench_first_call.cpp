@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -146,7 +147,7 @@ int run_operations(const FirstCallOptions& options) {
                   device, options.repetitions));
   fmt::print("{:<20}{:>10}{:>10}  {}\n", "first call", "ms", "programs", "of");
   std::vector<double> medians;
-  const bool all = options.operations.front() == "all";
+  const bool all = std::ranges::find(options.operations, "all") != options.operations.end();
   for (const std::string& name : all ? operation_names() : options.operations) {
     std::vector<double> times;
     std::size_t built = 0;
@@ -162,7 +163,10 @@ int run_operations(const FirstCallOptions& options) {
     fmt::print("{:<20}{:>10.1f}{:>10}  {}\n", name, medians.back(), built, text);
     std::fflush(stdout);
   }
-  if (medians.empty()) return kGood;
+  if (medians.empty()) {
+    fmt::print("no operation has a sample that this device computes\n");
+    return kGood;
+  }
   const double goal = device.starts_with(name_of(DeviceType::cpu)) ? 1000 : 250;
   const double median = measure::statistics(medians).median;
   fmt::print("{:<20}{:>10.1f}{:>10}  goal {:g} {}\n", "median", median, "", goal,

@@ -163,7 +163,8 @@ plan::Attempt rows_in_sections(const Device& device, const RowWork& w, std::size
   std::optional<RowSections> row;
   if (fixed.tile_rows <= 1 && (fixed.tile_cols == 0 || fixed.tile_cols >= w.cols))
     row = whole_rows(device, w, group, fixed.work_items != 0);
-  if (!row && w.has_persistent_parts && can_look_back(device)) {
+  // Groups wait for the one of their team that began first.
+  if (!row && w.has_persistent_parts && can_look_back(device) && device.forward_progress) {
     row = shared_rows(device, w,
                       fixed.work_items != 0 ? group : w.policy.persistent_parts_items.at(size_of(w.in) / 4),
                       fixed);

@@ -120,8 +120,8 @@ struct Device {
   bool long_loops = true;
 
   /// Whether a work-group that has started keeps running while others wait for it in a loop (NVIDIA's GPUs,
-  /// PoCL's CPUs). OpenCL does not guarantee it. It only determines which variant is faster: all waits are
-  /// bounded.
+  /// PoCL's CPUs). OpenCL does not guarantee it. It determines which variants run or are faster; all waits
+  /// are bounded, but those for rows that teams of "persistent" fetch, which needs it.
   bool forward_progress = false;
 
   /// The largest number of polls of another work-group's status before the waiting one computes the missing
