@@ -58,9 +58,9 @@ struct Mma {
 // 16 x 128 and 128 x 16, of few rows or columns: half on an H200, us, and cuBLAS: 1 x 4096 x 4096 10, 11.
 // Beyond the cache's size thin tiles of "wgmma" take less time. A kernel in which the wide factor went to
 // registers without local memory, in lines of 128 bytes, took 16; of two or four warps side by side, whose
-// loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128, but of unaligned
-// rows: the loose factors of these two, 32 x 32 and 64 x 32 come from 72 shapes of half, of which three tiles
-// at least were measured: the choice among them takes 2.5 % longer than the best, before 6.1. On an H200, us,
+// loads were in flight beside products, 13 to 14. 128 x 16 has the costs of 16 x 128 where rows are
+// aligned. The costs of unaligned rows by these two, 32 x 32 and 64 x 32 come from 72 shapes of half, each
+// measured by three tiles or more; the choice takes 2.5 % longer than the best, before 6.1. On an H200, us,
 // by 128 x 16 or 16 x 128, chosen before, 32 x 32, 64 x 32, and cuBLAS: 33 x 671 x 291, both transposed, 8.0
 // to 9.2, 6.8, 7.1, 9.6; 2878 x 32 x 1868, both transposed, 15.3, -, 12.7, 15.7; 2158 x 27 x 4389, B
 // transposed, 21.5, 21.4, 18.8, 21.4; 16150 x 17 x 1685, B transposed, 46, 48, 38, 50; 225 x 27 x

@@ -31,7 +31,7 @@ struct Factors {
 };
 
 /// What a factor of int8 (bytes) or TF32 (words) makes of a step, beside Factors: across k, and along it.
-/// Bytes across k are copied by words where rows begin at words; `loose` is the factor of other rows.
+/// Bytes across k are copied 4 at a time where rows are aligned to 4 bytes; `loose` is for other rows.
 ///
 /// A copy of bytes issues all its loads before it uses the first. When it issued them one after the other, a
 /// step took 4.2 times (words) and 3.7 times (other rows) as long as a step along k. int8 on an H200, us, so
