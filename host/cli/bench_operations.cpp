@@ -167,6 +167,8 @@ void add_operation(CLI::App* bench, const Operation& operation, Measurements& me
       ->add_option("--repetitions", options->repetitions,
                    "Repetitions of each measurement; default: up to 41, in about a second")
       ->check(CLI::Range(1, 1000));
+  command->add_flag("--queue", options->queue,
+                    "On GPUs, time calls in a queue without events, however long they are");
   add_output_option(command, "--csv", options->csv, "Also write the rows to this file");
   CLI::Option* random = nullptr;
   if (!operation.draw.kinds.empty()) {

@@ -77,8 +77,8 @@ std::optional<measure::Buffers> BenchTable::buffers(const std::string& label, st
                                                     double times) {
   constexpr std::size_t kShort = std::size_t{32} << 20;
   const Device& device = this->device();
-  of_short_ = bytes < kShort && device.type != DeviceType::cpu;
-  std::unique_ptr<measure::Meter>& meter = meters_.at(of_short_ ? 1 : 0);
+  in_queue_ = (options_.queue || bytes < kShort) && device.type != DeviceType::cpu;
+  std::unique_ptr<measure::Meter>& meter = meters_.at(in_queue_ ? 1 : 0);
   if (!meter) meter = std::make_unique<measure::Meter>(context());
   if (bytes <= device.max_allocation &&
       times * static_cast<double>(bytes) <= 0.8 * static_cast<double>(device.global_bytes))

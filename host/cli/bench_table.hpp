@@ -45,6 +45,7 @@ struct BenchOptions {
   Lists lists;
   std::size_t repetitions = 0;  ///< of each measurement; 0: as many as its time allows
   double seconds = 0;           ///< of each measurement; 0: the usual ones, and results are compared
+  bool queue = false;           ///< calls in a queue without profiling, however long they are
   bool quiet = false;           ///< no table: what is measured is recorded (results.hpp)
   std::string group;            ///< Result::group
 
@@ -110,7 +111,8 @@ class BenchTable {
   BenchTable(const BenchOptions& options, std::string traffic, bool operations = false);
 
   /// Inputs and outputs of `bytes` bytes; nothing, and a row that says so, where `times` as much does not fit
-  /// the device's memory. Rows of few bytes are timed by calls in a queue without profiling: see context().
+  /// the device's memory. Rows of few bytes are timed by calls in a queue without profiling, as
+  /// BenchOptions::queue has all: see context().
   std::optional<measure::Buffers> buffers(const std::string& label, std::size_t bytes, double times);
 
   /// A row. `make_plan(variant)`; `call(pair)` returns the event of the operation on a pair of buffers;
@@ -129,7 +131,7 @@ class BenchTable {
     const CallCosts costs = costs_of(context(), buffers.pairs.front(), call);
     const std::optional<std::string> wrong = check();
     print(row, plan,
-          meters_.at(of_short_ ? 1 : 0)
+          meters_.at(in_queue_ ? 1 : 0)
               ->measure(buffers, row.bytes > 0 ? row.bytes : plan.prediction.bytes(), call,
                         effort(row, buffers, call)),
           costs, wrong);
@@ -139,7 +141,7 @@ class BenchTable {
   void begin(std::string_view group) { options_.group = group; }
   const Device& device() const { return contexts_.front().device(); }
   /// The context of the buffers that were made last.
-  const Context& context() const { return contexts_.at(of_short_ ? 1 : 0); }
+  const Context& context() const { return contexts_.at(in_queue_ ? 1 : 0); }
   /// Prints the legend. \returns the exit code.
   int end();
 
@@ -158,7 +160,7 @@ class BenchTable {
 
   std::array<Context, 2> contexts_;  ///< with profiling, and for short calls without
   std::array<std::unique_ptr<measure::Meter>, 2> meters_;
-  bool of_short_ = false;
+  bool in_queue_ = false;
   BenchOptions options_;
   std::string traffic_, copy_name_ = "none";
   bool of_operations_ = false;  ///< its rows

@@ -10,9 +10,11 @@ and command above it. With --page it replaces the tables of that page, which sta
 
 How times are made: those of smem by `smem bench` (events; calls of less than 32 MiB in a queue without events), those of CUB and
 cuBLAS by cuda.cu in the same way, those of PyTorch by events around calls that a CUDA graph replays, so that Python's time does not
-count.
+count. Beside these smem's calls are all in a queue without events, which would make each 4 us longer. Either side's calls take turns
+among arrays that the second-level cache does not hold.
 """
 import argparse
+import collections
 import datetime
 import json
 import math
@@ -56,8 +58,9 @@ class Measured:
         rows = self.bench(words + " --quick")
         return rows[-1] if rows else None
 
-    def smem_ms(self, words):
-        row = self.smem(words)
+    def smem_ms(self, words, queue=False):
+        """`queue`: in a queue without events, as PyTorch's calls are timed."""
+        row = self.smem(words + (" --queue" if queue else ""))
         return row["median_s"] * 1e3 if row else None
 
     def share(self, words):
@@ -78,7 +81,7 @@ class Measured:
         return {line.split()[0]: float(line.split()[1]) for line in done.stdout.splitlines()}
 
     def torch(self, make):
-        """Of the call that make(torch) returns."""
+        """Of the calls that make(torch) returns, which return their results."""
         import torch
 
         torch.backends.cudnn.benchmark = True
@@ -86,7 +89,7 @@ class Measured:
         torch.backends.cuda.matmul.allow_tf32 = False
         try:
             with torch.no_grad():
-                return graph_milliseconds(torch, make(torch))
+                return graph_milliseconds(torch, make)
         except Exception as error:  # whatever PyTorch refuses a case with
             print(f"PyTorch: {str(error)[:200]}", file=sys.stderr)
             return None
@@ -94,18 +97,25 @@ class Measured:
             torch.cuda.empty_cache()
 
 
-def graph_milliseconds(torch, call):
+def graph_milliseconds(torch, make):
     """Median time of a call among 10 that a CUDA graph replays; of one call where it cannot be captured."""
-    for _ in range(3):
-        call()
+    before = torch.cuda.memory_allocated()
+    calls = [make(torch)]
+    result = calls[0]()
+    sets = min(2 ** 29 // max(torch.cuda.memory_allocated() - before, 1) + 1, 10)
+    calls += [make(torch) for _ in range(sets - 1)]
+    for call in calls * 3:
+        result = call()
     torch.cuda.synchronize()
-    calls, run = 1, call
+    del result
+    results = collections.deque(maxlen=sets)  # until then a result's memory is not used again
+    count, run = 1, calls[0]
     try:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            for _ in range(10):
-                call()
-        calls, run = 10, graph.replay
+            for i in range(10):
+                results.append(calls[i % sets]())
+        count, run = 10, graph.replay
     except RuntimeError:
         torch.cuda.synchronize()
     times = []
@@ -116,7 +126,7 @@ def graph_milliseconds(torch, call):
         run()
         end.record()
         end.synchronize()
-        times.append(begin.elapsed_time(end) / calls)
+        times.append(begin.elapsed_time(end) / count)
     return sorted(times)[len(times) // 2]
 
 
@@ -134,11 +144,11 @@ def ratio(peer, ours):
     return "-" if peer is None or ours is None else f"{peer / ours:.2f}"
 
 
-def beside(m, cases, peer_name):
+def beside(m, cases, peer_name, queue=False):
     """Rows of a case's text, smem's and a peer's time, and their ratio. A case: (text, words, the peer's time)."""
     rows = []
     for text, words, peer in cases:
-        ours = m.smem_ms(words)
+        ours = m.smem_ms(words, queue)
         theirs = peer()
         rows.append([text, number(ours), number(theirs), ratio(theirs, ours)])
     return ["case", "smem ms", f"{peer_name} ms", f"{peer_name} / smem"], rows
@@ -196,7 +206,7 @@ def named_products(m):
         theirs = m.cuda(f"gemm:complex_{kind}:{n}x{n}x{n}")
         rows.append([f"{n}^3 complex {kind}", number(ours), number(theirs), ratio(theirs, ours)])
     for n in [4096, 8192]:
-        ours = m.smem_ms(f"gemm {n}x{n}x{n} e4m3 --out bfloat16 --transpose-b")
+        ours = m.smem_ms(f"gemm {n}x{n}x{n} e4m3 --out bfloat16 --transpose-b", True)
         theirs = m.torch(lambda torch: fp8(torch, n))
         rows.append([f"{n}^3 e4m3 to bfloat16, both along k", number(ours), number(theirs), ratio(theirs, ours)])
     return columns, rows
@@ -241,7 +251,7 @@ def row_sorts(m):
         top(1), top(64), top(2048), top(100000),
         ("top 64 of rows of 4,096 x 8,192 float", "top_k 4096x8192 --k 64",
          lambda: m.torch(lambda torch: (lambda a: lambda: torch.topk(a, 64, 1))(torch.rand(4096, 8192, device="cuda")))),
-    ], "PyTorch")
+    ], "PyTorch", True)
     table.append(["sum of 2^28 float, for comparison", number(m.smem_ms(f"reduce {2 ** 28}")), "-", "-"])
     return columns, table
 
@@ -312,7 +322,7 @@ def attention(m):
 
             def call():
                 with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-                    functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=heads != kv_heads)
+                    return functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=heads != kv_heads)
 
             return call
 
@@ -333,7 +343,7 @@ def attention(m):
         words = f"attention {batch}x{heads}x1x128 half --keys {keys}" + (f" --kv-heads {kv_heads}" if kv_heads != heads else "")
         cases.append((f"one query, {batch} x {heads}/{kv_heads} heads, {keys} keys, size 128", words,
                       cudnn(batch, heads, kv_heads, 1, 128, False, keys)))
-    return beside(m, cases, "cuDNN")
+    return beside(m, cases, "cuDNN", True)
 
 
 def convolutions(m):
@@ -360,9 +370,9 @@ def convolutions(m):
         channels, side, filters, window, stride, groups = layer
         words = (f"conv2d {side}x{side} {{}} --channels {channels} --filters {filters} --window {window} --stride {stride} "
                  f"--groups {groups} --batch 64")
-        half, planes = [m.smem_ms(words.format("half") + layout) for layout in [" --interleaved", ""]]
-        int8 = m.smem_ms(words.format("int8") + " --interleaved")
-        single = m.smem_ms(words.format("float") + (" --winograd 4x4" if window == 3 and groups == 1 else ""))
+        half, planes = [m.smem_ms(words.format("half") + layout, True) for layout in [" --interleaved", ""]]
+        int8 = m.smem_ms(words.format("int8") + " --interleaved", True)
+        single = m.smem_ms(words.format("float") + (" --winograd 4x4" if window == 3 and groups == 1 else ""), True)
         cudnn_half, cudnn_planes = [cudnn(layer, lambda torch: torch.float16, last) for last in [True, False]]
         both = [cudnn(layer, lambda torch: torch.float32, last) for last in [False, True]]
         cudnn_float = min([t for t in both if t is not None], default=None)
