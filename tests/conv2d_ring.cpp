@@ -74,7 +74,7 @@ void check_ring(const smem::Context& context, const Conv2dProblem& p, const smem
   for (const auto& [name, text] : plan.text_defines)
     options += "#define " + name + " " + text + "\n";
   auto defines = plan.defines;
-  if (copied == Copied::late) defines.emplace_back("WEIGHTS_AT_ONCE", 4);  // as windows have it, rings 1
+  if (copied == Copied::late) defines.emplace_back("WEIGHTS_AT_ONCE", 1);  // of rings 4
   defines.emplace_back("EMULATED", static_cast<long>(copied));
   const smem::Kernel kernel = context.build({.source = options + "#include \"" + plan.kernel_file + "\"\n",
                                              .entry_point = plan.entry_point,

@@ -18,6 +18,9 @@
 #include "conv2d/arguments.clh"
 #include "conv2d/depthwise.clh"
 #include "conv2d/cells.clh"
+#ifndef WEIGHTS_AT_ONCE
+#define WEIGHTS_AT_ONCE 4
+#endif
 #include "conv2d/depthwise_cells.clh"
 #include "nvidia/conv2d_ring.clh"
 
@@ -73,40 +76,41 @@ void conv2d_depthwise_ring(CONV2D_ARGUMENTS) {
     for (uint e = 0; e < EACH_X; ++e) sums[a][e] = start;
   int row = top;  // of the input, that is read next
 #pragma unroll 1
-  for (uint step = 0; step < steps; step += AGES) {
+  for (uint step = 0;; step += AGES) {
 #pragma unroll
     for (uint u = 0; u < AGES; ++u) {
-      if (step + u < steps) {  // of all work-items
-        wait_steps(AHEAD - 1, &c, in_pitch, AT_ONCE * groups, in_h);
-        barrier(CLK_LOCAL_MEM_FENCE);  // the copies of all are there, and the step that the next ones overwrite has been read
-        copy_step(ring_at + filled, &c, in_pitch, AT_ONCE * groups, in_h);
-        filled = next_step(filled);
-#pragma unroll
-        for (uint q = 0; q < STRIDE_Y; ++q, ++row)
-          if ((uint)row < in_h) {  // of all work-items; rows outside have not been copied
-#pragma unroll
-            for (uint j = 0; j < LINE; ++j) {
-              const vector seen = widened(*(local const cell*)(mine + read + q * ROW_BYTES + cell_place(j)));
-#pragma unroll
-              for (uint a = 0; a < AGES; ++a)
-#pragma unroll
-                for (uint e = 0; e < EACH_X; ++e) {
-                  const uint r = a * STRIDE_Y + q, s = j - e * STRIDE_X, of = (u + AGES - a) % AGES;  // a column left of the window is very large
-                  if (r < WINDOW_H && s < WINDOW_W) sums[of][e] = MULTIPLY_ADD(w[r * WINDOW_W + s], seen, sums[of][e]);
-                }
-            }
-          }
-        read = next_step(read);
-        if (step + u + 1 >= AGES) {
-#pragma unroll
-          for (uint e = 0; e < EACH_X; ++e)
-            if (e < results) store_cell(sums[(u + 1) % AGES][e], to + (ulong)e * groups);
-          to += out_pitch;
-        }
-#pragma unroll
-        for (uint e = 0; e < EACH_X; ++e) sums[(u + 1) % AGES][e] = start;
+      if (step + u == steps) {  // of all work-items; no sum is needed after it, so that none moves
+        wait_steps(0, &c, in_pitch, AT_ONCE * groups, in_h);
+        return;
       }
+      wait_steps(AHEAD - 1, &c, in_pitch, AT_ONCE * groups, in_h);
+      barrier(CLK_LOCAL_MEM_FENCE);  // the copies of all are there, and the step that the next ones overwrite has been read
+      copy_step(ring_at + filled, &c, in_pitch, AT_ONCE * groups, in_h);
+      filled = next_step(filled);
+#pragma unroll
+      for (uint q = 0; q < STRIDE_Y; ++q, ++row)
+        if ((uint)row < in_h) {  // of all work-items; rows outside have not been copied
+#pragma unroll
+          for (uint j = 0; j < LINE; ++j) {
+            const vector seen = widened(*(local const cell*)(mine + read + q * ROW_BYTES + cell_place(j)));
+#pragma unroll
+            for (uint a = 0; a < AGES; ++a)
+#pragma unroll
+              for (uint e = 0; e < EACH_X; ++e) {
+                const uint r = a * STRIDE_Y + q, s = j - e * STRIDE_X, of = (u + AGES - a) % AGES;  // a column left of the window is very large
+                if (r < WINDOW_H && s < WINDOW_W) sums[of][e] = MULTIPLY_ADD(w[r * WINDOW_W + s], seen, sums[of][e]);
+              }
+          }
+        }
+      read = next_step(read);
+      if (step + u + 1 >= AGES) {
+#pragma unroll
+        for (uint e = 0; e < EACH_X; ++e)
+          if (e < results) store_cell(sums[(u + 1) % AGES][e], to + (ulong)e * groups);
+        to += out_pitch;
+      }
+#pragma unroll
+      for (uint e = 0; e < EACH_X; ++e) sums[(u + 1) % AGES][e] = start;
     }
   }
-  wait_steps(0, &c, in_pitch, AT_ONCE * groups, in_h);
 }
