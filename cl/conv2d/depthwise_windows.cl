@@ -2,22 +2,26 @@
 // few cells, or layers of few results. Nothing is kept from one row to the next.
 //
 // A work-item has PACK channels of EACH_X columns of a row. It loads all cells of their windows at once, so that a compute unit has most bytes
-// in flight, while the group brings its weights to local memory. Other work-items find the cells that they share in the cache.
+// in flight, while the group brings its weights to local memory. Other work-items find the cells that they share in the cache: those of a group,
+// which has ROWS rows of results, in that of their compute unit.
 //
-// Launch: LANES * BLOCKS work-items; a group for each LANES packs of channels and BLOCKS blocks of EACH_X columns of an image, by rows, channels
-// innermost. Local memory: (TAPS + 1) * (LANES + 1) packs of values.
+// Launch: LANES * ROWS * BLOCKS work-items; a group for each LANES packs of channels, ROWS rows and BLOCKS blocks of EACH_X columns of an image,
+// channels innermost. Local memory: (TAPS + 1) * (LANES + 1) packs of values.
 #ifndef PACK
 #define PACK 8  // channels of a work-item: 1, 2, 4, 8; all cells begin at multiples of so many elements, and have such numbers of channels
 #endif
 #include "conv2d/arguments.clh"
 
 #ifndef BLOCKS
-#define BLOCKS 32
+#define BLOCKS 8
+#endif
+#ifndef ROWS
+#define ROWS 4
 #endif
 #ifndef EACH_X
 #define EACH_X 1
 #endif
-#define GROUP (LANES * BLOCKS)
+#define GROUP (LANES * ROWS * BLOCKS)
 #define LINE ((EACH_X - 1) * STRIDE_X + WINDOW_W)  // cells of a row that a work-item reads
 
 #include "conv2d/depthwise.clh"
@@ -35,11 +39,11 @@ void conv2d_depthwise_windows(CONV2D_ARGUMENTS) {
   local vector filters[(TAPS + 1) * (LANES + 1)];
   const uint item = get_local_id(0), lane = item % LANES;
   begin_filters(filters, item);
-  const uint sets = (groups + CHANNELS - 1) / CHANNELS, across = (out_w + EACH_X - 1) / EACH_X, blocks = across * out_h;
-  const uint tiles = (blocks + BLOCKS - 1) / BLOCKS, job = get_group_id(0), tile = job / sets, n = tile / tiles;
-  const uint first = (job - tile * sets) * CHANNELS, k = first + lane * PACK;
-  const uint block = (tile - n * tiles) * BLOCKS + item / LANES, y = block / across, x = (block - y * across) * EACH_X;
-  const bool is_there = k < groups && block < blocks;
+  const uint sets = (groups + CHANNELS - 1) / CHANNELS, across = (out_w + BLOCKS * EACH_X - 1) / (BLOCKS * EACH_X);
+  const uint down = (out_h + ROWS - 1) / ROWS, job = get_group_id(0), tile = job / sets, strip = tile / across, n = strip / down;
+  const uint first = (job - tile * sets) * CHANNELS, k = first + lane * PACK, block = item / LANES;
+  const uint y = (strip - n * down) * ROWS + block / BLOCKS, x = ((tile - strip * across) * BLOCKS + block % BLOCKS) * EACH_X;
+  const bool is_there = k < groups && y < out_h && x < out_w;
   const int left = (int)(x * STRIDE_X) - (int)pad_left, top = (int)(y * stride_y) - (int)pad_top;
   global const ELEMENT* const from =
       in + in_offset + n * in_stride + ((long)top * (long)in_pitch + (long)left * (long)groups + (long)k);

@@ -171,14 +171,20 @@ std::string no_cells(const Device& device, const Conv2dProblem& p) {
 
 /// As cl/conv2d/depthwise_windows.cl counts it.
 struct WindowTile {
-  std::size_t pack = 1, each_x = 1, lanes = 1, blocks = 1;
+  std::size_t pack = 1, each_x = 1, lanes = 1, rows = 1, blocks = 1;
 
   std::size_t line(const Conv2dProblem& p) const { return (each_x - 1) * p.stride.x + p.window.width; }
-  std::size_t blocks_of(const Conv2dProblem& p) const {
-    return size_product(divide_up(p.out_width, each_x), p.out_height);
+  /// Of an image, for a set of channels.
+  std::size_t tiles_of(const Conv2dProblem& p) const {
+    return size_product(divide_up(p.out_width, blocks * each_x), divide_up(p.out_height, rows));
   }
   std::size_t jobs(const Conv2dProblem& p) const {
-    return size_product(p.images, divide_up(blocks_of(p), blocks), divide_up(p.groups, lanes * pack));
+    return size_product(p.images, tiles_of(p), divide_up(p.groups, lanes * pack));
+  }
+  /// Cells that all tiles of an image read.
+  std::size_t cells_of(const Conv2dProblem& p) const {
+    return size_product(tiles_of(p), (rows - 1) * p.stride.y + p.window.height,
+                        (blocks * each_x - 1) * p.stride.x + p.window.width);
   }
   std::size_t local_bytes(const Conv2dProblem& p) const {
     return size_product(p.taps() + 1, lanes + 1, pack * size_of(sums_of(p.type)));
@@ -203,8 +209,23 @@ WindowTile window_tile_of(const Device& device, const Conv2dProblem& p, const Pl
   t.lanes = divide_up(packs, sets);
   while (t.lanes > 1 && t.local_bytes(p) > local_room(device))
     --t.lanes;
-  t.blocks = most / t.lanes;
-  return t;
+  // Warps go to quarters of a multiprocessor in turn: of an odd number some leave a quarter's registers
+  // unused.
+  const auto is_even = [&](std::size_t blocks) { return divide_up(blocks * t.lanes, 32) % 2 == 0; };
+  std::size_t all =
+      std::min(most / t.lanes, std::max(policy.windows_blocks, policy.windows_least_group / t.lanes));
+  for (std::size_t blocks = all; blocks > all / 2; --blocks) {
+    if (!is_even(blocks)) continue;
+    all = blocks;
+    break;
+  }
+  // The rows with which the fewest cells are read several times.
+  WindowTile best;
+  for (std::size_t rows = 1; rows <= all; ++rows) {
+    t.rows = rows, t.blocks = all / rows;
+    if (all % rows == 0 && (rows == 1 || t.cells_of(p) < best.cells_of(p))) best = t;
+  }
+  return best;
 }
 
 }  // namespace
@@ -270,11 +291,12 @@ plan::Attempt plan::conv2d::depthwise_windows(const Device& device, const Conv2d
   const std::size_t bytes = t.pack * size_of(p.type) * p.window.height * t.line(p);
   if (bytes > policy.windows_bytes) return formatted("windows of {} bytes fit no registers", bytes);
   if (t.local_bytes(p) > local_room(device)) return "its weights fit no local memory";
-  if (t.blocks_of(p) > kMost32 || t.jobs(p) > kMaxTiles) return "results that 32 bits do not count";
+  if (t.jobs(p) > kMaxTiles) return "results that 32 bits do not count";
   Plan plan = base_plan(p, "depthwise", "conv2d/depthwise_windows.cl", "conv2d_depthwise_windows", t.pack);
   predict(p, plan);
-  set_groups(plan, t.lanes * t.blocks, t.jobs(p));
+  set_groups(plan, t.lanes * t.rows * t.blocks, t.jobs(p));
   define(plan, {{"LANES", t.lanes},
+                {"ROWS", t.rows},
                 {"BLOCKS", t.blocks},
                 {"WINDOW_W", p.window.width},
                 {"WINDOW_H", p.window.height},

@@ -109,15 +109,24 @@ struct DepthwisePolicy {
   /// 7^2, 304000, 11.3, 12.3, float 16.0, 10.7.
   double ring_products = 300000;
   /// Of whole windows: weights of a window, with strides, from ring_products on; work-items of a group, packs
-  /// of channels of it, bytes of a pack, columns of a work-item, and bytes of its cells, at most. H200, 64
+  /// of channels of it, bytes of a pack, columns of a work-item, and bytes of its cells, at most; blocks of a
+  /// group, which are more where it would have fewer than the least work-items. H200, 64
   /// images, us, by 4 columns, by 2, of 16 bytes and 2 columns, by the ring, and cuDNN: 3 x 3 / 2 of 64 x
   /// 112^2 half 39.3, 39.0, 41.2, 42.7, 37.3, float 68.6, 69.5, 69.4, 75.1, 63.5; of 144 x 56^2
   /// half 27.7, 27.7, 28.3, 29.3, 26.4, float 40.3, 41.9, 43.6, 47.7, 37.9; of 96 x 112^2
   /// half 57.7, 61.7, 60.0, 65.4, 54.9; of 192 x 28^2, without the ring, 12.2, 12.1, 12.9, 10.6. Slower than
   /// the ring: 5 x 5 / 2 of 72 x 56^2 29, 17.6; 3 x 3 of 128 x 56^2 46, 38; bfloat16 3 x 3 / 2 of 64 x 112^2
   /// 115.
+  ///
+  /// A group has blocks of several rows, since windows share a row with those below. 3 x 3 / 2, us, in a
+  /// queue, by blocks in the order of rows, by 4 rows of 2, by 2 of 4, by 8 of 1, by 7 of 1, and cuDNN: 64 x
+  /// 112^2 float 66.8, 62.8, 63.6, 62.8, 75.4, 61.9, half 36.2, 34.4, 35.9, 34.3, 37.5, 36.4 (by 8 of
+  /// 2 35.9); 192 x 56^2 float, 32 images, 27.4, 26.4, 26.6, 26.5, 31.4, 25.7; 128 x 72^2 float, 32
+  /// images, 30.3, 28.7, 29.1, 28.7, 34.9, 27.3; 240 x 28^2 half 14.4, 14.7, 14.3, 14.8, 15.0, 14.9; 96 x
+  /// 112^2 half, whose groups have 6 warps, 54.4, 52.1, 56.7, 52.1, 58.3, 55.0; 144 x 56^2 half, by groups of
+  /// 8, 5, 5, 5 and 4 warps, 25.0, 26.2, 26.0, 26.1, 24.2, 25.4.
   std::size_t windows_taps = 9, windows_group = 256, windows_packs = 32, windows_pack_bytes = 8,
-              windows_x = 4, windows_bytes = 256;
+              windows_x = 4, windows_bytes = 256, windows_blocks = 8, windows_least_group = 128;
   /// Of planes in local memory: columns of a work-item, and those of 16 bits, of windows without strides of
   /// few weights; its rows, and those of numbers that take many registers; work-items of a group; bytes of
   /// several planes of a group; groups by multiprocessors, of which there are no fewer.
@@ -237,6 +246,8 @@ struct Policy {
 //
 // Planes of half, 1 x 1 of 64 x 56^2 to 256, by "gemm" of 256 x 128 43, 128 x 256 45, 128 x 224 48, cuDNN 43,
 // a copy of as many bytes 32: a tile has one step of k, and its stores are hardly under other products.
+// In a queue 40, cuDNN 42, a kernel that reads and writes as much 35.5: by tiles of 64 rows in turn 40 to 42,
+// with filters that stay in local memory 41, without products 39.6, without stores 27.
 //
 // Of CPUs, product: a window of one cell gives a tile nothing to use again. columns: small planes use a
 // weight too few times to pay for its way into the cache, and leave vectors half empty. PoCL on two Zen 4

@@ -132,6 +132,18 @@ TEST_CASE("plan of conv2d: whole windows of interleaved channels, a filter for e
   CHECK(strided.vector_width == 4);
   CHECK(strided.tile_cols == 4);
   CHECK(strided.groups() * strided.work_items() >= std::size_t{64} * 16 * 56 * 14);
+  // Rows and blocks of a group: of 8 blocks those that share most cells.
+  const auto has = [](const smem::Plan& of, long rows, long blocks) {
+    const auto value = [&](const char* name) {
+      for (const auto& [define, number] : of.defines)
+        if (define == name) return static_cast<long>(number);
+      return 0L;
+    };
+    return value("ROWS") == rows && value("BLOCKS") == blocks;
+  };
+  CHECK(has(strided, 4, 2));
+  CHECK(has(plan("sm_90", layer(64, 144, 56, 144, 3, 144), 2), 7, 1));
+  CHECK(has(plan("sm_90", layer(64, 256, 28, 256, 3, 256), 2), 2, 4));
   CHECK(plan("sm_90", layer(64, 64, 112, 64, 3, 64), 1).entry_point == "conv2d_depthwise_ring");
   CHECK(plan("sm_90", layer(64, 72, 56, 72, 5, 72), 2).entry_point == "conv2d_depthwise_ring");
   CHECK(plan("sm_90", layer(1, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
