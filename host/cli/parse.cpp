@@ -149,6 +149,25 @@ class HelpFormatter : public CLI::Formatter {
 
 }  // namespace
 
+namespace {
+
+/// Operations are commands too, and a command ends an option's values: names after --operations become one
+/// word.
+std::vector<std::string> with_joined_names(const std::vector<char*>& words) {
+  std::vector<std::string> joined;
+  bool is_list = false;  // names follow
+  for (const std::string_view word : words) {
+    if (is_list && joined.back() != "--operations" && !word.starts_with('-'))
+      joined.back().append(",").append(word);
+    else
+      joined.emplace_back(word);
+    is_list = word == "--operations" || (is_list && !word.starts_with('-'));
+  }
+  return joined;
+}
+
+}  // namespace
+
 void set_help(CLI::App& app) { app.formatter(std::make_shared<HelpFormatter>()); }
 
 bool parse(CLI::App& app, int argc, char** argv) {
@@ -168,7 +187,9 @@ bool parse(CLI::App& app, int argc, char** argv) {
     words.push_back(help);
   }
   try {
-    app.parse(static_cast<int>(words.size()), words.data());
+    std::vector<std::string> joined = with_joined_names({words.begin() + 1, words.end()});
+    std::ranges::reverse(joined);  // as CLI11 takes them
+    app.parse(std::move(joined));
     return true;
   } catch (const CLI::CallForHelp&) {
     print_fitted(app.help());

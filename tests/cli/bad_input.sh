@@ -78,6 +78,7 @@ bad ${huge}0 explain sort 64 --work-items ${huge}0
 bad --work-items explain sort 64 --work-items 48
 bad ${huge}0 bench host --batches ${huge}0
 bad ${huge}0 bench first-call --repetitions ${huge}0
+bad nosuch bench first-call --operations flip nosuch
 for word in nan inf 1e999 0 -1; do bad "$word" tune flip --minutes=$word; done
 
 # What the program for several ranks refuses, where it was built.
