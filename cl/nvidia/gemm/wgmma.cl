@@ -174,13 +174,19 @@ GROUP_FUNCTION void store_columns(const destination d, const value sum[TILE_N / 
                                   ulong col, ulong col_end, uint lane, local value* mine) {
 #pragma unroll
   for (uint j = 0; j < OUT_COLUMNS / 8; ++j)
-    if (x / 8 + j < TILE_N / 8)
-      *(local value2*)(mine + lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2) =
-          (value2)(sum[(x / 8 + j) * 4 + h * 2], sum[(x / 8 + j) * 4 + h * 2 + 1]);
+    if (x / 8 + j < TILE_N / 8) {
+      const uint at = (x / 8 + j) * 4;
+      const value2 upper = (value2)(sum[at], sum[at + 1]), lower = (value2)(sum[at + 2], sum[at + 3]);
+      *(local value2*)(mine + lane / 4 * OUT_ROW + j * 8 + lane % 4 * 2) = h == 0 ? upper : lower;
+    }
 #if FINISHES_ROWS
   const uint finishes = EPILOGUE + (C_VECTOR == 8) + (d.beta != 0);
   if (finishes > 0)
+#if FINISHES_IN_LOOP
+#pragma unroll 1
+#else
 #pragma unroll
+#endif
     for (uint r = 0; r < 8; r += FINISHED_ROWS)
       finish_rows(&d, mine + r * OUT_ROW, OUT_ROW, FINISHED_ROWS, COLUMNS_FROM(x), row + h * 8 + r, row_end, col + x, col_end, lane);
   else
@@ -194,11 +200,15 @@ GROUP_FUNCTION void store_columns(const destination d, const value sum[TILE_N / 
 // Stores all.
 GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
                                         ulong col_end, uint lane, local value* mine) {
-#if TILE_N <= OUT_COLUMNS
+#if TILE_N <= OUT_COLUMNS && !(FINISHES_ROWS && FINISHES_IN_LOOP)
   store_columns(d, sum, 0, 0, row, row_end, col, col_end, lane, mine);
   store_columns(d, sum, 1, 0, row, row_end, col, col_end, lane, mine);
 #else
+#if FINISHES_ROWS && FINISHES_IN_LOOP
+#pragma unroll 1  // a quarter of the program to a half, and of the compiler's time: an activation takes many instructions
+#else
 #pragma unroll
+#endif
   for (uint h = 0; h < 2; ++h)
 #pragma unroll
     for (uint x = 0; x < TILE_N; x += OUT_COLUMNS) store_columns(d, sum, h, x, row, row_end, col, col_end, lane, mine);
