@@ -268,6 +268,28 @@ TEST_CASE("gemm: epilogues") {
   CHECK(sweep.ran() == 2 * 7 + 8);
 }
 
+TEST_CASE("gemm: GELU in vectors of results, of which the last ones of a row are not all in C") {
+  const smem::Context context;
+  test::GemmSweep sweep(context);
+  GemmCase c;
+  c.m = 37;
+  c.k = 21;
+  c.place = Place::aligned;
+  c.bias = 2;
+  c.activation = smem::Activation::gelu;
+  for (const char* variant : {"vector", "double_buffered", "two_level", "stream_k"}) {
+    c.variant = variant;
+    for (const std::size_t n : {49, 50, 51, 52}) {
+      c.n = n;
+      c.beta = n % 2 == 0 ? 0.25 : 0;
+      c.residual = n % 2 == 0 ? 1 : 0;
+      c.in = c.out = n < 51 ? Scalar::float32 : Scalar::half;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == 4 * 4);
+}
+
 TEST_CASE("gemm: what is multiplied by 0 is not read, and NaN is passed on") {
   const smem::Context context;
   const float nan = std::numeric_limits<float>::quiet_NaN();

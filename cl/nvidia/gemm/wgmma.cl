@@ -200,12 +200,12 @@ GROUP_FUNCTION void store_columns(const destination d, const value sum[TILE_N / 
 // Stores all.
 GROUP_FUNCTION void store_through_local(const destination d, const value sum[TILE_N / 2], ulong row, ulong row_end, ulong col,
                                         ulong col_end, uint lane, local value* mine) {
-#if TILE_N <= OUT_COLUMNS && !(FINISHES_ROWS && FINISHES_IN_LOOP)
+#if TILE_N <= OUT_COLUMNS
   store_columns(d, sum, 0, 0, row, row_end, col, col_end, lane, mine);
   store_columns(d, sum, 1, 0, row, row_end, col, col_end, lane, mine);
 #else
 #if FINISHES_ROWS && FINISHES_IN_LOOP
-#pragma unroll 1  // a quarter of the program to a half, and of the compiler's time: an activation takes many instructions
+#pragma unroll 1  // half of the program and of the compiler's time
 #else
 #pragma unroll
 #endif
