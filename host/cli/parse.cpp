@@ -147,10 +147,6 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-}  // namespace
-
-namespace {
-
 /// Operations are commands too, and a command ends an option's values: names after --operations become one
 /// word.
 std::vector<std::string> with_joined_names(const std::vector<char*>& words) {
