@@ -225,7 +225,7 @@ GROUP_FUNCTION void pack_b(local value* tile, global const element* b, ulong pit
 
 #if OFFSET_A
 // What the sums of columns of packed strips begin with: -128 times the sums of B.
-GROUP_FUNCTION void find_begins(local value* begins, local const value* tile, uint strips, uint depth) {
+DOT_FUNCTION void find_begins(local value* begins, local const value* tile, uint strips, uint depth) {
   for (uint strip = 0; strip < strips; ++strip, tile += B_STRIP_VALUES, begins += BLOCK_N) {
     vector sums[VECTORS];
     UNROLLED
@@ -269,9 +269,17 @@ GROUP_FUNCTION void write_block(const block_results* to, local const value* bloc
   }
 }
 
+// Each row's sums begin with `begins`; null: with 0.
+GROUP_FUNCTION void begin(vector acc[BLOCK_M][VECTORS], local const value* begins) {
+  UNROLLED
+  for (uint r = 0; r < BLOCK_M; ++r)
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) acc[r][v] = begins != 0 ? ((local const vector*)begins)[v] : (vector)0;
+}
+
 // The micro-kernel: adds the product of a block of A and so many vectors of a strip of B.
-GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const value* a, local const value* b, uint depth,
-                                    const uint vectors) {
+DOT_TARGET GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const value* a, local const value* b,
+                                               uint depth, const uint vectors) {
   for (uint p = 0; p < depth; ++p, a += A_P, b += BLOCK_N) {
     vector right[VECTORS];
     UNROLLED
@@ -289,7 +297,8 @@ GROUP_FUNCTION void multiply_packed(vector acc[BLOCK_M][VECTORS], local const va
 
 #if B_DIRECT
 // The same of `k` rows of a whole strip of B where it lies.
-GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch, uint k) {
+DOT_TARGET GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b,
+                                               ulong pitch, uint k) {
 #if OFFSET_A
   vector begins[VECTORS];
   UNROLLED
@@ -317,6 +326,61 @@ GROUP_FUNCTION void multiply_direct(vector acc[BLOCK_M][VECTORS], local const va
     for (uint v = 0; v < VECTORS; ++v) acc[r][v] -= begins[v];
 #endif
 }
+#endif
+
+// The products of a block with `vectors` vectors of a packed strip of B, and with a whole strip where it lies.
+#if OFFSET_A
+GROUP_FUNCTION void copy_block(vector to[BLOCK_M][VECTORS], vector from[BLOCK_M][VECTORS]) {
+  UNROLLED
+  for (uint r = 0; r < BLOCK_M; ++r)
+    UNROLLED
+    for (uint v = 0; v < VECTORS; ++v) to[r][v] = from[r][v];
+}
+#define DEFINE_PRODUCT(N)                                                                                                      \
+  DOT_FUNCTION void packed_product##N(vector to[BLOCK_M][VECTORS], local const value* begins, local const value* a,           \
+                                      local const value* b, uint depth) {                                                     \
+    vector acc[BLOCK_M][VECTORS];                                                                                              \
+    begin(acc, begins);                                                                                                        \
+    multiply_packed(acc, a, b, depth, N);                                                                                      \
+    copy_block(to, acc);                                                                                                       \
+  }
+DEFINE_PRODUCT(1)
+#if VECTORS > 1
+DEFINE_PRODUCT(2)
+#endif
+#if VECTORS > 2
+DEFINE_PRODUCT(4)
+#endif
+GROUP_FUNCTION void packed_product(vector acc[BLOCK_M][VECTORS], local const value* begins, local const value* a,
+                                   local const value* b, uint depth, const uint vectors) {
+  if (vectors == 1) packed_product1(acc, begins, a, b, depth);
+#if VECTORS > 1
+  if (vectors == 2) packed_product2(acc, begins, a, b, depth);
+#endif
+#if VECTORS > 2
+  if (vectors == 4) packed_product4(acc, begins, a, b, depth);
+#endif
+}
+#if B_DIRECT
+DOT_FUNCTION void direct_product(vector to[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch, uint k) {
+  vector acc[BLOCK_M][VECTORS];
+  begin(acc, 0);
+  multiply_direct(acc, a, b, pitch, k);
+  copy_block(to, acc);
+}
+#endif
+#else
+GROUP_FUNCTION void packed_product(vector acc[BLOCK_M][VECTORS], local const value* begins, local const value* a,
+                                   local const value* b, uint depth, const uint vectors) {
+  begin(acc, begins);
+  multiply_packed(acc, a, b, depth, vectors);
+}
+#if B_DIRECT
+GROUP_FUNCTION void direct_product(vector acc[BLOCK_M][VECTORS], local const value* a, global const element* b, ulong pitch, uint k) {
+  begin(acc, 0);
+  multiply_direct(acc, a, b, pitch, k);
+}
+#endif
 #endif
 
 // Adds the sums of the steps before, and writes the results or keeps the sums.
@@ -351,19 +415,10 @@ GROUP_FUNCTION void finish_block(vector acc[BLOCK_M][VECTORS], local value* sums
   if (to->last) write_block(to, staged, min(to->cols, vectors * LANES));
 }
 
-// Each row's sums begin with `begins`; null: with 0.
-GROUP_FUNCTION void begin(vector acc[BLOCK_M][VECTORS], local const value* begins) {
-  UNROLLED
-  for (uint r = 0; r < BLOCK_M; ++r)
-    UNROLLED
-    for (uint v = 0; v < VECTORS; ++v) acc[r][v] = begins != 0 ? ((local const vector*)begins)[v] : (vector)0;
-}
-
 GROUP_FUNCTION void multiply_vectors(local value* sums, local const value* a, local const value* b, uint depth,
                                      const block_results* to, const uint vectors, local value* staged) {
   vector acc[BLOCK_M][VECTORS];
-  begin(acc, to->begins);
-  multiply_packed(acc, a, b, depth, vectors);
+  packed_product(acc, to->begins, a, b, depth, vectors);
   finish_block(acc, sums, to, vectors, staged);
 }
 
@@ -388,14 +443,18 @@ GROUP_FUNCTION void multiply_block(local value* sums, local const value* a, loca
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void gemm_cpu(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
-  local value a_tile[TILE_M / BLOCK_M * A_BLOCK_VALUES] __attribute__((aligned(64)));
-  local value b_tile[TILE_N / BLOCK_N * B_STRIP_VALUES] __attribute__((aligned(64)));
+  local value a_values[TILE_M / BLOCK_M * A_BLOCK_VALUES] __attribute__((aligned(64)));
+  local value b_values[TILE_N / BLOCK_N * B_STRIP_VALUES] __attribute__((aligned(64)));
   local value sums[TILE_M * TILE_N] __attribute__((aligned(64)));
   local value staged[BLOCK_M * BLOCK_N] __attribute__((aligned(64)));
 #if OFFSET_A
-  local value begins[TILE_N] __attribute__((aligned(64)));
+  local value begin_values[TILE_N] __attribute__((aligned(64)));
+  // Through memory, so that LLVM does not put the arrays into DOT_FUNCTIONs in the place of arguments: see GROUP_FUNCTION.
+  local value* volatile arrays[] = {a_values, b_values, begin_values};
+  local value *a_tile = arrays[0], *b_tile = arrays[1], *begins = arrays[2];
 #define BEGINS(strip) (begins + (strip) * BLOCK_N)
 #else
+  local value *a_tile = a_values, *b_tile = b_values;
 #define BEGINS(strip) 0
 #endif
   // Equal shares of the batch and, in whole blocks, of C.
@@ -446,8 +505,7 @@ void gemm_cpu(GEMM_ARGUMENTS) {
 #if B_DIRECT
             if (strip < direct) {
               vector acc[BLOCK_M][VECTORS];
-              begin(acc, 0);
-              multiply_direct(acc, a_block, q.b + b_begin + strip * BLOCK_N, g.b_pitch, k);
+              direct_product(acc, a_block, q.b + b_begin + strip * BLOCK_N, g.b_pitch, k);
               finish_block(acc, block_sums, &to, VECTORS, staged);
               continue;
             }

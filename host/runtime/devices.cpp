@@ -84,10 +84,10 @@ void add_cpu_facts(Device& device) {
   device.cache_bytes = std::min(device.cache_bytes, device.compute_units * kMostCacheOfUnit);
   device.wide_vectors = device.vector_bytes >= 64 && has_fast_wide_vectors();
   device.extended_vectors = plan::is_pocl(device);
-  // PoCL 6.0 aborts when it makes the binary of a program with inline assembly; 5.0 was not tried.
-  const bool takes_assembly = plan::is_pocl(device) && plan::version_in(device.driver) < plan::Version{4, 0};
-  device.avx512_vnni = takes_assembly && has_avx512_vnni();
-  device.avx_vnni = takes_assembly && has_avx_vnni();
+  // 3.1, 5.0 and 6.0 were tried: functions that may use them are left as they are, not inlined into kernels.
+  const bool keeps_functions = plan::is_pocl(device) && plan::version_in(device.driver) < plan::Version{7, 0};
+  device.avx512_vnni = keeps_functions && has_avx512_vnni();
+  device.avx_vnni = keeps_functions && has_avx_vnni();
 }
 
 void add_nvidia_facts(cl_device_id id, Device& device) {
