@@ -133,6 +133,33 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("gemm on CPUs: blocks of as many rows as C suits") {
+  const smem::Context context;
+  if (!test::has_cpu_variant(context.device())) return;
+  test::GemmSweep sweep(context);
+  GemmCase c;
+  c.variant = "cpu";
+  c.n = 131;
+  int number = 0;
+  for (const auto& [in, out] : {std::pair{Scalar::float32, Scalar::float32},
+                                {Scalar::int8, Scalar::int32},
+                                {Scalar::half, Scalar::float32}}) {
+    c.in = in;
+    c.out = out;
+    // One block whose B is read where it lies, and two or three that are packed along and across k.
+    for (const std::size_t rows : {5, 6, 7, 9, 10, 11, 14, 17, 20, 22, 27, 30}) {
+      c.m = rows;
+      c.k = 201;
+      c.transpose_a = number % 2 != 0;
+      c.transpose_b = rows > 11 && number % 3 != 0;
+      c.beta = c.beta == 0 ? 2 : 0;
+      ++number;
+      sweep.run(c);
+    }
+  }
+  CHECK(sweep.ran() == 36);
+}
+
 TEST_CASE("gemm on CPUs: few rows or columns, by dot products") {
   for (const std::size_t bytes : {16, 32, 64}) {
     const test::Variable clamp("SMEM_CLAMP", "vector=" + std::to_string(bytes));

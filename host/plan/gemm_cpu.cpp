@@ -66,10 +66,16 @@ Cut cut(const Device& device, const GemmProblem& problem, const CpuTile& tile) {
   return best;
 }
 
-/// The rows of a block, of those that a policy has, with which the rows of C are rounded up least.
-std::size_t block_rows(const std::array<std::size_t, 2>& choices, std::size_t rows) {
-  const auto padded = [&](std::size_t block) { return round_up(at_least_1(rows), block); };
-  return padded(choices[1]) * 20 < padded(choices[0]) * 19 ? choices[1] : choices[0];
+/// The rows of a block, of those that a policy allows, with which the rows of C take the least time: that of
+/// all rows of the blocks, and for each block that of another row, in which the vectors of B come.
+std::size_t block_rows(const std::array<std::size_t, 2>& range, std::size_t rows) {
+  const auto [most, least] = range;
+  std::size_t best = most, best_cost = std::numeric_limits<std::size_t>::max();
+  for (std::size_t block = most; block >= least; --block) {
+    const std::size_t cost = divide_up(at_least_1(rows), block) * (block + 1);
+    if (cost <= best_cost) best = block, best_cost = cost;
+  }
+  return best;
 }
 
 /// The largest tile that local memory holds; nothing: none does.
@@ -89,10 +95,11 @@ std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem
   CpuTile tile{vector_bytes / value,
                block.vectors,
                block_rows(block.rows, std::min(problem.m, policy.most_m)),
-               policy.most_m,
+               0,
                policy.most_n,
                (vector_bytes > 32 ? policy.wide_depth_bytes : policy.depth_bytes) / value,
                false};
+  tile.m = policy.most_m / tile.block_m * tile.block_m;
   // Packed numbers would be used once.
   if (!problem.b_along_k && problem.m <= tile.block_m) {
     tile.direct = true;
@@ -101,8 +108,8 @@ std::optional<CpuTile> cpu_tile(const Device& device, const GemmProblem& problem
     tile.depth = policy.direct_depth_bytes / value;
   }
   while (tile.bytes(value) > device.local_bytes) {
-    if (tile.m >= tile.n && tile.m % (2 * tile.block_m) == 0) {
-      tile.m /= 2;
+    if (tile.m >= tile.n && tile.m >= 2 * tile.block_m) {
+      tile.m = tile.m / (2 * tile.block_m) * tile.block_m;
     } else if (tile.n > tile.block_n()) {
       tile.n /= 2;
     } else if (tile.depth > 16) {

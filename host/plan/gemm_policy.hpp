@@ -38,24 +38,29 @@ inline constexpr TileShape kSquareTile{16, 16, 16, 1, 1}, kWideTile{8, 32, 32, 1
 inline constexpr TileShape kCpuTile{32, 32, 16, 4, 4, 1.0};
 inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile, kCpuTile};
 
-// Two cores of a Xeon with AVX-512, PoCL 5.0, of OpenBLAS with two threads in turns; the host was shared, and
-// PoCL's two threads often ran on one core, so that only the order is worth something.
-// wide_vector_bytes: float 512, 1024, 352 x 16 x 848: vectors of 64 bytes 0.42, 0.58, 0.49, of 32 bytes 0.32,
-// 0.58, 0.38, again 0.52, 0.45, 0.49 and 0.36, 0.28, 0.30; 11 random products of doubles 0.66 and 0.48.
-// PoCL 3.1 on a quiet one, 1024 float: blocks of 6 x 64 270 GFLOP/s, vectors of 32 bytes 159, OpenBLAS 295 to
+// Two cores of an Emerald Rapids Xeon, PoCL 5.0, OpenBLAS with two threads in turns, each in a process of its
+// own and each thread on a core of its own: in one process OpenBLAS's threads wait actively for 32 ms after
+// its turn, and POCL_AFFINITY takes the cores 0 and 1 whatever the process may use. 512, 1024 and 2048 of
+// floats 1.08, 0.89, 0.88 of OpenBLAS, blocks of 6 x 64 instead of 12 x 32 1.10, 0.93, 0.97 (by CPU time
+// 0.95, 1.06, 0.96 of the other), in a noisier hour 1.02, 1.19, 1.05; 41 random products by CPU time 0.95:
+// not clear. Depths of 256, tiles of 384 x 384 and 516 x 512 there 0.98 to 1.03 by CPU time.
+// wide_vector_bytes: PoCL 3.1, 1024 float: vectors of 64 bytes 270 GFLOP/s, of 32 bytes 159, OpenBLAS 295 to
 // 302. skinny: 1 x 4096 x 4096 0.35, packed 0.14. direct_n, direct_depth_bytes, turns: no measurement.
-// least_work: two Zen 5 cores, us, by one thread and by two: 87 x 121 x 71 15.0 and 15.5, 296 x 16 x 237 23
-// and 21, 128^3 25.5 and 22.5, 191 x 34 x 450 47 and 34; an empty launch takes 2.5 there. few_registers: CPU
-// time of 40 random products of floats on a Zen with AVX2, PoCL 3.1, of OpenBLAS's (in a quieter hour) 0.86;
-// of the kernel before 0.47.
+// Rows of blocks: by all of 5 to 12 and by 8 or 12, CPU time there: 17 x 7996 x 3040 1.16 times as fast, 20 x
+// 74 x 5324 1.31, 25 x 1954 x 232 1.33, 100 x 1000 x 500 1.07, 5 x 4000 x 500 1.37, 9 x 2000 x 700 1.32, 41
+// random ones 1.07; on two Zen 5 cores 1.20, 1.13, 1.10, 1.08, 1.25, 1.29. few_registers by 4 to 6 and by 4
+// or 6, on Zen 5, 8 products 1.00 to 1.11. least_work: two Zen 5 cores, us, by one thread and by two: 87 x
+// 121 x 71 15.0 and 15.5, 296 x 16 x 237 23 and 21, 128^3 25.5 and 22.5, 191 x 34 x 450 47 and 34; an empty
+// launch takes 2.5 there. few_registers: CPU time of 40 random products of floats on a Zen with AVX2,
+// PoCL 3.1, of OpenBLAS's (in a quieter hour) 0.86; of the kernel before 0.47.
 //
 // Two Zen 5 cores with AVX-512, PoCL 3.1, beside OpenBLAS's SkylakeX kernels with two threads, random
 // products of seed 3307, calls in a queue of 0.25 s: 40 of floats 0.93, 24 of doubles 1.04; 24 of int8 2.4
 // times as fast as OpenBLAS multiplies floats (1.5 to 1.8 TFLOP/s of large ones), without VNNI 1.1 times (7
 // of them).
 
-/// A block of C in vector registers: its vectors across, and rows, of which that is taken which rounds C up
-/// less.
+/// A block of C in vector registers: its vectors across, and the most and the least rows, of which those are
+/// taken that round C up least.
 struct CpuBlock {
   std::size_t vectors;
   std::array<std::size_t, 2> rows;
@@ -76,7 +81,7 @@ struct CpuTiles {
   std::size_t brought = 16;  ///< numbers that are multiplied in the time that one takes to come
   CpuBlocks few_registers = {{2, {6, 4}}, {4, {2, 2}}};  ///< 16 of 32 bytes
   CpuBlocks narrow = {{4, {6, 6}}, {4, {4, 2}}};         ///< vectors of 32 bytes or less in 32 registers
-  CpuBlocks wide = {{2, {12, 8}}, {4, {4, 2}}};          ///< of 64 bytes in 32 registers
+  CpuBlocks wide = {{2, {12, 5}}, {4, {4, 2}}};          ///< of 64 bytes in 32 registers
   std::size_t direct_n = 1024;                           ///< columns of a tile whose B is read where it lies
   std::size_t direct_depth_bytes = 64 * 4;  ///< and its depth: rows of B, each in a page of its own
   double least_work = 0x1p18;               ///< products of numbers that are worth a thread, or a work-group
@@ -147,8 +152,8 @@ inline constexpr Policy kPolicies[] = {
          {.device = "Xeon",
           .driver = "PoCL 5.0",
           .what =
-              "49 products of floats, two cores with AVX-512 of a shared host, of OpenBLAS with two threads",
-          .share = "0.42 in one run and 0.56 in another, the kernel before 0.29 and 0.31"},
+              "random products of floats that take OpenBLAS 30 us, two cores of a shared host, of OpenBLAS",
+          .share = "36 of seed 4242 1.29, 31 of seed 808 1.02; with the shorter ones 1.08 and 0.81"},
      .tiles = kCpuTiles,
      .unroll = 1},
     {.evidence = {.what = "no measurement: tiles with few registers"},

@@ -92,8 +92,7 @@ struct Device {
   /// because it has two units for them, as Intel's servers do. Zen 4 takes two cycles for each.
   bool wide_vectors = false;
   /// Whether kernels may use AVX-512 VNNI, which adds the products of four bytes by one instruction, in
-  /// vectors of 16, 32 and 64 bytes (PoCL before 4.0 only: the compilers of others take no inline
-  /// assembly, or end the process by it).
+  /// vectors of 16, 32 and 64 bytes (PoCL before 7.0 only: others were not tried).
   bool avx512_vnni = false;
   bool avx_vnni = false;                     ///< the same of AVX-VNNI, in vectors of 16 and 32 bytes
   std::size_t clock_mhz = 0;                 ///< CL_DEVICE_MAX_CLOCK_FREQUENCY

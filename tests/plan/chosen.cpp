@@ -464,6 +464,12 @@ TEST_CASE("plans for CPUs: a short product is one work-group, and blocks are of 
   CHECK(smem::plan_gemm(wide, problem).reason.find("12 x 32 at a time") != std::string::npos);
   problem.m = 16;
   CHECK(smem::plan_gemm(wide, problem).reason.find("8 x 32 at a time") != std::string::npos);
+  // Blocks that leave fewest rows over: 18 of 17, not 24, and all of 20.
+  for (const auto& [m, block] :
+       {std::pair{17, "9 x 32 at a time"}, {20, "10 x 32 at a time"}, {5, "5 x 32 at a time"}}) {
+    problem.m = static_cast<std::size_t>(m);
+    CHECK(smem::plan_gemm(wide, problem).reason.find(block) != std::string::npos);
+  }
   problem.m = 1;
   CHECK(smem::plan_gemm(wide, problem).reason.find("2 x 64 at a time in registers; it reads B") !=
         std::string::npos);
