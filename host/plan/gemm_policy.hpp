@@ -42,8 +42,8 @@ inline constexpr std::array<TileShape, 4> kCpuTiles{kCpuTile, kCpuTile, kCpuTile
 // own and each thread on a core of its own: in one process OpenBLAS's threads wait actively for 32 ms after
 // its turn, and POCL_AFFINITY takes the cores 0 and 1 whatever the process may use. 512, 1024 and 2048 of
 // floats 1.08, 0.89, 0.88 of OpenBLAS, blocks of 6 x 64 instead of 12 x 32 1.10, 0.93, 0.97 (by CPU time
-// 0.95, 1.06, 0.96 of the other), in a noisier hour 1.02, 1.19, 1.05; 41 random products by CPU time 0.95:
-// not clear. Depths of 256, tiles of 384 x 384 and 516 x 512 there 0.98 to 1.03 by CPU time.
+// 0.95, 1.06, 0.96 of the other), in a noisier hour 1.02, 1.12, 1.06 of its CPU time, but 42 random products
+// 0.95 of it: not clear. Depths of 256, tiles of 384 x 384 and 516 x 512 there 0.92 to 1.03 by CPU time.
 // wide_vector_bytes: PoCL 3.1, 1024 float: vectors of 64 bytes 270 GFLOP/s, of 32 bytes 159, OpenBLAS 295 to
 // 302. skinny: 1 x 4096 x 4096 0.35, packed 0.14. direct_n, direct_depth_bytes, turns: no measurement.
 // Rows of blocks: by all of 5 to 12 and by 8 or 12, CPU time there: 17 x 7996 x 3040 1.16 times as fast, 20 x
