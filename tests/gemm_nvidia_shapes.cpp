@@ -188,8 +188,9 @@ TEST_CASE("gemm on NVIDIA: tiles of double whose sides are no powers of two") {
   if (!runs_gemm(context.device(), "mma", Scalar::float64, false) ||
       context.device().local_bytes < std::size_t{100} << 10)
     return;
-  const TileSizes tiles{{64, 96}, {96, 64}, {128, 48}, {48, 128}, {48, 64}, {128, 64}, {64, 128}};
-  CHECK(run_tiles(context, "mma", Scalar::float64, tiles) == 56);
+  const TileSizes tiles{{64, 96},  {96, 64},  {128, 48}, {48, 128}, {48, 64},
+                        {32, 128}, {128, 32}, {128, 64}, {64, 128}};
+  CHECK(run_tiles(context, "mma", Scalar::float64, tiles) == 72);
 }
 
 TEST_CASE("gemm on NVIDIA: tiles of float whose sides are no powers of two") {

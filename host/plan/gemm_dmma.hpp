@@ -23,8 +23,15 @@ struct Dmma {
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
-  /// What two factors across k, or two along it, make of a step, beside one of each.
-  double across = 1.13, along = 0.88;
+  /// What the layouts of both factors make of a step: A along k and B across it (nn), A across (tn), B along
+  /// (nt), or both (tt).
+  struct Layouts {
+    double nn, tn, nt, tt;
+
+    constexpr double of(bool a_along_k, bool b_along_k) const {
+      return a_along_k ? (b_along_k ? nt : nn) : (b_along_k ? tt : tn);
+    }
+  } layouts;
   Ordered ordered = Ordered::never;
   /// Whether all rows of the factors must be aligned to pairs: ptxas spills where copies of single numbers go
   /// to a tile of so many sums.
@@ -54,24 +61,26 @@ struct Dmma {
 // four of them with k 8192, whose steps take a tenth or two longer. across, along: 64 x 64 alone NN 24.1, TN
 // 32.3, NT 34.5, in order TN 31.1, NT 27.8; 96 x 64 36.3, 47.5, 51.8, in order
 // 38.2, 37.7; 32 x 64 19.9, 22.3, 16.0, in order 22.8, 18.0.
-inline constexpr std::array<Dmma, 15> kDmma{{
-    {{2, 2, 32, 32, 16, 4}, 3, {299, 295, 1950}, 1.22, 1.06, Ordered::along},
-    {{2, 2, 64, 32, 16, 4}, 2, {628, 545, 2350}, 1.13, 1.07, Ordered::along, true},
-    {{2, 2, 32, 64, 16, 4}, 2, {634, 599, 2450}, 1.17, 1.10, Ordered::along, true},
-    {{2, 2, 32, 48, 16, 4}, 2, {539, 475, 2320}, 1.06, 1.03, Ordered::alike},
-    {{2, 2, 48, 32, 16, 4}, 2, {510, 473, 1910}, 1.05, 1.01, Ordered::alike},
-    {{4, 1, 32, 48, 16, 4}, 2, {479, 461, 1860}, 1.25, 1.10, Ordered::alike},
-    {{1, 4, 48, 32, 16, 4}, 2, {573, 509, 2460}, 1.05, 0.95, Ordered::alike},
-    {{1, 4, 48, 16, 16, 4}, 3, {281, 265, 1200}, 1.28, 0.88},
-    {{2, 2, 32, 16, 32, 3}, 3, {404, 387, 1000}, 1.55, 0.80},
-    {{2, 2, 16, 32, 32, 3}, 3, {492, 502, 1090}, 1.28, 0.66},
-    {{2, 2, 16, 16, 32, 4}, 3, {252, 283, 694}, 1.38, 0.69},
+inline constexpr std::array<Dmma, 17> kDmma{{
+    {{2, 2, 32, 32, 16, 4}, 3, {299, 295, 1950}, {1, 1.22, 1.06, 1}, Ordered::along},
+    {{4, 1, 32, 32, 16, 4}, 2, {299, 295, 1950}, {0.98, 1.28, 1.06, 1.17}, Ordered::along},
+    {{1, 4, 32, 32, 16, 4}, 2, {299, 295, 1950}, {1.28, 1.35, 1.12, 1.06}, Ordered::along},
+    {{2, 2, 64, 32, 16, 4}, 2, {628, 545, 2350}, {1, 1.13, 1.07, 1}, Ordered::along, true},
+    {{2, 2, 32, 64, 16, 4}, 2, {634, 599, 2450}, {1, 1.17, 1.1, 1}, Ordered::along, true},
+    {{2, 2, 32, 48, 16, 4}, 2, {539, 475, 2320}, {1, 1.06, 1.03, 1}, Ordered::alike},
+    {{2, 2, 48, 32, 16, 4}, 2, {510, 473, 1910}, {1, 1.1, 1.06, 1.06}, Ordered::alike},
+    {{4, 1, 32, 48, 16, 4}, 2, {479, 461, 1860}, {0.95, 1.2, 1.08, 1.08}, Ordered::alike},
+    {{1, 4, 48, 32, 16, 4}, 2, {573, 509, 2460}, {0.94, 1.04, 0.98, 0.92}, Ordered::alike},
+    {{1, 4, 48, 16, 16, 4}, 3, {281, 265, 1200}, {0.88, 1.06, 0.8, 0.8}},
+    {{2, 2, 32, 16, 32, 3}, 3, {404, 387, 1000}, {0.96, 1.24, 0.76, 1.12}},
+    {{2, 2, 16, 32, 32, 3}, 3, {492, 502, 1090}, {0.85, 1, 0.58, 0.62}},
+    {{2, 2, 16, 16, 32, 4}, 3, {252, 283, 694}, {1, 1.24, 0.68, 0.96}},
     // These two and the last by the costs that other shapes gave before.
-    {{1, 4, 16, 32, 16, 4}, 4, {230, 238, 1090}, 1.5},
-    {{4, 1, 32, 16, 16, 4}, 4, {230, 268, 771}, 1.6},
+    {{1, 4, 16, 32, 16, 4}, 4, {230, 238, 1090}, {1.5, 1.6, 0.74, 0.8}},
+    {{4, 1, 32, 16, 16, 4}, 4, {230, 268, 771}, {0.84, 1.36, 0.77, 1.22}},
     // Two or three stages, which fit 48 KiB of local memory.
-    {{2, 2, 32, 32, 16, 2}, 3, {299, 295, 1950}, 1.39, 1.06, Ordered::along},
-    {{2, 2, 32, 16, 16, 3}, 4, {212, 208, 1000}, 1.45},
+    {{2, 2, 32, 32, 16, 2}, 3, {299, 295, 1950}, {1, 1.39, 1.06, 1}, Ordered::along},
+    {{2, 2, 32, 16, 16, 3}, 4, {212, 208, 1000}, {1, 1.45, 0.88, 1}},
 }};
 
 }  // namespace smem::plan::gemm::nvidia

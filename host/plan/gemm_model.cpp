@@ -335,15 +335,14 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool joins = holds_tile(device, tile, bytes + nvidia::kFlagBytes);
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       if (!holds_tile(device, tile, bytes) || (tile.of_pairs && is_loose)) continue;
-      const double alike = problem.a_along_k ? tile.along : tile.across;
-      const double layouts = problem.a_along_k == problem.b_along_k ? alike : 1;
+      const double layouts = tile.layouts.of(problem.a_along_k, problem.b_along_k);
       tile.cost.step *= layouts;
       tile.cost.shared *= layouts;
-      if (model.bytes() > model.policy.cached_bytes) {
+      if (model.bytes() > model.policy.streamed_bytes) {
         const double copied = real(8 * tile.of.tile_k, tile.tile_m() + tile.tile_n());
         tile.cost.shared = std::max(tile.cost.shared, copied / model.policy.dmma_rates.shared);
+        tile.cost.step *= model.policy.dmma_streamed;
       }
-      if (model.bytes() > model.policy.streamed_bytes) tile.cost.step *= model.policy.dmma_streamed;
       add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.of.tile_k, joins, choices);
     }
   }
