@@ -265,6 +265,36 @@ TEST_CASE("gemm: pairs of results are stored as the type of sums") {
   pairs(0, 0, 9.0F);
 }
 
+TEST_CASE("gemm: a warp's rows of pairs end where C does") {
+  const smem::Context context;
+  const smem::Kernel kernel =
+      context.build({.source = "#include \"gemm/operation.clh\"\n"
+                               "#include \"nvidia/gemm_pair.clh\"\n"
+                               "kernel void pairs(global float* c, uint rows, uint cols) {\n"
+                               "  const uint lane = get_global_id(0);\n"
+                               "  destination d;\n"
+                               "  d.c = c, d.pitch = 26, d.alpha = 2, d.beta = 0;\n"
+                               "  float x[12];\n"
+                               "  for (uint i = 0; i < 12; ++i) x[i] = lane * 12 + i;\n"
+                               "  store_row_pairs(&d, x, 3, lane / 4, rows, 0, cols, lane);\n"
+                               "}\n",
+                     .entry_point = "pairs",
+                     .defines = {{"ELEMENT_TYPE", 0}, {"RESULT_TYPE", 0}, {"C_VECTOR", 2}}});
+  for (const cl_uint cols : {24, 23, 18, 9, 1}) {
+    for (const cl_uint rows : {8, 5}) {
+      constexpr float kBefore = -1;
+      std::vector<float> expected(8 * std::size_t{26}, kBefore);
+      for (cl_uint r = 0; r < rows; ++r)
+        for (cl_uint x = 0; x < cols; ++x)
+          expected[r * 26 + x] = static_cast<float>(2 * ((r * 4 + x % 8 / 2) * 12 + x / 8 * 4 + x % 2));
+      const smem::Array<float> c(context, std::vector<float>(expected.size(), kBefore));
+      kernel({.global = {32, 1, 1}}, c, rows, cols);
+      INFO(rows, " x ", cols);
+      CHECK(c.to_host() == expected);
+    }
+  }
+}
+
 namespace {
 
 /// Results of 16 bits in rows that begin anywhere, by a tile: the bits of those in aligned rows, and nothing

@@ -226,18 +226,11 @@ void gemm_mma(GEMM_ARGUMENTS) {
   const destination d = destination_of(&g, place.number);
 #if !EPILOGUE && C_VECTOR == 2
   if (d.beta == 0) {
-    destination written = d;
-    written.beta = 0;  // a constant
 #pragma unroll
     for (uint i = 0; i < MS; ++i)
 #pragma unroll
-      for (uint h = 0; h < 2; ++h) {
-        const ulong r = row + warp_row + i * 16 + lane / 4 + h * 8;
-        if (r < q.m)
-#pragma unroll
-          for (uint j = 0; j < NS; ++j)
-            write_pair(&written, r, col + warp_col + j * 8 + lane % 4 * 2, q.n, sum[i][j][h * 2], sum[i][j][h * 2 + 1]);
-      }
+      for (uint h = 0; h < 2; ++h)
+        store_row_pairs(&d, sum[i][0] + h * 2, NS, row + warp_row + i * 16 + lane / 4 + h * 8, q.m, col + warp_col, q.n, lane);
   } else
 #endif
   {

@@ -365,11 +365,7 @@ GROUP_FUNCTION void consume(const gemm_arguments* g, tile_grid grid, pipeline p,
     }
 #endif
 #pragma unroll
-    for (uint h = 0; h < 2; ++h)
-      if (row + lane / 4 + h * 8 < q.m)
-#pragma unroll
-        for (uint j = 0; j < TILE_N / 8; ++j)
-          write_pair(&d, row + lane / 4 + h * 8, col + lane % 4 * 2 + j * 8, q.n, sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]);
+    for (uint h = 0; h < 2; ++h) store_row_pairs(&d, sum + h * 2, TILE_N / 8, row + lane / 4 + h * 8, q.m, col, q.n, lane);
 #endif
 #endif
   }
