@@ -86,6 +86,20 @@ nvidia::Rates thin_rates(nvidia::Rates rates, const nvidia::Thin& thin, std::siz
   return rates;
 }
 
+/// What a tile of "wgmma" takes for its results of TF32 of few steps; else `own`.
+double time_of_results(const Model& model, const nvidia::Wgmma& tile, std::size_t tiles, bool is_exchanged,
+                       double own) {
+  const GemmProblem& problem = model.problem;
+  if (problem.in != Scalar::float32 || problem.batch > 1 || model.loose(problem.c_alignment) ||
+      problem.reads_c || problem.epilogue ||
+      4 * problem.k >= model.policy.tile_box_steps * nvidia::kStepBytes)
+    return own;
+  const nvidia::Rates& rates = model.policy.wgmma_rates;
+  const bool boxes =
+      !is_exchanged && nvidia::copies_boxes(model.device, problem, tile, std::min(tiles, model.units));
+  return 4 * real(tile.tile_m(), tile.of.tile_n) / (boxes ? rates.by_boxes : rates.by_pairs);
+}
+
 /// "wgmma": persistent groups, which take whole tiles, units of steps, or first the ones and then the others.
 void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number, const Packing& packing,
                std::vector<Choice>& choices) {
@@ -136,6 +150,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   split.packing = packing;
   split.part_depth = problem.k;
   const double of_four = problem.batch > 1 && tile.of.consumers == 4 ? model.policy.of_four : 1;
+  const double end = time_of_results(model, whole_tiles, tiles, is_exchanged, own);
   const double all = real(steps) * step_of(tiles) * of_four, rounds = real(divide_up(tiles, units));
   // Of a batch the next tile's copies are under way while one is stored, or several are at once; not of
   // unaligned rows.
@@ -147,7 +162,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const bool is_batch = problem.batch > 1;
   const double offsets = problem.listed ? model.policy.offsets : 0;
   add(split, is_batch && !tile.loose ? rounds * std::max({all, stored, offsets}) + own
-                                     : rounds * (all + own * (is_batch ? model.policy.stored_after : 1)));
+                                     : rounds * (all + end * (is_batch ? model.policy.stored_after : 1)));
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.

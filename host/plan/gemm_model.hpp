@@ -90,7 +90,10 @@ struct Model {
   double of_copies(const nvidia::Rates& rates, const nvidia::Wgmma& tile, std::size_t groups) const {
     const auto time_of = [&](std::size_t width, std::size_t line, bool along_k, std::size_t alignment) {
       const bool is_fast = groups <= units && alignment >= 64 && line * size_of(problem.in) % 128 == 0;
-      return real(nvidia::kStepBytes, along_k ? width : round_up(width, 64)) /
+      // Of words of less k than a step has, only these are copied.
+      const std::size_t bytes =
+          size_of(problem.in) == 4 ? std::min(nvidia::kStepBytes, 4 * problem.k) : nvidia::kStepBytes;
+      return real(bytes, along_k ? width : round_up(width, 64)) /
              (is_fast ? rates.shared_aligned : rates.shared);
     };
     const std::size_t a_line = problem.a_along_k ? problem.k : problem.m;

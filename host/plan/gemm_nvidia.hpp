@@ -82,6 +82,13 @@ struct Rates {
   /// 33, by "mma" 42.5; 15520 x 3168 x 240 by 192 x 128 128, 96, by 128 x 128 132, 98; 656 x 14720 x
   /// 48 29.7, 25.7, by "mma" 27.4, 29.3.
   double stored = 0;
+  /// The same of tiles of so few steps that their results are most of what they take, instead of a tile's own
+  /// time and `stored`: by boxes, and by pairs. On an H200, us, and the model without: 12416 x 5488 x 16, B
+  /// transposed, by 128 x 128, boxes, 81, 117, by 256 x 128, pairs, 100, 105, by "mma" 96, 97, cuBLAS 76;
+  /// 14992 x 9936 x 32, both transposed, by 128 x 128 186, 253, cuBLAS 203; 3824 x 10704 x 16, both
+  /// transposed, 63, 77, by "multistage" 78, 63, cuBLAS 56; 9408 x 10320 x 32 by 224 x 128 125, 152, cuBLAS
+  /// 132; 7904 x 1376 x 32, B transposed, 16, 21, cuBLAS 21.
+  double by_boxes = 0, by_pairs = 0;
 };
 
 /// pack.cl before wgmma.cl: rows that begin anywhere, with scratch memory for both factors at pitches of a
@@ -156,7 +163,9 @@ struct Policy {
                        .shared = 75,
                        .shared_aligned = 150,
                        .shared_join = 2500,
-                       .stored = 120};
+                       .stored = 120,
+                       .by_boxes = 42,
+                       .by_pairs = 34};
   Rates mma_rates = {.launch = 4600,
                      .memory = 4220,
                      .join = 1300,
