@@ -418,3 +418,28 @@ TEST_CASE("plan of gemm: tiles of mma of rows that begin anywhere, and of words 
   words.k = 4096;
   CHECK(smem::plan_gemm(hopper, words).number("part_depth") > 0);
 }
+
+TEST_CASE("plan of gemm: tiles by the layouts of doubles, TF32 of few k by its results") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  smem::GemmProblem problem = plan_problem_of(208, 2368, 1808, Scalar::float64);
+  problem.a_along_k = false;
+  problem.b_along_k = true;
+  smem::Plan plan = smem::plan_gemm(hopper, problem);
+  CHECK((plan.tile_rows == 32 && plan.tile_cols == 64));
+  problem = plan_problem_of(2368, 208, 1808, Scalar::float64);
+  plan = smem::plan_gemm(hopper, problem);
+  CHECK((plan.tile_rows == 64 && plan.tile_cols == 32));
+  problem = plan_problem_of(15659, 26, 4539, Scalar::float64);
+  problem.a_alignment = 8;
+  plan = smem::plan_gemm(hopper, problem);
+  CHECK((plan.tile_rows == 128 && plan.tile_cols == 32));
+
+  for (const std::size_t k : {16, 32}) {
+    problem = plan_problem_of(12416, 5488, k);
+    problem.b_along_k = problem.tf32 = true;
+    plan = smem::plan_gemm(hopper, problem);
+    CHECK(plan.variant == "wgmma");
+    CHECK(test::contains(plan.build_options(), "-DBOXES_OF_WARP"));
+  }
+}
