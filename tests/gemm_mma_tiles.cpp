@@ -20,8 +20,8 @@ namespace {
 struct Tile {
   std::size_t m, n;
 };
-constexpr Tile kTiles[] = {{64, 64},  {128, 128}, {64, 128}, {128, 64}, {128, 256},
-                           {16, 128}, {128, 16},  {64, 32},  {32, 32}};
+constexpr Tile kTiles[] = {{64, 64},  {128, 128}, {64, 128}, {128, 64}, {128, 256}, {16, 128},
+                           {128, 16}, {64, 32},   {32, 32},  {32, 128}, {128, 32}};
 
 /// Whether "mma" has the tile for factors that lie so: as they lie, and, where they are packed, in aligned
 /// rows, which test::run() plans for. Of the former the largest tile may lack registers, of the latter narrow
@@ -57,12 +57,15 @@ void all_tiles(Scalar in, Scalar out, bool tf32) {
       c.tf32 = tf32;
       c.overrides.tile_rows = tile.m, c.overrides.tile_cols = tile.n;
       c.transpose_a = order % 2 != 0, c.transpose_b = order / 2 != 0;
-      for (const Place place : {Place::odd, Place::packed}) {
-        c.place = place;
-        // One step that is partial, and several; edges of all tiles, of rows at multiples of 1 and of 4
-        // elements.
-        c.m = place == Place::odd ? 131 : 140, c.n = place == Place::odd ? 273 : 268;
-        for (const std::size_t k : {std::size_t{17}, std::size_t{place == Place::odd ? 301u : 300u}}) {
+      // One step that is partial, and several; edges of all tiles, of rows at multiples of 1, 2 and 4
+      // elements.
+      for (const std::size_t multiple : {1, 2, 4}) {
+        c.place = multiple == 1 ? Place::odd : Place::packed;
+        c.m = multiple == 1 ? 131 : multiple == 2 ? 138 : 140;
+        c.n = multiple == 1 ? 273 : multiple == 2 ? 270 : 268;
+        for (const std::size_t k : {std::size_t{17}, std::size_t{multiple == 1   ? 301u
+                                                                 : multiple == 2 ? 302u
+                                                                                 : 300u}}) {
           c.k = k;
           if (!has_tile(context.device(), c)) continue;
           ++expected;

@@ -65,7 +65,7 @@ struct Mma {
 // to 9.2, 6.8, 7.1, 9.6; 2878 x 32 x 1868, both transposed, 15.3, -, 12.7, 15.7; 2158 x 27 x 4389, B
 // transposed, 21.5, 21.4, 18.8, 21.4; 16150 x 17 x 1685, B transposed, 46, 48, 38, 50; 225 x 27 x
 // 2001 8.4, 7.2, 8.2, 17; 26 x 243 x 1802, A transposed, 10.8, -, 8.8.
-inline constexpr std::array<Mma, 12> kMma{{
+inline constexpr std::array<Mma, 14> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},
     {{2, 2, 64, 64, 64, 3}, 2, {642, 302, 3130, 2.2}},  // fits 48 KiB of local memory
@@ -76,6 +76,8 @@ inline constexpr std::array<Mma, 12> kMma{{
     {{2, 2, 16, 16, 128, 4}, 6, {391, 146, 912, 0.8, 1.1}},
     {{2, 2, 32, 16, 128, 4}, 4, {450, 231, 1310, 0.8, 0.9}},
     {{4, 1, 32, 16, 128, 4}, 3, {348, 218, 1470, 1.2, 1.2}},
+    {{1, 4, 32, 32, 128, 3}, 3, {430, 270, 1750, 0.85, 1}},
+    {{4, 1, 32, 32, 128, 3}, 3, {430, 270, 1750, 0.85, 1}},
     // More groups at once; and a warp for a product, whose times are by arithmetic. On an H100 100,000 of
     // 16^3 half take 212 us, by 64 x 64 690, cuBLAS 392; 10,000 of 64^3 94, 102 and 98.
     // Unaligned rows, 20,000 of 33^3 228, by 16 x 64 202; 20,000 of 49 x 32 x 49 268, by 16 x 16 173; 12,000

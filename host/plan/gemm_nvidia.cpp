@@ -105,7 +105,7 @@ namespace {
 
 nvidia::Rows rows_of(const GemmProblem& problem, bool along_k, std::size_t alignment) {
   if (size_of(problem.in) == 4 && !along_k) return nvidia::Rows::words;
-  if (size_of(problem.in) != 2 || alignment >= 4) return nvidia::Rows::pieces;
+  if (size_of(problem.in) != 2 || alignment >= 16) return nvidia::Rows::pieces;
   return along_k ? nvidia::Rows::loose : nvidia::Rows::loose_across;
 }
 

@@ -187,7 +187,7 @@ inline constexpr std::array<Wgmma, 34> kWgmma{{
     aligned_tile(2, 144, 5, 2),
     aligned_tile(2, 160, 5, 2),
     with_registers(aligned_tile(2, 176, 5, 2), 56, 224, true),
-    alone(aligned_tile(2, 208, 4, 1)),
+    with_registers(aligned_tile(2, 208, 4, 1), 56, 224, true),
     alone(aligned_tile(2, 224, 4, 1)),
     alone(aligned_tile(2, 240, 4, 1)),
     in_two(with_registers(aligned_tile(2, 288, 3, 1), 56, 224, false), 192),

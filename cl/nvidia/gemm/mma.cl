@@ -2,9 +2,10 @@
 // int8 with sums in int, and of float rounded to TF32.
 //
 // cp.async fills stages in local memory STAGES - 1 steps ahead. A warp computes WARP_M x WARP_N results; ldmatrix reads its
-// fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed. With A_ALIGNMENT or B_ALIGNMENT below 4, lines of
+// fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed. With A_ALIGNMENT or B_ALIGNMENT below 16, lines of
 // 2-byte elements are copied from the aligned 16 bytes on in which they begin, and shifted when they are read (nvidia/loose_tile.clh).
-// Bytes, and all lines where a warp has more than 2048 results, go through registers (nvidia/fill_tile.clh).
+// Others are copied in pieces of 4 or 8 bytes; bytes, and lines where a warp has more than 2048 results, whose alignment is below 4, go
+// through registers (nvidia/fill_tile.clh).
 //
 // Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
 // STAGE_BYTES bytes, and a word with PARTS. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
@@ -79,8 +80,10 @@
 #include "nvidia/loose_tile.clh"
 
 #define HAS_LOOSE (ELEMENT_BYTES == 2 && WARP_M * WARP_N <= 2048)  // more results leave too few registers
-#define A_LOOSE (HAS_LOOSE && A_ALIGNMENT < 4)
-#define B_LOOSE (HAS_LOOSE && B_ALIGNMENT < 4)
+#define A_LOOSE (HAS_LOOSE && A_ALIGNMENT < 16)
+#define B_LOOSE (HAS_LOOSE && B_ALIGNMENT < 16)
+#define A_PAIRED (A_LOOSE && !A_ALONG_K && A_ALIGNMENT >= 4)  // lanes read words, of two rows, and results are put in order after
+#define B_PAIRED (B_LOOSE && !B_ALONG_K && B_ALIGNMENT >= 4)
 #define HAS_TAIL ((A_LOOSE && A_ALONG_K) || (B_LOOSE && B_ALONG_K))  // a partial last step holds other elements beyond k
 #define A_BYTES (A_LOOSE ? LOOSE_BYTES(TILE_M, A_ALONG_K) : (TILE_M + (A_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
 #define B_BYTES (B_LOOSE ? LOOSE_BYTES(TILE_N, B_ALONG_K) : (TILE_N + (B_WORDS ? WORDS_PADDING : 0)) * ROW_BYTES)
@@ -137,16 +140,24 @@ typedef struct {
 
 // Reads the fragments of sub-step x of a warp's part of a stage.
 GROUP_FUNCTION void read_both(uint a[MS][4], uint b[NS][2], uint stage, const loose_lanes* of, uint row, uint col, uint x, uint lane) {
-  if (A_LOOSE)
+  if (A_PAIRED)
+#pragma unroll
+    for (uint i = 0; i < MS * 2; ++i)
+      load_pairs(&a[i / 2][i % 2 * 2], &a[i / 2][i % 2 * 2 + 1], stage, &of->a, i / 2 * 16, x * 16 + i % 2 * 8, TILE_M);
+  else if (A_LOOSE)
 #pragma unroll
     for (uint i = 0; i < MS * 4; ++i)
-      a[i / 4][i % 4] = load_loose(stage, &of->a, i / 4 * 16 + i % 2 * 8, x * 16 + i % 4 / 2 * 8, TILE_M, A_ALONG_K);
+      a[i / 4][i % 4] = load_loose(stage, &of->a, i / 4 * 16 + i % 2 * 8, x * 16 + i % 4 / 2 * 8, TILE_M, A_ALONG_K, A_ALIGNMENT);
   else
     read_a(a, stage, row, x, lane);
-  if (B_LOOSE)
+  if (B_PAIRED)
+#pragma unroll
+    for (uint j = 0; j < NS; ++j)
+      load_pairs(&b[j / 2 * 2][j % 2], &b[j / 2 * 2 + 1][j % 2], stage + A_BYTES, &of->b, j / 2 * 16, x * 16 + j % 2 * 8, TILE_N);
+  else if (B_LOOSE)
 #pragma unroll
     for (uint j = 0; j < NS * 2; ++j)
-      b[j / 2][j % 2] = load_loose(stage + A_BYTES, &of->b, j / 2 * 8, x * 16 + j % 2 * 8, TILE_N, B_ALONG_K);
+      b[j / 2][j % 2] = load_loose(stage + A_BYTES, &of->b, j / 2 * 8, x * 16 + j % 2 * 8, TILE_N, B_ALONG_K, B_ALIGNMENT);
   else
     read_b(b, stage + A_BYTES, col, x, lane);
 }
@@ -174,8 +185,8 @@ void gemm_mma(GEMM_ARGUMENTS) {
   const uint warp_row = warp % WARPS_M * WARP_M, warp_col = warp / WARPS_M * WARP_N;
   source from = source_of(&g, &q, row, col);
   const uint tail = HAS_TAIL ? (uint)(q.k % TILE_K) : 0;
-  const loose_lanes lanes = {loose_lane_of(from.a, g.a_pitch, warp_row, TILE_M, A_ALONG_K, lane),
-                             loose_lane_of(from.b, g.b_pitch, warp_col, TILE_N, B_ALONG_K, lane)};
+  const loose_lanes lanes = {loose_lane_of(from.a, g.a_pitch, warp_row, TILE_M, A_ALONG_K, A_PAIRED, lane),
+                             loose_lane_of(from.b, g.b_pitch, warp_col, TILE_N, B_ALONG_K, B_PAIRED, lane)};
 
   value sum[MS][NS][4];
 #pragma unroll
@@ -221,6 +232,25 @@ void gemm_mma(GEMM_ARGUMENTS) {
   const tile_parts all = parts_of_group(&g, number, each, MS * NS * 4 * GROUP);
   global uint* const counter = counters + number / g.parts * each + get_group_id(0) % each;
   if (!join_parts(sum[0][0], MS * NS * 4, partials, all, counter, GROUP, item, 0, &is_last)) return;
+#endif
+
+#if A_PAIRED
+#pragma unroll
+  for (uint i = 0; i < MS * NS * 2; ++i) {
+    value* const x = sum[i / 2 / NS][i / 2 % NS];
+    in_order(x + i % 2, x + i % 2 + 2, lane / 4, lane / 8 * 4 + lane % 4, 16);
+  }
+#endif
+#if B_PAIRED
+#pragma unroll
+  for (uint i = 0; i < MS * NS; ++i) {
+    value* const x = sum[i / NS][i / 2 % (NS / 2) * 2] + i % 2 * 2;
+    value* const y = sum[i / NS][i / 2 % (NS / 2) * 2 + 1] + i % 2 * 2;
+    in_order(x, x + 1, lane % 4, lane / 4 * 4 + lane % 4 / 2, 2);
+    in_order(y, y + 1, lane % 4, lane / 4 * 4 + lane % 4 / 2, 2);
+    const value even = x[1];
+    x[1] = y[0], y[0] = even;
+  }
 #endif
 
   const destination d = destination_of(&g, place.number);
