@@ -33,8 +33,10 @@ struct Model {
                                         : across.aligned;
       return factor.of(along_k, is_loose) * beside;
     };
+    const bool are_across = size_of(problem.in) == 2 && !problem.a_along_k && !problem.b_along_k &&
+                            loose(problem.a_alignment) && loose(problem.b_alignment);
     return of(rates.a, problem.a_along_k, problem.a_alignment) *
-           of(rates.b, problem.b_along_k, problem.b_alignment) *
+           of(rates.b, problem.b_along_k, problem.b_alignment) * (are_across ? rates.both_across : 1) *
            (size_of(problem.in) == 4 ? rates.rounding : 1);
   }
   /// `results`: of the tile.

@@ -103,9 +103,17 @@ bool has_units(const GemmProblem& problem) {
 
 namespace {
 
+/// The alignment from which "mma" copies rows of 2-byte elements in pieces of it: others are copied as they
+/// lie, by 16 bytes. Half on an H200, us, in pieces of 4 bytes, so, and cuBLAS: 22 x 14882 x 8626 by 32 x 128
+/// 115, 88, 112; 50 x 9002 x 4098 by 64 x 128 55, 46, 46; 9002 x 30 x 4098, B transposed, by 128 x 32 43, 38,
+/// 42; 400 x 602 x 1002 14.2, 11.9, 20; 602 x 1002 x 502, B transposed, 13.0, 13.7, 11.5. In pieces of 8
+/// bytes 3 to 5 % less, but not by tiles of 16 or 32 across k: 300 x 60 x 2004 8.4, by 32 x 32 7.8. Of a
+/// batch in pieces of 4: 12,000 of 50^3 118, 124; 20,000 of 30 x 62 x 46, B transposed, 173, 181.
+std::size_t loose_below(const GemmProblem& problem) { return problem.batch > 1 ? 4 : 16; }
+
 nvidia::Rows rows_of(const GemmProblem& problem, bool along_k, std::size_t alignment) {
   if (size_of(problem.in) == 4 && !along_k) return nvidia::Rows::words;
-  if (size_of(problem.in) != 2 || alignment >= 16) return nvidia::Rows::pieces;
+  if (size_of(problem.in) != 2 || alignment >= loose_below(problem)) return nvidia::Rows::pieces;
   return along_k ? nvidia::Rows::loose : nvidia::Rows::loose_across;
 }
 
@@ -421,6 +429,9 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   define(plan, {{"A_ALIGNMENT", copied(problem.a_alignment)},
                 {"B_ALIGNMENT", copied(problem.b_alignment)},
                 {"C_VECTOR", pair_width(problem)}});
+  const bool has_loose_words = std::min(problem.a_alignment, problem.b_alignment) < loose_below(problem);
+  if (size_of(problem.in) == 2 && tile.has_loose_rows() && has_loose_words)
+    define(plan, "LOOSE_BELOW", loose_below(problem));
   count_for_matrix_units(problem, plan);
   plan.reason = "matrix units, and asynchronous copies that fill tiles ahead" + in_parts(split) +
                 predicted(device, problem, "mma");

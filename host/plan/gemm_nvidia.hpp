@@ -64,6 +64,11 @@ struct Rates {
   /// by 64 x 128 46.6, 37.7, by "mma" 41; 48 x 5120 x 5120, A transposed, 44.6, 41.6, by "mma" 42; 272 x
   /// 14736 x 2576 by 144 x 128 78.6, 124.7; 272 x 4720 x 9872, A transposed, by 96 x 128 111, 161.
   double across_words = 0;
+  /// What two factors of 2-byte elements make of a step, beside their own, where the rows of both lie across
+  /// k and are loose. Half on an H200, A transposed, us, by "mma", by "wgmma", and cuBLAS: 1882 x 66 x
+  /// 4442 24.5 (18.0 without in the model), 18.5, 17.6; 1004 x 100 x 4004 15.4 (14.4), 13.5, 12.7; 130 x 3002
+  /// x 1026 16.3 (13.3), 19.9, 15.7; 468 x 205 x 8904 26 (19.6), 18.5, 24.9.
+  double both_across = 1;
   /// Bytes a nanosecond of factors that a multiprocessor copies from the cache where all do; 0: not counted.
   /// By boxes of rows that begin at no multiples of 128 bytes on an H200, a step of 2080 x 1808 x 15696 by
   /// 128 x 128 takes 460 ns (71), of 4048 x 3120 x 4976 by 128 x 160 550 (74), of 10320 x 1584 x 3152 by 128
@@ -177,7 +182,8 @@ struct Policy {
                      .words = {1, 1.28, 0.75},
                      .rounding = 1.16,
                      .loose_words_c = 0.54,
-                     .loose_short_c = 0.65};
+                     .loose_short_c = 0.65,
+                     .both_across = 1.35};
   Rates dmma_rates = {.launch = 4180,
                       .memory = 4040,
                       .join = 1980,

@@ -2,7 +2,7 @@
 // int8 with sums in int, and of float rounded to TF32.
 //
 // cp.async fills stages in local memory STAGES - 1 steps ahead. A warp computes WARP_M x WARP_N results; ldmatrix reads its
-// fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed. With A_ALIGNMENT or B_ALIGNMENT below 16, lines of
+// fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed. With A_ALIGNMENT or B_ALIGNMENT below LOOSE_BELOW, lines of
 // 2-byte elements are copied from the aligned 16 bytes on in which they begin, and shifted when they are read (nvidia/loose_tile.clh).
 // Others are copied in pieces of 4 or 8 bytes; bytes, and lines where a warp has more than 2048 results, whose alignment is below 4, go
 // through registers (nvidia/fill_tile.clh).
@@ -32,6 +32,9 @@
 #endif
 #ifndef B_ALIGNMENT
 #define B_ALIGNMENT 1
+#endif
+#ifndef LOOSE_BELOW
+#define LOOSE_BELOW 4  // the alignment from which lines of 2-byte elements are copied in pieces: 4, 16
 #endif
 #ifndef C_VECTOR
 #define C_VECTOR 1  // results of a store: 2 if all rows of C begin at multiples of two, else 1
@@ -80,8 +83,8 @@
 #include "nvidia/loose_tile.clh"
 
 #define HAS_LOOSE (ELEMENT_BYTES == 2 && WARP_M * WARP_N <= 2048)  // more results leave too few registers
-#define A_LOOSE (HAS_LOOSE && A_ALIGNMENT < 16)
-#define B_LOOSE (HAS_LOOSE && B_ALIGNMENT < 16)
+#define A_LOOSE (HAS_LOOSE && A_ALIGNMENT < LOOSE_BELOW)
+#define B_LOOSE (HAS_LOOSE && B_ALIGNMENT < LOOSE_BELOW)
 #define A_PAIRED (A_LOOSE && !A_ALONG_K && A_ALIGNMENT >= 4)  // lanes read words, of two rows, and results are put in order after
 #define B_PAIRED (B_LOOSE && !B_ALONG_K && B_ALIGNMENT >= 4)
 #define HAS_TAIL ((A_LOOSE && A_ALONG_K) || (B_LOOSE && B_ALONG_K))  // a partial last step holds other elements beyond k
