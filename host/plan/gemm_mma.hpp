@@ -15,7 +15,7 @@ inline constexpr std::size_t kMmaAlignment = 1024;
 enum class Rows {
   pieces,  ///< of 16 bytes, without padding
   words,   ///< of 4-byte elements across k
-  loose,   ///< of 2-byte elements that begin anywhere, along k
+  loose,   ///< of 2-byte elements in rows that are copied as they lie, along k
   loose_across,
 };
 
@@ -65,6 +65,12 @@ struct Mma {
 // to 9.2, 6.8, 7.1, 9.6; 2878 x 32 x 1868, both transposed, 15.3, -, 12.7, 15.7; 2158 x 27 x 4389, B
 // transposed, 21.5, 21.4, 18.8, 21.4; 16150 x 17 x 1685, B transposed, 46, 48, 38, 50; 225 x 27 x
 // 2001 8.4, 7.2, 8.2, 17; 26 x 243 x 1802, A transposed, 10.8, -, 8.8.
+//
+// 32 x 128 and 128 x 32 read a wide factor once where 16 x 128 does twice. Half on an H200, us, the choice
+// without them, so, and cuBLAS: 22 x 14882 x 8626 131, 88, 112; 31 x 10827 x 782, A transposed, 18.6, 13.7,
+// 20.0; 32 x 4812 x 16031 100, 59, 150; 895 x 22 x 15835, B transposed, 25.2, 23.6, 27.5; int8 23 x 2811 x
+// 5835, B transposed, 28.3, 20.4; of fewer bytes 75 x 263 x 6685, B transposed, 15.5, 17.4, 16.3. Their costs
+// are fitted to 14 shapes.
 inline constexpr std::array<Mma, 14> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},
     {{2, 2, 64, 64, 128, 3}, 2, {1285, 604, 3440, 2.2}},

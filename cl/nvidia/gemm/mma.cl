@@ -4,8 +4,8 @@
 // cp.async fills stages in local memory STAGES - 1 steps ahead. A warp computes WARP_M x WARP_N results; ldmatrix reads its
 // fragments one sub-step of 32 bytes of k ahead. Any alignment is allowed. With A_ALIGNMENT or B_ALIGNMENT below LOOSE_BELOW, lines of
 // 2-byte elements are copied from the aligned 16 bytes on in which they begin, and shifted when they are read (nvidia/loose_tile.clh).
-// Others are copied in pieces of 4 or 8 bytes; bytes, and lines where a warp has more than 2048 results, whose alignment is below 4, go
-// through registers (nvidia/fill_tile.clh).
+// Other lines are copied in pieces of 16, 8 or 4 bytes. Bytes, and lines where a warp has more than 2048 results, go through registers
+// where their alignment is below 4 (nvidia/fill_tile.clh).
 //
 // Launch: GROUP work-items a group, one group for each tile of C of each product, or of each split. Local memory: STAGES *
 // STAGE_BYTES bytes, and a word with PARTS. After: Thakkar et al., CUTLASS, "Efficient GEMM in CUDA".
