@@ -69,7 +69,7 @@ struct Mma {
 // 32 x 128 and 128 x 32 read a wide factor once where 16 x 128 does twice. Half on an H200, us, the choice
 // without them, so, and cuBLAS: 22 x 14882 x 8626 131, 88, 112; 31 x 10827 x 782, A transposed, 18.6, 13.7,
 // 20.0; 32 x 4812 x 16031 100, 59, 150; 895 x 22 x 15835, B transposed, 25.2, 23.6, 27.5; int8 23 x 2811 x
-// 5835, B transposed, 28.3, 20.4; of fewer bytes 75 x 263 x 6685, B transposed, 15.5, 17.4, 16.3. Their costs
+// 5835, B transposed, 28.3, 20.4; where it errs 75 x 263 x 6685, B transposed, 15.5, 17.4, 16.3. Their costs
 // are fitted to 14 shapes.
 inline constexpr std::array<Mma, 14> kMma{{
     {{2, 4, 64, 64, 128, 3}, 1, {1290, 1290, 5180, 1.77}},

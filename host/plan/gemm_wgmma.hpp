@@ -115,8 +115,8 @@ struct Wgmma {
 // H200, 12192 x 560 x 576 by 256 x 128 22.3, by 144 x 192 19.3 to 21.1; 2080 x 1808 x 15696, A
 // transposed, by 128 x 128 233, by 192 x 160 217, for which the model says 17 % less; cuBLAS 165.
 //
-// Sums in parts by 128 x 208: 1168 x 208 x 10784, B transposed, 21.7, 20.6, cuBLAS 14.0; 3456 x 208 x 16144, B
-// transposed, 54.7, 52.6, 46.2.
+// Sums in parts by 128 x 208: 1168 x 208 x 10784, B transposed, 21.7, 20.6, cuBLAS 14.0; 3456 x 208 x 16144,
+// B transposed, 54.7, 52.6, 46.2.
 //
 // 192 x 256, whose producers have registers for boxes alone: 11040 x 400 x 15952, A transposed, by 128 x 144
 // 335, by 192 x 256 248 to 257; 10320 x 1584 x 3152 183 and 181 to 195; 8192^3 by 256 x 128 1474, 1449 to
