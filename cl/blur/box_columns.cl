@@ -1,28 +1,34 @@
 // The second launch of a box blur in two passes: means down the columns of the sums along rows that the first one left in the scratch.
 //
-// A group goes down a strip of LANES columns, in steps of STEP rows, and a work-item has ROWS neighbouring rows of a column at a time. A step has
-// the boxes that end before the rows of one chunk of STEP rows. Their sums have three parts: a suffix sum of the STEP rows where the boxes begin,
+// A group goes down a strip of LANES columns, in steps of CHUNK rows, and a work-item has ROWS neighbouring rows of a column at a time. A step has
+// the boxes that end before the rows of one chunk of CHUNK rows. Their sums have three parts: a suffix sum of the CHUNK rows where the boxes begin,
 // what all boxes of the step share, and a prefix sum of the chunk. The shared part is the end of one chunk, as long for all steps, and then whole
 // chunks, whose sums are kept in local memory. Nothing is subtracted: rounding errors do not accumulate, and a number that is not finite is in
-// no box but its own. Rows where boxes begin are kept in local memory (KEPT_ROWS), or read a second time, from the cache if all groups that run go
-// down together.
+// no box but its own. Rows where boxes begin are read a second time, from the cache if all groups that run go down together.
 //
 // Launch: one dimension, GROUP work-items a group; group g computes bands of `band` rows of a strip: g, g + groups, ... Local memory: 3 sums
-// for each work-item, and 2 * RING + KEPT_ROWS for each column.
+// for each work-item, and 2 * RING for each column.
 #include "blur/box_columns.clh"
 
-#if LIMITS_REGISTERS
-kernel
-#else
+#define CUT (CHUNK - COLUMN_TAPS % CHUNK)
+#define RING (BETWEEN + 1)
+
+// The sum of a work-item's rows of a chunk, row `first` and those after it, from row CUT of the chunk on. `sum`: that of all.
+static inline SUM end_of(const SUM v[ROWS], SUM sum, uint first) {
+  if (first >= CUT) return sum;
+  SUM end = 0;
+  if (first + ROWS > CUT) {
+#pragma unroll
+    for (uint k = 0; k < ROWS; ++k) end += first + k >= CUT ? v[k] : 0;
+  }
+  return end;
+}
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#endif
 void box_columns(SEPARABLE_ARGUMENTS) {
   (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride, (void)row_origin, (void)column_taps, (void)streaming;
   local SUM coming[PARTS][LANES], ending[PARTS][LANES], going[PARTS][LANES];  // of work-items: of a chunk, of its end, of where boxes begin
   local SUM wholes[RING][LANES], ends[RING][LANES];
-#if KEPT_ROWS
-  local SUM kept[KEPT_ROWS][LANES];
-#endif
   const uint lane = get_local_id(0) % LANES, part = get_local_id(0) / LANES;
   const uint area = row_taps * COLUMN_TAPS;
   const VALUE inverse = (VALUE)1 / (VALUE)area;
@@ -37,36 +43,20 @@ void box_columns(SEPARABLE_ARGUMENTS) {
     global RESULT* to = out + plane_offset(p, depth, out_offset, out_stride, out_plane) + (top + part * ROWS) * out_pitch + col;
     const bool is_column = col >= first_col && col < end_col;
 
-    // The chunks of the first step's boxes come first, and with KEPT_ROWS all rows of its boxes.
-    const int warm = -(int)((BETWEEN + (KEPT_ROWS > 0)) * STEP);
+    // The chunks of the first step's boxes come first.
+    const int warm = -(int)(BETWEEN * CHUNK);
     const int first = (int)top - (int)column_origin + (int)(part * ROWS), behind = first + COLUMN_TAPS;
     SUM enter[ROWS], leave[ROWS];
     load_sums(enter, x, behind + warm);
     uint slot = 0;
-#if KEPT_ROWS
-    // The rows that come, and those that leave, of step 0 first.
-    uint put = part * ROWS, get = CUT + part * ROWS;
-#endif
 #pragma unroll 1
-    for (int y = warm; y < height; y += STEP) {
+    for (int y = warm; y < height; y += CHUNK) {
       SUM sum = enter[0], rest = 0;
 #pragma unroll
       for (uint k = 1; k < ROWS; ++k) sum += enter[k];
       coming[part][lane] = sum;
       ending[part][lane] = end_of(enter, sum, part * ROWS);
-#if KEPT_ROWS
-#pragma unroll
-      for (uint k = 0; k < ROWS; ++k) kept[put + k][lane] = enter[k];
-      put = put + STEP < KEPT_ROWS ? put + STEP : put + STEP - KEPT_ROWS;
-      SUM next[ROWS];
-      if (y + STEP < height) load_sums(next, x, behind + (y + STEP));
-#endif
       if (y >= 0) {
-#if KEPT_ROWS
-#pragma unroll
-        for (uint k = 0; k < ROWS; ++k) leave[k] = kept[get + k < KEPT_ROWS ? get + k : get + k - KEPT_ROWS][lane];
-        get = get + STEP < KEPT_ROWS ? get + STEP : get + STEP - KEPT_ROWS;
-#endif
         // Suffix sums.
 #pragma unroll
         for (int k = ROWS - 1; k > 0; --k) leave[k - 1] += leave[k];
@@ -96,31 +86,18 @@ void box_columns(SEPARABLE_ARGUMENTS) {
           rest += wholes[c][lane];
         }
         before += rest + after;
-        const int written = is_column ? height - y - (int)(part * ROWS) : 0;
 #pragma unroll
         for (uint k = 0; k < ROWS; ++k) {
           leave[k] += before;
           before += enter[k];
         }
-        if (written >= ROWS) {
-#pragma unroll
-          for (uint k = 0; k < ROWS; ++k) store_mean_by(to + k * out_pitch, 0, leave[k], divisor, inverse);
-        } else {
-#pragma unroll
-          for (int k = 0; k < ROWS; ++k)
-            if (k < written) store_mean_by(to + (ulong)k * out_pitch, 0, leave[k], divisor, inverse);
-        }
-        to += STEP * out_pitch;
+        store_boxes(to, out_pitch, leave, is_column ? height - y - (int)(part * ROWS) : 0, divisor, inverse);
+        to += CHUNK * out_pitch;
       }
-#if KEPT_ROWS
-#pragma unroll
-      for (uint k = 0; k < ROWS; ++k) enter[k] = next[k];
-#else
-      if (y + STEP < height) {
-        load_sums(enter, x, behind + (y + STEP));
-        if (y + STEP >= 0) load_sums(leave, x, first + (y + STEP));
+      if (y + CHUNK < height) {
+        load_sums(enter, x, behind + (y + CHUNK));
+        if (y + CHUNK >= 0) load_sums(leave, x, first + (y + CHUNK));
       }
-#endif
       slot = slot + 1 < RING ? slot + 1 : 0;
       barrier(CLK_LOCAL_MEM_FENCE);  // the next step's sums take their place
     }

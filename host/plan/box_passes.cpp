@@ -15,6 +15,7 @@ namespace {
 using namespace plan;
 
 constexpr std::size_t kMostPlaces = std::size_t{1} << 30;  // of rows and columns, which have 32 bits
+constexpr std::size_t kMostKeptChunks = 16;                // whose sums are in registers
 
 /// How a group sums along a row: it has so many columns of each work-item, so many times.
 struct RowTile {
@@ -101,67 +102,89 @@ Plan box_rows(const Device& device, const SeparableProblem& g) {
 
 /// How a group of "two_pass" goes down a strip of columns.
 struct ColumnTile {
-  std::size_t lanes = 0, parts = 0, rows = 0, bytes = 0;
+  std::size_t lanes = 0, parts = 1, rows = 0, items_a_unit = 0, bytes = 0;
   std::size_t kept = 0;  ///< rows in local memory until they leave the boxes; 0: they are read again
   std::size_t step() const { return parts * rows; }
   std::size_t group() const { return lanes * parts; }
 };
 
 /// The tile of the most rows up to the policy's, of which a box has one step at least.
-std::optional<ColumnTile> column_tile(const Device& device, const SeparableProblem& g) {
-  const BoxPasses& policy = box_policy(device).passes;
-  const std::size_t group = group_for(device, policy.columns_group, 0);
-  ColumnTile tile{.lanes = std::min(group, policy.lanes),
-                  .parts = 1,
-                  .rows = box_sum(g).bytes == 4 ? policy.rows : policy.large_rows};
+ColumnTile column_tile(const Device& device, const SeparableProblem& g, const BoxColumns& policy) {
+  const std::size_t group = group_for(device, policy.group, 0);
+  ColumnTile tile{.lanes = std::min(group, policy.lanes), .rows = policy.rows};
+  tile.items_a_unit = std::max(policy.items_a_unit, group);
   while (tile.rows > g.column_taps)
     tile.rows /= 2;
   while (2 * tile.parts * tile.lanes <= group && 2 * tile.step() <= g.column_taps)
     tile.parts *= 2;
+  return tile;
+}
+
+/// The same with the rows of a box in local memory, if that has room for the groups that bands are made for.
+std::optional<ColumnTile> kept_column_tile(const Device& device, const SeparableProblem& g) {
+  const BoxPasses& policy = box_policy(device).passes;
+  if (!policy.keeps || box_sum(g).bytes != 4) return std::nullopt;
+  ColumnTile tile = column_tile(device, g, policy.kept);
+  const std::size_t between = g.column_taps / tile.step();
+  if (between > kMostKeptChunks) return std::nullopt;
+  tile.kept = (between + 2) * tile.step();
+  tile.bytes = (tile.kept + tile.rows + 2 * tile.parts) * tile.lanes * box_sum(g).bytes;
+  const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
+  const std::size_t groups = at_least_1(tile.items_a_unit / tile.group());
+  if (tile.bytes > local_room(device) ||
+      groups * (tile.bytes + device.unit.local_reserved + kOwnBytes) > memory)
+    return std::nullopt;
+  return tile;
+}
+
+/// The tile with which rows where boxes begin are read again.
+std::optional<ColumnTile> read_column_tile(const Device& device, const SeparableProblem& g) {
+  const BoxPasses& policy = box_policy(device).passes;
+  BoxColumns columns = policy.columns;
+  if (box_sum(g).bytes != 4) columns.rows = policy.large_rows;
+  ColumnTile tile = column_tile(device, g, columns);
   const std::size_t chunks = g.column_taps / tile.step() + 1;
   tile.bytes = (3 * tile.parts + 2 * chunks) * tile.lanes * box_sum(g).bytes;
-  if (tile.bytes > local_room(device) || g.row_elements() > kMostPlaces || g.height > kMostPlaces)
-    return std::nullopt;
-  // They are kept if that leaves room for the groups that bands are made for.
-  const std::size_t kept = (chunks + 1) * tile.step(),
-                    with_kept = tile.bytes + kept * tile.lanes * box_sum(g).bytes;
-  const std::size_t memory = std::max(device.unit.local_bytes, device.local_bytes);
-  const std::size_t groups = at_least_1(policy.items_a_unit / tile.group());
-  if (policy.keeps && box_sum(g).bytes == 4 && with_kept <= local_room(device) &&
-      groups * (with_kept + device.unit.local_reserved + kOwnBytes) <= memory) {
-    tile.kept = kept;
-    tile.bytes = with_kept;
+  return tile.bytes > local_room(device) ? std::nullopt : std::optional(tile);
+}
+
+std::optional<ColumnTile> column_tile(const Device& device, const SeparableProblem& g) {
+  if (g.row_elements() > kMostPlaces || g.height > kMostPlaces) return std::nullopt;
+  const std::optional<ColumnTile> kept = kept_column_tile(device, g);
+  return kept ? kept : read_column_tile(device, g);
+}
+
+/// The second launch of "two_pass", and its group.
+void set_columns(Plan& plan, const Device& device, const SeparableProblem& g, const ColumnTile& tile) {
+  const BoxPasses& policy = box_policy(device).passes;
+  const std::size_t group = tile.group(), step = tile.step();
+  const std::size_t strips = divide_up(g.row_elements(), tile.lanes) * g.planes;
+  const std::size_t resident = tile.items_a_unit / group * at_least_1(device.compute_units);
+  const std::size_t bands = at_least_1(resident / at_least_1(strips));
+  const std::size_t least = at_least_1(std::min(g.height, g.column_taps));
+  const std::size_t band = round_up(std::max(least, divide_up(g.height, bands)), step);
+  set_groups(plan, group, strips * divide_up(g.height, band), std::size_t{1} << 20);
+  set_group_tile(plan, {.rows = step, .cols = tile.lanes, .items = tile.rows, .local_bytes = tile.bytes});
+  define(plan,
+         {{"GROUP", group}, {"LANES", tile.lanes}, {"ROWS", tile.rows}, {"COLUMN_TAPS", g.column_taps}});
+  if (tile.kept != 0 && is_nvidia_gpu(device)) {
+    plan.most_registers = policy.registers_a_unit / tile.items_a_unit;
+    define(plan, "LIMITS_REGISTERS", 1);
   }
-  return tile;
+  plan.numbers = {{"band", band}};
+  plan.prediction.bytes_read = (tile.kept != 0 ? 1 : 2) * real(row_sums_bytes(g));
+  plan.reason = "adds chunks of rows of sums along rows, which go through temporary memory";
 }
 
 }  // namespace
 
 Plan plan::box_two_pass(const Device& device, const SeparableProblem& g) {
-  const BoxPasses& policy = box_policy(device).passes;
   const std::optional<ColumnTile> tile = column_tile(device, g);
   Plan plan;
   if (tile) {
-    plan = box_plan(g, "two_pass", "blur/box_columns.cl", "box_columns");
-    const std::size_t group = tile->group(), step = tile->step();
-    const std::size_t strips = divide_up(g.row_elements(), tile->lanes) * g.planes;
-    const std::size_t resident = policy.items_a_unit / group * at_least_1(device.compute_units);
-    const std::size_t bands = at_least_1(resident / at_least_1(strips));
-    const std::size_t least = at_least_1(std::min(g.height, g.column_taps));
-    const std::size_t band = round_up(std::max(least, divide_up(g.height, bands)), step);
-    set_groups(plan, group, strips * divide_up(g.height, band), std::size_t{1} << 20);
-    set_group_tile(plan,
-                   {.rows = step, .cols = tile->lanes, .items = tile->rows, .local_bytes = tile->bytes});
-    define(plan,
-           {{"GROUP", group}, {"LANES", tile->lanes}, {"ROWS", tile->rows}, {"COLUMN_TAPS", g.column_taps}});
-    if (tile->kept != 0) define(plan, "KEPT_ROWS", tile->kept);
-    if (tile->kept != 0 && is_nvidia_gpu(device)) {
-      plan.most_registers = policy.registers_a_unit / policy.items_a_unit;
-      define(plan, "LIMITS_REGISTERS", 1);
-    }
-    plan.numbers = {{"band", band}};
-    plan.prediction.bytes_read = (tile->kept != 0 ? 1 : 2) * real(row_sums_bytes(g));
-    plan.reason = "adds chunks of rows of sums along rows, which go through temporary memory";
+    plan = tile->kept != 0 ? box_plan(g, "two_pass", "blur/box_columns_kept.cl", "box_columns_kept")
+                           : box_plan(g, "two_pass", "blur/box_columns.cl", "box_columns");
+    set_columns(plan, device, g, *tile);
   } else {
     plan = box_pass(device, g, false);
     plan.reason = "boxes are too high for local memory: slides down the columns of the launch before";

@@ -43,19 +43,25 @@ struct BoxShuffle {
   std::size_t least_work_items = 8;       ///< of a warp, that have results, or it would do little but halos
 };
 
+/// Of "two_pass": how groups go down columns.
+struct BoxColumns {
+  std::size_t group = 256;          ///< work-items, at most
+  std::size_t lanes = 32;           ///< of them side by side
+  std::size_t rows = 8;             ///< of one of them at a time
+  std::size_t items_a_unit = 1024;  ///< resident work-items that bands are made for
+};
+
 /// Of "two_pass": sums along rows, then means down their columns.
 struct BoxPasses {
   bool chosen = false;  ///< where it takes less time than "march" and "shuffle", by the numbers below
-  std::size_t rows_group = 256;     ///< work-items
-  std::size_t parts = 3;            ///< of neighbouring columns that a work-item loads at a time, at most
-  std::size_t integer_parts = 3;    ///< the same of integers
-  std::size_t most_parts = 12;      ///< of a tile
-  std::size_t columns_group = 256;  ///< work-items, at most
-  std::size_t lanes = 32;           ///< of them side by side
-  std::size_t rows = 8;             ///< of one of them at a time
-  std::size_t large_rows = 8;       ///< the same of sums of 8 bytes
-  std::size_t items_a_unit = 1024;  ///< resident work-items that bands are made for
-  bool keeps = true;                ///< rows stay in local memory where it has room
+  std::size_t rows_group = 256;   ///< work-items
+  std::size_t parts = 3;          ///< of neighbouring columns that a work-item loads at a time, at most
+  std::size_t integer_parts = 3;  ///< the same of integers
+  std::size_t most_parts = 12;    ///< of a tile
+  BoxColumns columns = {};        ///< where rows are read again as they leave boxes
+  BoxColumns kept = {};           ///< where rows stay in local memory until then
+  std::size_t large_rows = 8;     ///< of `columns`, of sums of 8 bytes
+  bool keeps = true;              ///< rows stay in local memory where it has room
   std::size_t registers_a_unit = 65536;  ///< of 4 bytes
   std::size_t run = 64;  ///< sums along which one slides where boxes are too large for local memory
   // Nanoseconds, for the choice between variants.
@@ -181,7 +187,10 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .units_most_taps = 49,
      .march = {.columns = 2, .step = 8, .ahead = 8, .ahead_words = 16, .ring_items = 512},
      .shuffle = {.most_taps = 151},
-     .passes = {.chosen = true, .integer_parts = 9, .columns_group = 512}},
+     .passes = {.chosen = true,
+                .integer_parts = 9,
+                .columns = {.group = 512},
+                .kept = {.group = 256, .rows = 16, .items_a_unit = 512}}},
     {.when = {.family = "nvidia", .compute_capability = 80},
      .evidence = {.what = "no measurement: a Hopper's sizes, with less read ahead"},
      .march = {.columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256}},
@@ -198,7 +207,7 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .evidence = {.what = "no measurement: its compiler runs 32 work-items in the registers of one thread, "
                           "and keeps a march's columns in memory"},
      .march = {.used = false, .columns = 4, .step = 2, .ahead = 2, .ahead_words = 8, .ring_items = 256},
-     .passes = {.rows = 4, .large_rows = 2}},
+     .passes = {.columns = {.rows = 4}, .kept = {.rows = 4}, .large_rows = 2}},
     {.when = {.family = "cpu", .vendor = "Intel"},
      .evidence = {.what = "no measurement: a march is for GPUs"},
      .others = {.device = "Xeon",

@@ -171,6 +171,10 @@ TEST_CASE("plans of the H200: boxes go in two passes where they are large, or gr
   };
   CHECK(plan_of(50).variant == "march");
   CHECK(plan_of(200).variant == "two_pass");
+  // Where rows stay in local memory, fewer work-items have more of them each.
+  CHECK(plan_of(200).entry_point == "box_columns_kept");
+  CHECK(plan_of(200).work_items() == 256);
+  CHECK(plan_of(600).entry_point == "box_columns");
   // The rows of the largest boxes are read again.
   CHECK(plan_of(200).local_bytes > plan_of(600).local_bytes);
   image.width = image.height = 1024;
