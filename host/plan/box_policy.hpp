@@ -144,20 +144,21 @@ struct BoxPolicy {
 // (25 x 25) 0.182; uint16 5 x 5 0.096 and 0.211, 15 x 15 0.163 and 0.256. Sums of larger boxes of uint16 do
 // not fit.
 //
-// passes: there, 8192 x 8192 float, 401 x 401, march 0.426 ms: rows in local memory, groups of 512 0.306,
-// without them 0.336, and of 256 0.352, with them of 1024, and 9 parts, 0.341; 16 rows a work-item, 9 parts,
-// 0.408. 9 parts 0.323, of bytes 0.256, where 3 take 0.265; uint16 and halves with 9 0.257 and 0.291, radius
-// 100, halves with 3 0.256. Sums along rows take 0.154 of these, a copy of as many bytes 0.133. No faster:
-// sums of whole segments made once a tile, elements beyond the ends of rows by places of 32 bits, rows from
-// the last to the first, loads of rows a step ahead that are read again. These two launches move four times
-// the image, 0.51 of copy at most. One launch reads each row as it enters and as it leaves, and 401 more for
-// each band: 8 bands, whose rows between (13 MB each) are more than the cache holds, move 3.4 times the
-// image, 0.59 of copy at most, and one front of all columns needs sums of its neighbours in every row. Such a
-// front, whose groups make tiles of rows by a counter between chunks of columns, by asynchronous copies and
-// with no wait in most steps, takes 0.391 beside 0.302 in one run, of bytes 0.391 beside 0.252, radius 100
-// 0.361 beside 0.303. Sums that never reach memory (lines discarded) change nothing, nor does the elements'
-// size: by an estimate from its code it has about 160 instructions an element, as many as four a clock
-// are in that time.
+// passes: there, 8192 x 8192 float, 401 x 401, march 0.426 ms: rows are read again, groups of 512 0.336, of
+// 256 0.352. Rows in local memory as they are, with sums of all parts of a chunk and of where boxes begin,
+// groups of 512, 0.309; as sums to their chunk's end, 8 rows of groups of 512 0.3009, 16 of 256 0.2948, 16 of
+// 512 in strips of 64 0.2937. 9 parts of rows 0.323, of bytes 0.256, where 3 take 0.265; uint16 and halves
+// with 9 0.257 and 0.291, radius 100, halves with 3 0.256. Sums along rows take 0.154 of these, a copy of as
+// many bytes 0.133. No faster: sums of whole segments made once a tile, elements beyond the ends of rows by
+// places of 32 bits, rows from the last to the first, loads of rows a step ahead that are read again. These
+// two launches move four times the image, 0.51 of copy at most. One launch reads each row as it enters and as
+// it leaves, and 401 more for each band: 8 bands, whose rows between (13 MB each) are more than the cache
+// holds, move 3.4 times the image, 0.59 of copy at most, and one front of all columns needs sums of its
+// neighbours in every row. Such a front, whose groups make tiles of rows by a counter between chunks of
+// columns, by asynchronous copies, takes 0.386 with 8 rows a work-item and, with half of the instructions of
+// before, 0.347 with 16, beside 0.295 in one run; of bytes 0.354 beside 0.232, radius 100 0.336 beside 0.297.
+// Sums that never reach memory (lines discarded) change nothing, so bytes do not bound it; tiles of three
+// parts instead of five 0.401, one chunk ahead instead of two 0.459, four 0.364: it waits.
 //
 // launch_ns to march_ring: ms by march and by two_pass, 8192 x 8192 float, radius 50 0.237 and 0.292, 100
 // 0.280 and 0.300, 150 0.340 and 0.304, 200 0.426 and 0.306, 500 0.911 and 0.371; half 50 0.260 and 0.237,
@@ -181,7 +182,7 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .of_two_pass = {.device = "H200",
                      .driver = "580.159",
                      .what = "8192 x 8192 float, boxes of 401 x 401",
-                     .share = "0.43 of copy; by march 0.31"},
+                     .share = "0.45 of copy; by march 0.31"},
      .small_words = 15,
      .small_halves = 31,
      .units_most_taps = 49,
