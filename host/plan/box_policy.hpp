@@ -182,7 +182,7 @@ inline constexpr BoxPolicy kBoxPolicies[] = {
      .of_two_pass = {.device = "H200",
                      .driver = "580.159",
                      .what = "8192 x 8192 float, boxes of 401 x 401",
-                     .share = "0.45 of copy; by march 0.31"},
+                     .share = "0.44 of copy; by march 0.31"},
      .small_words = 15,
      .small_halves = 31,
      .units_most_taps = 49,
