@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
@@ -89,6 +90,34 @@ TEST_CASE("select: elements of every size, around blocks of them, few and many s
           c.out_offset = turn++ % 5;
           sweep.run(c);
         }
+      }
+      CHECK(sweep.ran() == turn);
+    }
+  }
+}
+
+// Of many elements tiles stay in local memory on NVIDIA: what a warp selects is listed at once, or in parts.
+TEST_CASE("select: runs in tiles of whole packs, few and many in a warp") {
+  const smem::Context context;
+  test::SelectSweep sweep(context);
+  const std::size_t many =
+      context.device().vendor == smem::Vendor::nvidia ? (std::size_t{1} << 23) + 16384 : 0;
+  for (const std::string& variant : test::running_compactions(context.device(), smem::select_variants())) {
+    if (many > 0 && variant != "look_back") continue;
+    for (const Scalar in : {Scalar::float32, Scalar::int64, Scalar::half, Scalar::uint8}) {
+      SelectCase c;
+      c.op = SelectOp::run_length_encode;
+      c.in = in;
+      c.variant = variant;
+      std::size_t turn = 0;
+      for (const std::size_t per_mille : {0, 50, 260, 500, 1000}) {
+        constexpr std::array<std::size_t, 5> kSizes = {16384, 31, 1024, 8193, 12001};
+        c.size = many + kSizes[turn % kSizes.size()];
+        c.per_mille = per_mille;
+        c.in_offset = turn % 3 == 0 ? 16 : 0;
+        c.out_offset = turn % 5;
+        c.lengths = turn++ % 2 == 0 ? Scalar::uint32 : Scalar::uint64;
+        sweep.run(c);
       }
       CHECK(sweep.ran() == turn);
     }

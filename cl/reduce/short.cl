@@ -28,19 +28,28 @@ DEFINE_TEAM_REDUCE(team_reduce, accumulator, combine)
 #define STATES GROUP
 #endif
 
+// The host's time of a launch depends on the number of buffers: there is no other than are needed.
+typedef struct {
+  ulong in_offset, other_offset, out_offset, count;
+} short_numbers;
+#if OPERATION == OP_DOT
+#define OTHER_ARGUMENT global const ELEMENT *restrict other,
+#else
+#define OTHER_ARGUMENT
+#endif
+
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void reduce_short(global const ELEMENT* restrict in, ulong in_offset, global const ELEMENT* restrict other, ulong other_offset, uint count,
-                  global RESULT* restrict out, ulong out_offset) {
+void reduce_short(global const ELEMENT* restrict in, OTHER_ARGUMENT global RESULT* restrict out, short_numbers numbers) {
   local accumulator scratch[STATES];
   const uint item = get_local_id(0);
   row_source row;
+  const ulong in_offset = numbers.in_offset;
+  const uint count = (uint)numbers.count;
   row.position = in_offset;
   row.first = in + in_offset;
   row.count = count;
 #if OPERATION == OP_DOT
-  row.other = other + other_offset;
-#else
-  (void)other, (void)other_offset;
+  row.other = other + numbers.other_offset;
 #endif
   const uint head = min((PACK - (uint)(in_offset % PACK)) % PACK, count), packs = (count - head) / PACK, end = head + packs * PACK;
   lane_set lanes;
@@ -69,5 +78,5 @@ void reduce_short(global const ELEMENT* restrict in, ulong in_offset, global con
 #else
   team_reduce(&mine, scratch, item, GROUP);
 #endif
-  if (item == 0) write_result(out + out_offset, 0, mine, count);
+  if (item == 0) write_result(out + numbers.out_offset, 0, mine, count);
 }

@@ -19,6 +19,14 @@
 #define TILE (GROUP * ITEMS)  // elements of a tile: a multiple of GROUP * ITEMS
 #endif
 #define STEPS (TILE / STEP)
+#ifndef LIMITS_REGISTERS
+#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
+#endif
+#if LIMITS_REGISTERS
+#define GROUP_SIZE
+#else
+#define GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#endif
 
 #if REGISTERS
 #include "nvidia/look_back.clh"
@@ -26,7 +34,8 @@
 #include "scan/walk_back.clh"
 #endif
 
-// Falls back: counts a tile whose aggregate is missing, or with REGISTERS all of them; or none is, and found[0] is what lies
+#if FALLS_BACK
+// Counts a tile whose aggregate is missing, or with REGISTERS all of them; or none is, and found[0] is what lies
 // before tile `job`, and it is the subject. found[1]: its aggregate.
 COLD_FUNCTION void count_missing(global ulong* words, uint epoch, uint parts, uint job, local state* found, local uint* subject,
                                  local state* local_states, global const ELEMENT* row, global const FLAG* flags, ulong size,
@@ -50,8 +59,9 @@ COLD_FUNCTION void count_missing(global ulong* words, uint epoch, uint parts, ui
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   } while (REGISTERS && subject[0] != job);
 }
+#endif
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+kernel GROUP_SIZE
 void select_look_back(SELECT_ARGUMENTS) {
   USE_SELECT_ARGUMENTS;
   DECLARE_TILE
@@ -106,12 +116,14 @@ void select_look_back(SELECT_ARGUMENTS) {
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
 
+#if FALLS_BACK
 #if REGISTERS  // or the compiler would spill
   if (subject[0] != job)  // the same for all
 #else
   while (subject[0] != job)
 #endif
     count_missing(scratch, epoch, (uint)parts, job, found, subject, local_states, row, row_flags, size, item);
+#endif
   before = found[0];
 
   // Its elements.
@@ -121,13 +133,13 @@ void select_look_back(SELECT_ARGUMENTS) {
     rank_tile(x, chosen, ranks, &all, tile, selectors, local_states, marks, row, row_flags, first, size, item);
     compact_tile(x, chosen, ranks, (uint)count_of(all), tile, selectors, places, first, size, item);
     barrier(CLK_LOCAL_MEM_FENCE);
-    write_tile(tile, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before,
+    write_tile(tile, chosen, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before,
                (uint)count_of(all), total, item);
     before = join(before, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next step's elements take their place
   }
 #else
-  write_tile(tile, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before,
+  write_tile(tile, chosen, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, begin, size, before,
              (uint)count_of(own), total, item);
 #endif
   if (job == parts - 1 && item == 0)

@@ -49,7 +49,7 @@ void select_parts(SELECT_ARGUMENTS) {
     if (first + STEP < end) load_tile(x, row, first + STEP, size, item);  // while these are written
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
-    write_tile(tile, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, selected,
+    write_tile(tile, chosen, ranks, places, out + out_offset, lengths, lengths_offset, wide_lengths, first, size, before, selected,
                count_of(every), item);
     before = join(before, all);
     barrier(CLK_LOCAL_MEM_FENCE);  // the next elements take their place

@@ -11,6 +11,7 @@
 #include <smem/reduce.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace smem {
@@ -27,7 +28,11 @@ cl::Event launch(const Context& context, const ReduceProblem& problem, const ops
     const std::size_t fold = std::max<std::size_t>(launch.plan().number("fold"), 1);
     const cl_mem partials = launch.scratch(0);
     if (launch.plan().variant == "short") {
-      launch(o.in.buffer, o.in.offset, o.other, static_cast<cl_uint>(problem.cols), o.out);
+      const std::array<cl_ulong, 4> numbers{o.in.offset, o.other.offset, o.out.offset, problem.cols};
+      if (problem.reduction.op == ReduceOp::dot)
+        launch(o.in.buffer, o.other.buffer, o.out.buffer, numbers);
+      else
+        launch(o.in.buffer, o.out.buffer, numbers);
     } else if (launch.plan().variant == "short_rows") {
       launch(o.in.buffer, o.in.offset, o.other, results, static_cast<cl_uint>(problem.cols),
              static_cast<cl_uint>(launch.plan().number("piece")), o.out);

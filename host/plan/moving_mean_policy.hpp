@@ -117,7 +117,11 @@ struct MovingMeanPolicy {
 // 0.375, 2^28 and 100001 0.781 -> 0.760 (0.67 of copy). Of 2^25 and 100001 0.112; without waiting for other
 // groups' sums 0.102 (0.69), without the second read of elements 0.115: neither bounds it. No faster, 2^27
 // and 100001: sums asked for early 0.433, copied to local memory meanwhile 0.437, both scans at once 0.442;
-// at most 56, 64 and 80 registers 0.423, 0.433 and 0.478.
+// at most 56, 64 and 80 registers 0.423, 0.433 and 0.478. Nor do fewer instructions help, 2^28 and 100001:
+// tiles without gaps, of 15 elements a work-item, by copies and stores of 16 bytes, 715 instead of 880
+// instructions a warp 0.854 (40 registers, six groups a unit 0.774, 0.758 as it is); without the divisions of
+// rows, one warp alone waiting, 0.770, in 40 registers 0.841. Its loads and stores alone, without scans and
+// without waiting, 0.636 (0.79 of copy; the whole kernel 0.751 in that run): what lies between is latency.
 inline constexpr MovingMeanPolicy kMovingMeanPolicies[] = {
     {.when = {.family = "nvidia-hopper"},
      .evidence = {.device = "H200",

@@ -33,6 +33,23 @@ bool keeps_words(const Device& device, const SelectProblem& problem) {
   return selects_in_registers(device) && only_copies && size_of(problem.in) == 1 && aligned;
 }
 
+/// Bytes of a work-item in a tile that stays in local memory, and of the places in its warp's list.
+constexpr std::size_t kKeptBytes = 128, kKeptPlaces = 256 * 2 / 32;
+
+/// Whether the elements of a tile of runs stay in local memory (cl/nvidia/select_kept.clh).
+bool keeps_elements(const Device& device, const SelectProblem& problem, std::string_view variant) {
+  const SelectPolicy& policy = select_policy(device);
+  return variant == "look_back" && problem.op == SelectOp::run_length_encode && policy.group_of_kept != 0 &&
+         problem.size > policy.short_vector && !is_wide(problem) &&
+         problem.in_alignment >= policy.pack_bytes && compute_capability(device) >= 80 &&
+         !falls_back(device, true);
+}
+
+/// Elements of a work-item there: a bit each.
+std::size_t kept_items(const SelectProblem& problem) {
+  return std::min<std::size_t>(kKeptBytes / size_of(problem.in), 32);
+}
+
 /// Whether tiles publish to each other after a launch that has counted all that is selected.
 bool counts_all_first(const SelectProblem& problem, std::string_view variant) {
   return variant == "look_back" && is_partition_in_order(problem.op);
@@ -44,6 +61,8 @@ std::size_t group_of(const Device& device, const SelectProblem& problem, const P
   if (fixed.work_items != 0) return fixed.work_items;
   const SelectPolicy& policy = select_policy(device);
   if (is_partition(problem.op) && variant != "look_back") return policy.group_of_partitions;
+  if (keeps_elements(device, problem, variant))
+    return size_of(problem.in) == 8 ? policy.group_of_kept_wide : policy.group_of_kept;
   if (problem.op == SelectOp::run_length_encode) return policy.group_of_runs;
   if (keeps_words(device, problem)) return policy.group_of_packed;
   const bool large = problem.op == SelectOp::copy_flagged && device.local_bytes >= policy.flagged_local_bytes;
@@ -62,6 +81,7 @@ std::size_t place_bytes(const Device& device, const SelectProblem& problem) {
 std::size_t items_of(const Device& device, const SelectProblem& problem, const PlanOverrides& fixed,
                      std::string_view variant) {
   if (fixed.tile_cols != 0) return at_least_1(fixed.tile_cols / group_of(device, problem, fixed, variant));
+  if (keeps_elements(device, problem, variant)) return kept_items(problem);
   const SelectPolicy& policy = select_policy(device);
   const bool in_registers = selects_in_registers(device);
   const std::size_t each = size_of(problem.in) + (in_registers ? place_bytes(device, problem) : 0);
@@ -185,10 +205,12 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
   const SelectPolicy& policy = select_policy(device);
   const std::size_t bytes = size_of(problem.in), state = state_bytes(problem);
   std::size_t items = items_of(device, problem, fixed, plan.variant);
-  const std::size_t places = place_bytes(device, problem) * items;
+  std::size_t places = place_bytes(device, problem) * items;
   const std::size_t wanted = group_of(device, problem, fixed, plan.variant);
   constexpr std::size_t kWords = 64;  // of the kernel's own, with their alignment
   if (selects_in_registers(device)) {
+    const bool kept = keeps_elements(device, problem, plan.variant) && items == kept_items(problem);
+    if (kept) places = kKeptPlaces;
     // A warp has a state in local memory, and in the second of two launches each work-item.
     const std::size_t each = items * bytes + places + state;
     const std::size_t group = group_for(device, wanted, each, kWords);
@@ -196,6 +218,10 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
       const std::size_t run = std::min(policy.pack_bytes / bytes, items);
       constexpr std::size_t kSelectors = 64;  // bytes
       if (keeps_words(device, problem)) define(plan, "PACKED", 1);
+      if (kept) {
+        define(plan, {{"KEPT", 1}, {"FALLS_BACK", 0}, {"LIMITS_REGISTERS", 1}});
+        plan.most_registers = bytes == 8 ? policy.kept_wide_registers : policy.kept_registers;
+      }
       define_tile(group, items, run_pack(policy.pack_bytes, problem.in, problem.in_alignment, run), plan);
       define(plan, {{"RUN", run}, {"REGISTERS", 1}});
       if (is_flagged(problem.op))

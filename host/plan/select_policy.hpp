@@ -29,7 +29,10 @@ struct SelectPolicy {
   std::size_t short_vector = std::size_t{1} << 23;
   std::size_t group_of_flagged = 256;  ///< of copy_flagged, where local memory has flagged_local_bytes
   std::size_t group_of_partitions = 256;
-  std::size_t group_of_runs = 256;    ///< of run_length_encode
+  std::size_t group_of_runs = 256;  ///< of run_length_encode
+  // The same where elements stay in local memory, and the registers of each; 0: they never do. Of 8 bytes:
+  std::size_t group_of_kept = 0, kept_registers = 0;
+  std::size_t group_of_kept_wide = 0, kept_wide_registers = 0;
   std::size_t group_of_packed = 256;  ///< of bytes that are kept four to a word
   std::size_t flagged_local_bytes = 0;
   std::size_t item_bytes = 64;        ///< elements of a work-item
@@ -71,6 +74,12 @@ struct SelectPolicy {
 // selected, half of which are read again; of 56 and 48 registers, five groups, 0.51 and 0.69; compacted
 // before the look-back 0.459.
 //
+// kept: an H200, ms, tiles that stay in local memory (512 work-items of 40 registers) and those in registers,
+// in one run. 2^28 floats, 5 % selected, 0.388 and 0.434 (groups of 256 0.404, of at most 48 registers
+// 0.429); 2^27: 1 % 0.186 and 0.216, 25 % 0.311 and 0.280, 50 % 0.382 and 0.353, all 0.526 and 0.509. 2^27
+// bytes 0.123 and 0.202, halves 0.137 and 0.250, of 50 % 0.343 and 0.407, int64 0.405 and 0.531. Of 1 million
+// floats 6.5 and 6.2 us, 8 million 23.0 and 23.6, 34 million 67 and 71: so of more than short_vector.
+//
 // A partition in order reads all twice and writes once: 0.67 of copy at most. It has 0.61.
 //
 // short_vector: H100, copy_if of 1 million floats: groups of 512 18.6 us, 256 17.1, 128 16.5, 64 15.3; of 5
@@ -85,6 +94,10 @@ inline constexpr SelectPolicy kNvidiaSelect{
     .group = 512,
     .group_of_flagged = 1024,
     .group_of_partitions = 64,
+    .group_of_kept = 512,
+    .kept_registers = 40,
+    .group_of_kept_wide = 256,
+    .kept_wide_registers = 48,
     .flagged_local_bytes = 160 * 1024,
     .large_item_bytes = 128,
     .large_run_bytes = 256,

@@ -125,7 +125,7 @@ TEST_CASE("plans of the H200: each selection has work-groups of its own size") {
   const std::pair<smem::SelectOp, std::size_t> groups[] = {{smem::SelectOp::copy_if, 512},
                                                            {smem::SelectOp::copy_flagged, 1024},
                                                            {smem::SelectOp::unique, 512},
-                                                           {smem::SelectOp::run_length_encode, 256},
+                                                           {smem::SelectOp::run_length_encode, 512},
                                                            {smem::SelectOp::partition, 64}};
   for (const auto& group : groups) {
     smem::SelectProblem problem{.op = group.first, .size = kMany};

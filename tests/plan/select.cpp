@@ -125,6 +125,29 @@ TEST_CASE("plan of select: bytes are kept four to a word, where whole packs are 
   CHECK(smem::plan_select(smem::clamp(target("sm_90"), "work_group=16"), bytes).items_per_work_item <= 32);
 }
 
+TEST_CASE("plan of select: runs of whole packs stay in local memory, where nobody falls back") {
+  smem::SelectProblem runs = problem_for(SelectOp::run_length_encode, std::size_t{1} << 28);
+  const smem::Device h200 = target("sm_90");
+  const smem::Plan kept = smem::plan_select(h200, runs);
+  CHECK(kept.variant == "look_back");
+  CHECK(has_define(kept, "KEPT"));
+  CHECK(has_define(kept, "FALLS_BACK"));
+  CHECK(kept.tile_cols == 32 * kept.work_group[0]);
+  // 48 warps share a multiprocessor.
+  CHECK(1536 / kept.work_group[0] * (kept.local_bytes + 1024) <= 228 * 1024);
+  CHECK_FALSE(has_define(smem::plan_select(target("sm_75"), runs), "KEPT"));
+  CHECK_FALSE(has_define(smem::plan_select(target("gfx90a"), runs), "KEPT"));
+  CHECK_FALSE(has_define(smem::plan_select(smem::clamp(h200, "poll_limit=0"), runs), "KEPT"));
+  CHECK_FALSE(has_define(smem::plan_select(h200, runs, {.variant = "count_then_place"}), "KEPT"));
+  CHECK_FALSE(has_define(smem::plan_select(h200, problem_for(SelectOp::unique, runs.size)), "KEPT"));
+  CHECK_FALSE(has_define(
+      smem::plan_select(h200, runs, {.variant = "look_back", .tile_cols = 4096, .work_items = 256}), "KEPT"));
+  runs.in_alignment = 4;
+  CHECK_FALSE(has_define(smem::plan_select(h200, runs), "KEPT"));
+  CHECK_FALSE(has_define(
+      smem::plan_select(h200, problem_for(SelectOp::run_length_encode, std::size_t{1} << 33)), "KEPT"));
+}
+
 TEST_CASE("plan of select: one tile needs no other group, two tiles have one each") {
   const smem::Device device = target("sm_90");
   CHECK(smem::plan_select(device, problem_for(SelectOp::copy_if, 8192)).variant == "count_then_place");
