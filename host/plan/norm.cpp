@@ -21,34 +21,25 @@ const char* norm_name(const NormProblem& p) { return name_of(p.op).data(); }
 RowWork work_of(const Device& device, const NormProblem& p) {
   const bool rms = p.op == NormOp::rms;
   const auto [vectors, weights] = norm_vectors(p);
-  RowWork work{.operation = norm_name(p),
-               .family = "norm",
-               .policy = norm_policy(device),
-               .in = p.in,
-               .out = p.out,
-               .rows = p.rows,
-               .cols = p.cols,
-               .batch = p.batch,
-               .alignment = p.alignment,
-               .row_alignment = p.row_alignment,
-               .packed = p.packed,
-               .defines = norm_defines(p),
-               .tree_values = 2,
-               .part_values = 4,
-               .published_values = 3,
-               .weights_bytes = vectors * size_of(weights),
-               .weights_are_elements = weights == p.in,
-               .has_second_input = p.residual,
-               .has_persistent_parts = true,
-               .cpu_keeps_values = p.residual,
-               .naive_readings = rms ? 2U : 3U,
-               .element_read = real(size_of(p.in)) * (p.residual ? 2 : 1),
-               .read_once = real(vectors, p.cols, size_of(weights)),
-               .element_written = real(size_of(p.out)) * (p.sum ? 2 : 1),
-               .operations = norm_operations(p),
-               // Written; read for each sum and for the results; of differences written once more.
-               .local_passes = rms ? 2.0 : 4.0,
-               .statistics = rms ? "the sum of squares" : "the mean and the squares of differences"};
+  RowWork work = row_work(p, norm_name(p), "norm", norm_policy(device));
+  work.defines = norm_defines(p);
+  work.tree_values = 2;
+  work.part_values = 4;
+  work.published_values = 3;
+  work.weights_bytes = vectors * size_of(weights);
+  work.weights_are_elements = weights == p.in;
+  work.has_second_input = p.residual;
+  work.has_persistent_parts = true;
+  work.cpu_keeps_values = p.residual;
+  work.guards_partial_groups = true;
+  work.naive_readings = rms ? 2 : 3;
+  work.element_read *= p.residual ? 2 : 1;
+  work.read_once = real(vectors, p.cols, size_of(weights));
+  work.element_written = real(size_of(p.out)) * (p.sum ? 2 : 1);
+  work.operations = norm_operations(p);
+  // Written; read for each sum and for the results; of differences written once more.
+  work.local_passes = rms ? 2 : 4;
+  work.statistics = rms ? "the sum of squares" : "the mean and the squares of differences";
   return work;
 }
 

@@ -156,7 +156,7 @@ Attempt registers(const Device& device, const RowWork& w, std::string_view varia
   define(plan, {{"GROUP", group}, {"TEAM", team.items}, {"UNROLL", team.unroll}, {"PACK", pack}});
   // Of doubles, ptxas for sm_90 spills 8 bytes with it.
   if (registers == 0 && bytes != sizeof(double)) define(plan, "FULL", full_packs(w, whole, team, pack));
-  if (w.family == "norm" && results_of(w) % (group / team.items) != 0) define(plan, "PARTIAL_GROUPS", 1);
+  if (w.guards_partial_groups && results_of(w) % (group / team.items) != 0) define(plan, "PARTIAL_GROUPS", 1);
   if (shuffle) define(plan, "SHUFFLES", 1);
   if (holds_raw) define(plan, "HOLDS_RAW", 1);
   if (!whole && w.row_alignment >= pack * size_of(w.in)) define(plan, "ALIGNED_ROWS", 1);

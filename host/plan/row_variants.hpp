@@ -37,6 +37,7 @@ struct RowWork {
   bool has_persistent_parts = false;     ///< whether there is a kernel for teams that stay and share rows
   bool has_row_rings = false;            ///< whether rows of "persistent" pass through rings of pieces
   bool cpu_keeps_values = true;          ///< whether "cpu" has a tile of them in local memory
+  bool guards_partial_groups = false;    ///< whether "registers" looks for teams without a row
   std::size_t naive_readings = 3;        ///< of each element by "naive": 2 or 3
   double element_read = 0;               ///< bytes, each time that an element is read
   double read_once = 0;                  ///< bytes besides
@@ -46,6 +47,23 @@ struct RowWork {
   double local_passes = 4;               ///< over a row in local memory
   std::string_view statistics;           ///< that a pass finds: "the largest element and the sum"
 };
+
+/// What every problem along rows says; an operation adds the rest.
+template <class Problem>
+RowWork row_work(const Problem& p, const char* operation, std::string_view family, const RowPolicy& policy) {
+  return {.operation = operation,
+          .family = family,
+          .policy = policy,
+          .in = p.in,
+          .out = p.out,
+          .rows = p.rows,
+          .cols = p.cols,
+          .batch = p.batch,
+          .alignment = p.alignment,
+          .row_alignment = p.row_alignment,
+          .packed = p.packed,
+          .element_read = real(size_of(p.in))};
+}
 
 /// The names of all variants, slowest idea first; the one for CPUs last.
 std::vector<std::string_view> row_variants();

@@ -20,28 +20,18 @@ const char* softmax_name(const SoftmaxProblem& p) { return name_of(p.op).data();
 RowWork work_of(const Device& device, const SoftmaxProblem& p) {
   const bool one_a_row = p.op == SoftmaxOp::logsumexp;
   const double result = real(size_of(p.out));
-  return {.operation = softmax_name(p),
-          .family = "softmax",
-          .policy = softmax_policy(device),
-          .in = p.in,
-          .out = p.out,
-          .rows = p.rows,
-          .cols = p.cols,
-          .batch = p.batch,
-          .alignment = p.alignment,
-          .row_alignment = p.row_alignment,
-          .packed = p.packed,
-          .defines = {{"OPERATION", static_cast<int>(p.op)}},
-          .has_row_rings = true,
-          .cpu_keeps_values = p.op == SoftmaxOp::softmax,
-          .naive_readings = one_a_row ? 2U : 3U,
-          .element_read = real(size_of(p.in)),
-          .element_written = one_a_row ? 0 : result,
-          .row_written = one_a_row ? result : 0,
-          .operations = 5,  // maximum, difference, exponential, sum and product
-          // Written twice and read twice; of logsumexp the second time without need.
-          .local_passes = 4,
-          .statistics = "the largest element and the sum"};
+  RowWork work = row_work(p, softmax_name(p), "softmax", softmax_policy(device));
+  work.defines = {{"OPERATION", static_cast<int>(p.op)}};
+  work.has_row_rings = true;
+  work.cpu_keeps_values = p.op == SoftmaxOp::softmax;
+  work.naive_readings = one_a_row ? 2 : 3;
+  work.element_written = one_a_row ? 0 : result;
+  work.row_written = one_a_row ? result : 0;
+  work.operations = 5;  // maximum, difference, exponential, sum and product
+  // Written twice and read twice; of logsumexp the second time without need.
+  work.local_passes = 4;
+  work.statistics = "the largest element and the sum";
+  return work;
 }
 
 constexpr Operation<SoftmaxProblem> kSoftmax =
