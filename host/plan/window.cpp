@@ -192,7 +192,10 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
   Plan plan = filter_plan(operation, variant, "blur/window.cl", "window", g, g.row_taps / 2, g.row_taps / 2);
   const WindowPolicy& policy = window_policy(device);
   const std::size_t lanes = cpu ? thread_lanes(device, problem) : policy.lanes;
-  const std::size_t band = cpu ? cpu_band(device, g.height, g.planes, g.row_taps - 1) : 1;
+  // Medians of 5 x 5 on CPUs: of two rows at a time, whose windows share comparisons (cl/blur/window.cl).
+  const bool in_pairs = cpu && problem.op == WindowOp::median && g.row_taps == kShared;
+  const std::size_t band =
+      cpu ? round_up(cpu_band(device, g.height, g.planes, g.row_taps - 1), in_pairs ? 2 : 1) : 1;
   const std::array<std::size_t, 3> extent{cpu ? 1 : divide_up(g.row_elements(), lanes),
                                           divide_up(g.height, band), g.planes};
   plan.work_group = cpu ? std::array<std::size_t, 3>{1, 1, 1} : shape_group(device, policy.group, 64, extent);
@@ -204,10 +207,10 @@ Attempt plan_variant(const Device& device, const WindowProblem& problem, const P
   define_sub_group(device, plan);
   define_group(plan);
   const auto count = real(g.row_taps * g.row_taps);
-  // Comparisons, or additions and products. Medians of 5 x 5 on CPUs: two windows share some.
+  // Comparisons, or additions and products.
   plan.prediction.operations = real(g.elements()) * (problem.op == WindowOp::gradient ? 4 * count
                                                      : g.row_taps == 3                ? 38
-                                                     : cpu                            ? 161
+                                                     : in_pairs                       ? 161
                                                                                       : 2 * 132);
   plan.reason = formatted("{} windows of {} elements at a time in {}", lanes, g.row_taps * g.row_taps,
                           cpu ? "vectors, along whole rows" : "registers");
