@@ -232,48 +232,51 @@ inline smem::GemmProblem problem_of(const GemmCase& c) {
   return problem;
 }
 
-inline Outcome run(const smem::Context& context, const GemmCase& c, Random& random) {
-  const bool integer = !smem::is_float(c.in);
-  const auto number = [&] {
-    if (integer) return static_cast<double>(random.between(0, 255)) - 128;
-    const double x = static_cast<double>(random.next() >> 40) * 0x1p-23 - 1;
-    return c.variant == "matrix_units" && std::abs(x) < 0x1p-14 ? 0 : x;  // gfx90a flushes subnormal halves
-  };
-  GemmMatrix a(c, c.in, c.transpose_a ? c.k : c.m, c.transpose_a ? c.m : c.k, c.batch);
-  GemmMatrix b(c, c.b_in(), c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, c.shared_b ? 1 : c.batch);
-  GemmMatrix out(c, c.out, c.m, c.n, c.batch), other(c, c.out, c.m, c.n, c.listed ? 1 : c.batch);
-  const Numbers a_host = a.fill(c.in, c.transpose_a ? c.k : c.m, c.transpose_a ? c.m : c.k, random, number);
-  const Numbers b_host =
-      b.fill(c.b_in(), c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, random, number);
-  // Where C is not read, it holds NaNs only.
-  const bool reads_c = c.beta != 0 || c.residual == 2;
-  const Numbers before = out.fill(c.out, c.m, c.n, random, [&] {
-    return reads_c || integer ? number() : std::numeric_limits<double>::quiet_NaN();
-  });
-  const Numbers added = other.fill(c.out, c.m, c.n, random, number);
-  const std::size_t biases = c.bias == 1 ? c.m : c.n;
-  Numbers bias(c.out, biases + 3);
-  for (std::size_t i = 0; i < bias.size(); ++i)
-    bias.set(i, i < 3 && !integer ? std::numeric_limits<double>::quiet_NaN() : number());
+/// The matrices of a case, and their numbers before the call. Numbers of the bias begin behind three others.
+struct GemmInput {
+  static constexpr std::size_t kBeforeBias = 3;
 
-  const auto array = [&](const Numbers& numbers) {
-    return smem::Array<unsigned char>(context, numbers.bytes());
-  };
-  const auto a_array = array(a_host), b_array = array(b_host), c_array = array(before),
-             other_array = array(added), bias_array = array(bias);
-  a.view.buffer = a_array.buffer()();
-  b.view.buffer = b_array.buffer()();
-  out.view.buffer = c_array.buffer()();
-  other.view.buffer = other_array.buffer()();
-  std::vector<std::uint64_t> list(4, 0);  // and one before it
-  for (std::size_t p = 0; c.listed && p < c.batch; ++p) {
-    if (p > 0) list.resize(list.size() + 3);
-    list[1 + 3 * p] = a.starts[p] - a.view.offset;
-    list[2 + 3 * p] = b.starts[p % b.starts.size()] - b.view.offset;
-    list[3 + 3 * p] = out.starts[p] - out.view.offset;
+  GemmInput(const GemmCase& c, Random& random)
+      : a(c, c.in, c.transpose_a ? c.k : c.m, c.transpose_a ? c.m : c.k, c.batch),
+        b(c, c.b_in(), c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, c.shared_b ? 1 : c.batch),
+        out(c, c.out, c.m, c.n, c.batch),
+        other(c, c.out, c.m, c.n, c.listed ? 1 : c.batch),
+        bias(c.out, (c.bias == 1 ? c.m : c.n) + kBeforeBias) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    const bool integer = !smem::is_float(c.in);
+    const auto number = [&] {
+      if (integer) return static_cast<double>(random.between(0, 255)) - 128;
+      const double x = static_cast<double>(random.next() >> 40) * 0x1p-23 - 1;
+      return c.variant == "matrix_units" && std::abs(x) < 0x1p-14 ? 0 : x;  // gfx90a flushes subnormal halves
+    };
+    of_a = a.fill(c.in, c.transpose_a ? c.k : c.m, c.transpose_a ? c.m : c.k, random, number);
+    of_b = b.fill(c.b_in(), c.transpose_b ? c.n : c.k, c.transpose_b ? c.k : c.n, random, number);
+    // Where C is not read, it holds NaNs only.
+    const bool reads_c = c.beta != 0 || c.residual == 2;
+    before = out.fill(c.out, c.m, c.n, random, [&] { return reads_c || integer ? number() : kNan; });
+    added = other.fill(c.out, c.m, c.n, random, number);
+    for (std::size_t i = 0; i < bias.size(); ++i)
+      bias.set(i, i < kBeforeBias && !integer ? kNan : number());
   }
-  const smem::Array<std::uint64_t> list_array(context, list);
 
+  GemmMatrix a, b, out, other;
+  Numbers of_a{smem::Scalar::float32, 0}, of_b = of_a, before = of_a, added = of_a;
+  Numbers bias;
+};
+
+/// The list of a case's matrices, behind one number that is not read.
+inline std::vector<std::uint64_t> gemm_list(const GemmCase& c, const GemmInput& of) {
+  std::vector<std::uint64_t> list(c.listed ? 1 + 3 * c.batch : 4, 0);
+  for (std::size_t p = 0; c.listed && p < c.batch; ++p) {
+    list[1 + 3 * p] = of.a.starts[p] - of.a.view.offset;
+    list[2 + 3 * p] = of.b.starts[p % of.b.starts.size()] - of.b.view.offset;
+    list[3 + 3 * p] = of.out.starts[p] - of.out.view.offset;
+  }
+  return list;
+}
+
+/// The call's options, but for those that have views.
+inline smem::Gemm gemm_options(const GemmCase& c) {
   smem::Gemm call;
   call.alpha = c.alpha;
   call.beta = c.beta;
@@ -281,20 +284,14 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
   call.transpose_b = c.transpose_b;
   call.tf32 = c.tf32;
   call.order = c.column_major ? smem::Order::column_major : smem::Order::row_major;
-  if (c.listed) call.list = list_array.vector(1, 3 * c.batch);
-  if (c.bias != 0) {
-    call.epilogue.bias = smem::Vector(bias_array.buffer()(), c.out, biases, 3);
-    call.epilogue.bias_of = c.bias == 1 ? smem::BiasOf::row : smem::BiasOf::column;
-  }
   call.epilogue.activation = c.activation;
   if (c.custom) call.epilogue.expression = "x * 2 + (int)row - (int)col";
   call.epilogue.scale = c.scale;
-  if (c.residual != 0) call.epilogue.residual = c.residual == 1 ? other.view : out.view;
-  smem::CallOptions options;
-  options.variant = c.variant;
-  if (c.overrides != smem::PlanOverrides{}) options.overrides = &c.overrides;
+  return call;
+}
 
-  bool plan_refuses = false;
+/// Plans a case. \returns its fault, or that the plan refuses the variant.
+inline Outcome plan_outcome(const smem::Context& context, const GemmCase& c) {
   try {
     smem::PlanOverrides fixed = c.overrides;
     fixed.variant = c.variant;
@@ -309,65 +306,69 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
       return {false, "the plan does not fit the device"};
   } catch (const smem::Error& error) {
     if (error.details().argument != "variant") return {false, fmt::format("no plan: {}", error.what())};
-    plan_refuses = true;
-  }
-  try {
-    const cl::Event event = smem::gemm(context, a.view, b.view, out.view, call, options);
-    if (event() == nullptr) return {false, "the call returned no event"};
-    if (plan_refuses) return {false, "the plan refuses the variant, and the call runs it"};
-  } catch (const smem::Error& error) {
-    if (!plan_refuses || error.details().argument != "variant")
-      return {false, fmt::format("the call failed: {}", error.what())};
     return refusal(error);
   }
-  Numbers got(c.out, out.elements());
-  got.bytes() = c_array.to_host();
+  return {};
+}
 
-  // In double precision; what lies along k comes first, for speed.
+/// A number, and what a result may differ from it by.
+struct Bounded {
+  double x = 0, error = 0;
+};
+
+/// Element (i, j) of product p, of a sum along k. `short_sums`: as Hopper's units add 32 products of fp8 to a
+/// sum, of 128 at most, with about 14 bits.
+inline Bounded gemm_element(const GemmCase& c, const GemmInput& of, const Sums& sums, bool short_sums,
+                            std::size_t p, std::size_t i, std::size_t j) {
+  const double eps = unit_of(c.in == smem::Scalar::float64 ? c.in : smem::Scalar::float32);
+  const double old = of.before.get(of.out.at(p, i, j));
+  const double scaled = c.k == 0 || c.alpha == 0 ? 0 : c.alpha * sums.sum;
+  double x = scaled + (c.beta != 0 ? c.beta * old : 0);
+  // K roundings of partial sums, none larger than the sum of sizes; two for what comes after, in all.
+  double error = ((static_cast<double>(c.k) + 2) * eps + (c.tf32       ? 0x1.01p-9
+                                                          : short_sums ? 0x1p-11
+                                                                       : 0)) *
+                     std::abs(c.alpha) * sums.size +
+                 4 * eps * (c.beta != 0 ? std::abs(c.beta * old) : 0) + 2 * eps * std::abs(x);
+  if (c.bias != 0) x += of.bias.get(GemmInput::kBeforeBias + (c.bias == 1 ? i : j));
+  if (c.activation == smem::Activation::relu) x = x < 0 ? 0 : x;
+  if (c.activation == smem::Activation::gelu) {  // no steeper than 1.13; erf within 16 units
+    error = 1.13 * error + 20 * eps * std::abs(x);
+    x = x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+  }
+  if (c.custom) {
+    x = x * 2 + static_cast<double>(i) - static_cast<double>(j);
+    error = 2 * error + 2 * eps * static_cast<double>(c.m + c.n);
+  }
+  x *= c.scale;
+  error *= std::abs(c.scale);
+  if (c.residual != 0) x += c.residual == 1 ? of.added.get(of.other.at(p, i, j)) : old;
+  error += 4 * eps * (std::abs(x) + 4) * (c.bias != 0 || c.residual != 0 || c.scale != 1 ? 1 : 0.25);
+  if (c.out != smem::Scalar::float64)
+    error += unit_of(c.out) * std::abs(x) + (c.out == smem::Scalar::half ? 0x1p-25 : 0);
+  if (!smem::is_float(c.in))
+    return {static_cast<double>(
+                static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(x)))),
+            0};
+  return {x, error};
+}
+
+/// Compares all of C's buffer with plain loops in double precision; what lies along k comes first, for speed.
+inline Outcome compare_products(const GemmCase& c, const GemmInput& of, const Numbers& got, bool short_sums) {
   std::vector<bool> inside(got.size());
   std::vector<double> left(c.k), right(c.k * c.n);
-  // Hopper's units add 32 products of fp8 to a sum, of 128 at most, with about 14 bits.
-  const bool short_sums = smem::is_fp8(c.in) && context.device().retargeting;
-  const double eps = unit_of(c.in == smem::Scalar::float64 ? c.in : smem::Scalar::float32);
   for (std::size_t p = 0; p < c.batch; ++p) {
     for (std::size_t q = 0; q < c.k; ++q)
       for (std::size_t j = 0; j < c.n; ++j)
-        right[j * c.k + q] = b_host.get(c.transpose_b ? b.at(p, j, q) : b.at(p, q, j));
+        right[j * c.k + q] = of.of_b.get(c.transpose_b ? of.b.at(p, j, q) : of.b.at(p, q, j));
     for (std::size_t i = 0; i < c.m; ++i) {
       for (std::size_t q = 0; q < c.k; ++q)
-        left[q] = a_host.get(c.transpose_a ? a.at(p, q, i) : a.at(p, i, q));
+        left[q] = of.of_a.get(c.transpose_a ? of.a.at(p, q, i) : of.a.at(p, i, q));
       for (std::size_t j = 0; j < c.n; ++j) {
-        const auto [sum, size] = c.alpha != 0 ? sums_of(left.data(), right.data() + j * c.k, c.k) : Sums{};
-        const std::size_t place = out.at(p, i, j);
+        const Sums sums = c.alpha != 0 ? sums_of(left.data(), right.data() + j * c.k, c.k) : Sums{};
+        const auto [x, error] = gemm_element(c, of, sums, short_sums, p, i, j);
+        const std::size_t place = of.out.at(p, i, j);
         inside[place] = true;
-        const double old = before.get(place), scaled = c.k == 0 || c.alpha == 0 ? 0 : c.alpha * sum;
-        double x = scaled + (c.beta != 0 ? c.beta * old : 0);
-        // K roundings of partial sums, none larger than the sum of sizes; two for what comes after, in all.
-        double error = ((static_cast<double>(c.k) + 2) * eps + (c.tf32       ? 0x1.01p-9
-                                                                : short_sums ? 0x1p-11
-                                                                             : 0)) *
-                           std::abs(c.alpha) * size +
-                       4 * eps * (c.beta != 0 ? std::abs(c.beta * old) : 0) + 2 * eps * std::abs(x);
-        if (c.bias != 0) x += bias.get(3 + (c.bias == 1 ? i : j));
-        if (c.activation == smem::Activation::relu) x = x < 0 ? 0 : x;
-        if (c.activation == smem::Activation::gelu) {  // no steeper than 1.13; erf within 16 units
-          error = 1.13 * error + 20 * eps * std::abs(x);
-          x = x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
-        }
-        if (c.custom) {
-          x = x * 2 + static_cast<double>(i) - static_cast<double>(j);
-          error = 2 * error + 2 * eps * static_cast<double>(c.m + c.n);
-        }
-        x *= c.scale;
-        error *= std::abs(c.scale);
-        if (c.residual != 0) x += c.residual == 1 ? added.get(other.at(p, i, j)) : old;
-        error += 4 * eps * (std::abs(x) + 4) * (c.bias != 0 || c.residual != 0 || c.scale != 1 ? 1 : 0.25);
-        if (c.out != smem::Scalar::float64)
-          error += unit_of(c.out) * std::abs(x) + (c.out == smem::Scalar::half ? 0x1p-25 : 0);
-        if (integer) {
-          error = 0;
-          x = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(x)));
-        }
         const double result = got.get(place);
         const bool right_nan = std::isnan(x) && std::isnan(result);
         if (!right_nan && !(std::abs(result - x) <= error)) {
@@ -378,12 +379,54 @@ inline Outcome run(const smem::Context& context, const GemmCase& c, Random& rand
     }
   }
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (!inside[i] && !got.same(i, before))
+    if (!inside[i] && !got.same(i, of.before))
       return {false, fmt::format("element {} of the buffer, outside C, has changed", i)};
   }
-  if (a_array.to_host() != a_host.bytes() || b_array.to_host() != b_host.bytes())
-    return {false, "an input has changed"};
   return {};
+}
+
+inline Outcome run(const smem::Context& context, const GemmCase& c, Random& random) {
+  GemmInput of(c, random);
+  const auto array = [&](const Numbers& numbers) {
+    return smem::Array<unsigned char>(context, numbers.bytes());
+  };
+  const auto a_array = array(of.of_a), b_array = array(of.of_b), c_array = array(of.before),
+             other_array = array(of.added), bias_array = array(of.bias);
+  of.a.view.buffer = a_array.buffer()();
+  of.b.view.buffer = b_array.buffer()();
+  of.out.view.buffer = c_array.buffer()();
+  of.other.view.buffer = other_array.buffer()();
+  const smem::Array<std::uint64_t> list_array(context, gemm_list(c, of));
+
+  smem::Gemm call = gemm_options(c);
+  if (c.listed) call.list = list_array.vector(1, 3 * c.batch);
+  if (c.bias != 0) {
+    call.epilogue.bias =
+        smem::Vector(bias_array.buffer()(), c.out, c.bias == 1 ? c.m : c.n, GemmInput::kBeforeBias);
+    call.epilogue.bias_of = c.bias == 1 ? smem::BiasOf::row : smem::BiasOf::column;
+  }
+  if (c.residual != 0) call.epilogue.residual = c.residual == 1 ? of.other.view : of.out.view;
+  smem::CallOptions options;
+  options.variant = c.variant;
+  if (c.overrides != smem::PlanOverrides{}) options.overrides = &c.overrides;
+
+  const Outcome planned = plan_outcome(context, c);
+  if (!planned.fault.empty()) return planned;
+  try {
+    const cl::Event event = smem::gemm(context, of.a.view, of.b.view, of.out.view, call, options);
+    if (event() == nullptr) return {false, "the call returned no event"};
+    if (planned.refused) return {false, "the plan refuses the variant, and the call runs it"};
+  } catch (const smem::Error& error) {
+    if (!planned.refused || error.details().argument != "variant")
+      return {false, fmt::format("the call failed: {}", error.what())};
+    return refusal(error);
+  }
+  Numbers got(c.out, of.out.elements());
+  got.bytes() = c_array.to_host();
+  Outcome outcome = compare_products(c, of, got, smem::is_fp8(c.in) && context.device().retargeting);
+  if (outcome.fault.empty() && (a_array.to_host() != of.of_a.bytes() || b_array.to_host() != of.of_b.bytes()))
+    return {false, "an input has changed"};
+  return outcome;
 }
 
 using GemmSweep = CaseSweep<GemmCase>;

@@ -315,14 +315,14 @@ inline bool has_plan(const smem::Device& device, const ReduceCase& c) {
   }
 }
 
+/// Where element (i, j) of matrix b lies.
+inline std::size_t place_in(const smem::Matrix& shape, std::size_t b, std::size_t i, std::size_t j) {
+  return shape.offset + b * shape.batch_stride + i * shape.pitch + j;
+}
+
+/// The elements of a case; between the rows and around them lie NaNs, or any integers.
 template <class T>
-Outcome run_typed(const smem::Context& context, const ReduceCase& c, Random& random) {
-  using smem::ReduceShape;
-  const smem::ReduceProblem problem = problem_of(c);
-  const std::size_t out_bytes = smem::size_of(problem.out);
-  const bool pairs = c.reduction.op == smem::ReduceOp::minmax;
-  const smem::Matrix shape(nullptr, smem::scalar_of<T>, c.rows, c.cols, c.layout.extent);
-  // Between the rows and around them lie NaNs, or any integers.
+std::vector<T> reduce_input(const ReduceCase& c, const smem::Matrix& shape, Random& random) {
   std::vector<T> input(std::max<std::size_t>(elements_of(shape) + c.layout.tail, 1));
   for (T& element : input) {
     if constexpr (smem::is_float(smem::scalar_of<T>)) {
@@ -331,86 +331,74 @@ Outcome run_typed(const smem::Context& context, const ReduceCase& c, Random& ran
       element = static_cast<T>(random.next());
     }
   }
-  const auto place = [&](std::size_t b, std::size_t i, std::size_t j) {
-    return shape.offset + b * shape.batch_stride + i * shape.pitch + j;
-  };
   for (std::size_t b = 0; b < shape.batch; ++b) {
     for (std::size_t i = 0; i < shape.rows; ++i) {
       for (std::size_t j = 0; j < shape.cols; ++j)
-        input[place(b, i, j)] = element_for<T>(c.reduction.op, random, c.nans);
+        input[place_in(shape, b, i, j)] = element_for<T>(c.reduction.op, random, c.nans);
     }
   }
+  return input;
+}
 
+/// The results by plain loops, in their order.
+template <class T>
+std::vector<Expected> reduce_expected(const ReduceCase& c, const smem::Matrix& shape,
+                                      const std::vector<T>& input) {
+  using smem::ReduceShape;
   std::vector<Expected> expected;
   const auto expect = [&](std::size_t n, const auto& at) {
     const auto [first, second] = expected_of<T>(c.reduction.op, n, at);
     expected.push_back(first);
-    if (pairs) expected.push_back(second);
+    if (c.reduction.op == smem::ReduceOp::minmax) expected.push_back(second);
   };
   if (c.shape == ReduceShape::segments) {
     for (std::size_t s = 0; s + 1 < c.bounds.size(); ++s) {
       const std::size_t begin = std::min<std::size_t>(c.bounds[s], c.cols);
       const std::size_t end = std::max(begin, std::min<std::size_t>(c.bounds[s + 1], c.cols));
-      expect(end - begin, [&](std::size_t i) { return input[place(0, 0, begin + i)]; });
+      expect(end - begin, [&](std::size_t i) { return input[place_in(shape, 0, 0, begin + i)]; });
     }
   } else if (c.shape == ReduceShape::columns) {
     for (std::size_t b = 0; b < shape.batch; ++b) {
       for (std::size_t j = 0; j < shape.cols; ++j)
-        expect(shape.rows, [&](std::size_t i) { return input[place(b, i, j)]; });
+        expect(shape.rows, [&](std::size_t i) { return input[place_in(shape, b, i, j)]; });
     }
   } else {
     for (std::size_t b = 0; b < shape.batch; ++b) {
       for (std::size_t i = 0; i < shape.rows; ++i)
-        expect(shape.cols, [&](std::size_t j) { return input[place(b, i, j)]; });
+        expect(shape.cols, [&](std::size_t j) { return input[place_in(shape, b, i, j)]; });
     }
   }
+  return expected;
+}
 
-  const std::vector<unsigned char> poison = random.bytes((c.out_offset + expected.size() + 3) * out_bytes);
-  const smem::Array<T> in_array(context, input);
-  const smem::Array<unsigned char> out_array(context, poison);
-  const smem::Vector out(out_array.buffer()(), problem.out, expected.size(), c.out_offset);
-  const smem::Vector vector(in_array.buffer()(), c.in, c.cols, shape.offset);
-  const smem::Matrix matrix(in_array.buffer()(), smem::scalar_of<T>, c.rows, c.cols, c.layout.extent);
+/// Launches the reduction of a case.
+inline cl::Event launch_reduce(const smem::Context& context, const ReduceCase& c, const smem::Matrix& in,
+                               const smem::Vector& out) {
+  using smem::ReduceShape;
   const smem::CallOptions options{.variant = c.variant};
+  const smem::Vector vector(in.buffer, c.in, c.cols, in.offset);
+  if (c.shape == ReduceShape::vector) return smem::reduce(context, vector, out, c.reduction, options);
+  if (c.shape == ReduceShape::rows) return smem::reduce_rows(context, in, out, c.reduction, options);
+  if (c.shape == ReduceShape::columns) return smem::reduce_columns(context, in, out, c.reduction, options);
+  const std::vector<std::uint32_t> narrow(c.bounds.begin(), c.bounds.end());
+  const smem::Array<std::uint32_t> bounds32(context, narrow);
+  const smem::Array<std::uint64_t> bounds64(context, c.bounds);
+  const bool wide = c.bound == smem::Scalar::uint64;
+  cl::Event event = smem::reduce_segments(
+      context, vector, wide ? smem::Vector(bounds64.vector()) : smem::Vector(bounds32.vector()), out,
+      c.reduction, options);
+  context.finish();  // the bounds go with this scope
+  return event;
+}
 
-  bool plan_refuses = false;
-  try {
-    smem::plan_reduce(context.device(), problem, {.variant = std::string(c.variant)});
-  } catch (const smem::Error& error) {
-    if (error.details().argument != "variant") return {false, fmt::format("no plan: {}", error.what())};
-    plan_refuses = true;
-  }
-  try {
-    cl::Event event;
-    if (c.shape == ReduceShape::vector) {
-      event = smem::reduce(context, vector, out, c.reduction, options);
-    } else if (c.shape == ReduceShape::rows) {
-      event = smem::reduce_rows(context, matrix, out, c.reduction, options);
-    } else if (c.shape == ReduceShape::columns) {
-      event = smem::reduce_columns(context, matrix, out, c.reduction, options);
-    } else {
-      const std::vector<std::uint32_t> narrow(c.bounds.begin(), c.bounds.end());
-      const smem::Array<std::uint32_t> bounds32(context, narrow);
-      const smem::Array<std::uint64_t> bounds64(context, c.bounds);
-      const bool wide = c.bound == smem::Scalar::uint64;
-      event = smem::reduce_segments(context, vector,
-                                    wide ? smem::Vector(bounds64.vector()) : smem::Vector(bounds32.vector()),
-                                    out, c.reduction, options);
-      context.finish();  // the bounds go with this scope
-    }
-    if (event() == nullptr) return {false, "the call returned no event"};
-    if (plan_refuses) return {false, "the plan refuses the variant, and the call runs it"};
-  } catch (const smem::Error& error) {
-    if (!plan_refuses || error.details().argument != "variant")
-      return {false, fmt::format("the call failed: {}", error.what())};
-    if (out_array.to_host() != poison) return {false, "the call refused the variant, and wrote all the same"};
-    return refusal(error);
-  }
-  std::vector<unsigned char> got = out_array.to_host();
+/// Compares the whole output buffer: results from element `first` on, and all else as it was in `poison`.
+inline Outcome compare_results(const std::vector<Expected>& expected, smem::Scalar type, std::size_t first,
+                               const std::vector<unsigned char>& poison, std::vector<unsigned char> got) {
+  const std::size_t out_bytes = smem::size_of(type);
   for (std::size_t r = 0; r < expected.size(); ++r) {
-    unsigned char* bytes = got.data() + (c.out_offset + r) * out_bytes;
-    if (!is_right(expected[r], problem.out, bytes)) {
-      const std::string value = with_type(problem.out, [&](auto zero) {
+    unsigned char* bytes = got.data() + (first + r) * out_bytes;
+    if (!is_right(expected[r], type, bytes)) {
+      const std::string value = with_type(type, [&](auto zero) {
         std::memcpy(&zero, bytes, sizeof zero);
         if constexpr (std::is_same_v<decltype(zero), smem::half>) {
           return fmt::format("{}", static_cast<float>(zero));
@@ -421,13 +409,47 @@ Outcome run_typed(const smem::Context& context, const ReduceCase& c, Random& ran
       return {false, fmt::format("result {} of {} is {}, expected {} or {}", r, expected.size(), value,
                                  expected[r].real, expected[r].integer)};
     }
-    std::memcpy(bytes, poison.data() + (c.out_offset + r) * out_bytes, out_bytes);
+    std::memcpy(bytes, poison.data() + (first + r) * out_bytes, out_bytes);
   }
   if (got != poison) return {false, "the output buffer has changed outside the results"};
-  const std::vector<T> after = in_array.to_host();
-  if (std::memcmp(after.data(), input.data(), input.size() * sizeof(T)) != 0)
-    return {false, "the input has changed"};
   return {};
+}
+
+template <class T>
+Outcome run_typed(const smem::Context& context, const ReduceCase& c, Random& random) {
+  const smem::ReduceProblem problem = problem_of(c);
+  const smem::Matrix shape(nullptr, smem::scalar_of<T>, c.rows, c.cols, c.layout.extent);
+  const std::vector<T> input = reduce_input<T>(c, shape, random);
+  const std::vector<Expected> expected = reduce_expected(c, shape, input);
+  const std::vector<unsigned char> poison =
+      random.bytes((c.out_offset + expected.size() + 3) * smem::size_of(problem.out));
+  const smem::Array<T> in_array(context, input);
+  const smem::Array<unsigned char> out_array(context, poison);
+
+  bool plan_refuses = false;
+  try {
+    smem::plan_reduce(context.device(), problem, {.variant = std::string(c.variant)});
+  } catch (const smem::Error& error) {
+    if (error.details().argument != "variant") return {false, fmt::format("no plan: {}", error.what())};
+    plan_refuses = true;
+  }
+  try {
+    const cl::Event event = launch_reduce(
+        context, c, smem::Matrix(in_array.buffer()(), smem::scalar_of<T>, c.rows, c.cols, c.layout.extent),
+        smem::Vector(out_array.buffer()(), problem.out, expected.size(), c.out_offset));
+    if (event() == nullptr) return {false, "the call returned no event"};
+    if (plan_refuses) return {false, "the plan refuses the variant, and the call runs it"};
+  } catch (const smem::Error& error) {
+    if (!plan_refuses || error.details().argument != "variant")
+      return {false, fmt::format("the call failed: {}", error.what())};
+    if (out_array.to_host() != poison) return {false, "the call refused the variant, and wrote all the same"};
+    return refusal(error);
+  }
+  Outcome outcome = compare_results(expected, problem.out, c.out_offset, poison, out_array.to_host());
+  const std::vector<T> after = in_array.to_host();
+  if (outcome.fault.empty() && std::memcmp(after.data(), input.data(), input.size() * sizeof(T)) != 0)
+    return {false, "the input has changed"};
+  return outcome;
 }
 
 inline Outcome run(const smem::Context& context, const ReduceCase& c, Random& random) {

@@ -216,6 +216,61 @@ inline cl::Event launch_scan(const smem::Context& context, const ScanCase& c, co
   }
 }
 
+/// A result by the plain loop, and its place among the elements of the output buffer.
+using PlacedResult = std::pair<std::size_t, Expected>;
+
+template <class T>
+std::vector<PlacedResult> plain_results(const ScanCase& c, const std::vector<T>& input,
+                                        const smem::Matrix& in_shape, const smem::Matrix& out_shape) {
+  std::vector<PlacedResult> results;
+  const bool by_columns = c.shape == smem::ScanShape::columns;
+  for (std::size_t b = 0; b < in_shape.batch; ++b) {
+    for (std::size_t line = 0; line < (by_columns ? c.cols : c.rows); ++line) {
+      PlainScan<T> scan(c);
+      std::size_t mark = 0;
+      for (std::size_t k = 0; k < (by_columns ? c.rows : c.cols); ++k) {
+        const std::size_t i = by_columns ? k : line, j = by_columns ? line : k;
+        bool begins = false;
+        if (c.shape == smem::ScanShape::keys) begins = k > 0 && c.marks[k] != c.marks[k - 1];
+        if (c.shape == smem::ScanShape::segments)
+          for (; mark < c.marks.size() && c.marks[mark] <= k; ++mark)
+            begins |= c.marks[mark] == k;
+        if (begins) scan.begin();
+        const Expected before = scan.now();
+        scan.add(input[in_shape.offset + b * in_shape.batch_stride + i * in_shape.pitch + j]);
+        results.emplace_back(out_shape.offset + b * out_shape.batch_stride + i * out_shape.pitch + j,
+                             c.exclusive ? before : scan.now());
+      }
+    }
+  }
+  return results;
+}
+
+/// Keys and offsets as numbers of their type.
+inline std::vector<unsigned char> mark_bytes_of(const ScanCase& c) {
+  const std::size_t mark_bytes = smem::size_of(c.mark);
+  std::vector<unsigned char> marks((c.marks_offset + c.marks.size() + 1) * mark_bytes);
+  for (std::size_t m = 0; m < c.marks.size(); ++m)
+    std::memcpy(marks.data() + (c.marks_offset + m) * mark_bytes, &c.marks[m], mark_bytes);  // little-endian
+  return marks;
+}
+
+/// Compares the whole output buffer: what is no result is as it was in `poison`.
+inline Outcome compare_scan(const std::vector<PlacedResult>& results, smem::Scalar type,
+                            const std::vector<unsigned char>& poison, std::vector<unsigned char> got) {
+  const std::size_t out_bytes = smem::size_of(type);
+  for (const auto& [place, result] : results) {
+    unsigned char* bytes = got.data() + place * out_bytes;
+    if (!is_right(result, type, bytes)) {
+      return {false, fmt::format("element {} of {} in the buffer is wrong, expected {} or {}", place,
+                                 results.size(), result.real, result.integer)};
+    }
+    std::memcpy(bytes, poison.data() + place * out_bytes, out_bytes);
+  }
+  if (got != poison) return {false, "the output buffer has changed outside the results"};
+  return {};
+}
+
 template <class T>
 Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& random) {
   const smem::ScanProblem problem = problem_of(c);
@@ -239,35 +294,8 @@ Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& rando
   const smem::Array<unsigned char> out_array(context, expected);
   const std::vector<unsigned char> poison = expected;
 
-  // The plain loop, its results where they belong: what is compared is the whole buffer.
-  std::vector<std::pair<std::size_t, Expected>> results;
-  const bool by_columns = c.shape == smem::ScanShape::columns;
-  for (std::size_t b = 0; b < in_shape.batch; ++b) {
-    for (std::size_t line = 0; line < (by_columns ? c.cols : c.rows); ++line) {
-      PlainScan<T> scan(c);
-      std::size_t mark = 0;
-      for (std::size_t k = 0; k < (by_columns ? c.rows : c.cols); ++k) {
-        const std::size_t i = by_columns ? k : line, j = by_columns ? line : k;
-        bool begins = false;
-        if (c.shape == smem::ScanShape::keys) begins = k > 0 && c.marks[k] != c.marks[k - 1];
-        if (c.shape == smem::ScanShape::segments)
-          for (; mark < c.marks.size() && c.marks[mark] <= k; ++mark)
-            begins |= c.marks[mark] == k;
-        if (begins) scan.begin();
-        const Expected before = scan.now();
-        scan.add(input[in_shape.offset + b * in_shape.batch_stride + i * in_shape.pitch + j]);
-        results.emplace_back(out_shape.offset + b * out_shape.batch_stride + i * out_shape.pitch + j,
-                             c.exclusive ? before : scan.now());
-      }
-    }
-  }
-
-  // Keys and offsets as numbers of their type.
-  const std::size_t mark_bytes = smem::size_of(c.mark);
-  std::vector<unsigned char> marks((c.marks_offset + c.marks.size() + 1) * mark_bytes);
-  for (std::size_t m = 0; m < c.marks.size(); ++m)
-    std::memcpy(marks.data() + (c.marks_offset + m) * mark_bytes, &c.marks[m], mark_bytes);  // little-endian
-  const smem::Array<unsigned char> mark_array(context, marks);
+  const std::vector<PlacedResult> results = plain_results(c, input, in_shape, out_shape);
+  const smem::Array<unsigned char> mark_array(context, mark_bytes_of(c));
 
   bool plan_refuses = false;
   try {
@@ -292,16 +320,8 @@ Outcome run_typed(const smem::Context& context, const ScanCase& c, Random& rando
   }
   std::vector<unsigned char> got(poison.size());
   smem::read_buffer(context, c.in_place ? in_array.buffer() : out_array.buffer(), got.data(), got.size());
-  for (const auto& [place, result] : results) {
-    unsigned char* bytes = got.data() + place * out_bytes;
-    if (!is_right(result, problem.out, bytes)) {
-      return {false, fmt::format("element {} of {} in the buffer is wrong, expected {} or {}", place,
-                                 results.size(), result.real, result.integer)};
-    }
-    std::memcpy(bytes, poison.data() + place * out_bytes, out_bytes);
-  }
-  if (got != poison) return {false, "the output buffer has changed outside the results"};
-  if (c.in_place) return {};
+  Outcome outcome = compare_scan(results, problem.out, poison, std::move(got));
+  if (c.in_place || !outcome.fault.empty()) return outcome;
   const std::vector<T> after = in_array.to_host();
   if (std::memcmp(after.data(), input.data(), input.size() * sizeof(T)) != 0)
     return {false, "the input has changed"};
