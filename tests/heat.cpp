@@ -116,6 +116,11 @@ TEST_CASE("heat: conductivities and sources of cells") {
 TEST_CASE("heat on CPUs: results that go past the cache, in rows that begin and end anywhere") {
   const test::Variable clamp("SMEM_CLAMP", "cache=64");
   const smem::Context context;
+  if (runs_heat(context.device(), "cpu")) {
+    const smem::HeatProblem problem{.width = 32, .height = 5, .depth = 3};
+    CHECK(test::contains(smem::plan_heat(context.device(), problem, {.variant = "cpu"}).build_options(),
+                         "-DSTREAMING=1"));
+  }
   test::HeatSweep sweep(context);
   for (const Scalar type : {Scalar::float32, Scalar::float64, Scalar::half}) {
     for (const std::size_t steps : {1, 2}) {

@@ -118,13 +118,15 @@ TEST_CASE("plan of conv2d: rings of rows of interleaved channels, a filter for e
 }
 
 TEST_CASE("plan of conv2d: whole windows of interleaved channels, a filter for each") {
-  const auto plan = [](const char* device, Conv2dProblem p, std::size_t stride) {
+  const auto plan = [](const char* device, Conv2dProblem p, std::size_t stride, std::size_t tile_cols = 0) {
     p.type = p.out = smem::Scalar::half;
     p.in_interleaved = p.out_interleaved = true;
     p.in_alignment = p.out_alignment = 16;
     p.stride = {stride, stride};
     p.out_width = p.out_height = p.width / stride;
-    return smem::plan_conv2d(target(device), p);
+    return smem::plan_conv2d(
+        target(device), p,
+        {.variant = "depthwise", .tile_rows = tile_cols == 0 ? 0U : 1U, .tile_cols = tile_cols});
   };
   // Windows that share few cells.
   const smem::Plan strided = plan("sm_90", layer(64, 64, 112, 64, 3, 64), 2);
@@ -148,6 +150,9 @@ TEST_CASE("plan of conv2d: whole windows of interleaved channels, a filter for e
   CHECK(plan("sm_90", layer(64, 72, 56, 72, 5, 72), 2).entry_point == "conv2d_depthwise_ring");
   CHECK(plan("sm_90", layer(1, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
   CHECK(plan("gfx90a", layer(64, 64, 112, 64, 3, 64), 2).entry_point == "conv2d_depthwise_cells");
+  // Cells of 4 columns' windows take 8 x 3 x 12 bytes, of which registers hold 256.
+  CHECK(plan("sm_90", layer(64, 64, 111, 64, 3, 64), 3).entry_point == "conv2d_depthwise_cells");
+  CHECK(plan("sm_90", layer(64, 64, 111, 64, 3, 64), 3, 2).entry_point == "conv2d_depthwise_windows");
 }
 
 TEST_CASE("plan of conv2d: depthwise planes in local memory") {

@@ -239,3 +239,20 @@ TEST_CASE("plan of heat: steps of a pass are at most those asked for") {
   CHECK(smem::plan_heat(device, problem, {.variant = "naive"}).number("steps") == 1);
   CHECK(smem::plan_heat(device, problem).number("steps") >= 2);
 }
+
+TEST_CASE("plan of heat: on CPUs, results that the cache does not hold go past it") {
+  const auto streams = [](std::size_t cache_bytes, Scalar type) {
+    smem::Device device = target("cpu");
+    device.cache_bytes = cache_bytes;
+    HeatProblem problem = cube(64, 1);
+    problem.type = type;
+    const smem::Plan plan = smem::plan_heat(device, problem);
+    REQUIRE(plan.variant == "cpu");
+    return test::contains(plan.build_options(), "-DSTREAMING=1");
+  };
+  constexpr std::size_t kCells = std::size_t{64} * 64 * 64;
+  CHECK_FALSE(streams(4 * kCells, Scalar::float32));
+  CHECK(streams(4 * kCells - 1, Scalar::float32));
+  CHECK_FALSE(streams(2 * kCells, Scalar::half));
+  CHECK(streams(2 * kCells - 1, Scalar::half));
+}

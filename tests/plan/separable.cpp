@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
 
 namespace {
@@ -302,4 +303,33 @@ TEST_CASE("plan of separable: the few bands of a wide halo are as many for each 
   // Bands of 8 + 4 x 400 rows at least would be three.
   CHECK(smem::plan::cpu_band(device, 4096, 1, 400) == 2048);
   CHECK(smem::plan::cpu_band(device, 4096, 1, 4) == 512);
+}
+
+TEST_CASE("plan of windows: bands of medians of 5 x 5 on CPUs are pairs of rows") {
+  const auto band = [](std::size_t height, std::size_t taps, smem::WindowOp op) {
+    smem::WindowProblem problem{.grids = image(taps), .op = op};
+    problem.grids.in = problem.grids.out = smem::Scalar::uint8;
+    problem.grids.height = height;
+    const smem::Plan plan = smem::plan_window(test::target("cpu"), problem);
+    REQUIRE(plan.variant == "cpu");
+    CHECK(plan.groups() >= (height + plan.number("band") - 1) / plan.number("band"));
+    return plan.number("band");
+  };
+  // 2 threads, 4 bands for each.
+  CHECK(band(1080, 3, smem::WindowOp::median) == 135);
+  CHECK(band(1080, 5, smem::WindowOp::median) == 136);
+  CHECK(band(1080, 5, smem::WindowOp::gradient) == 135);
+  CHECK(band(1, 5, smem::WindowOp::median) == 2);
+}
+
+TEST_CASE("plan box: sums along rows by tiles, of which half at least are results") {
+  const auto rows_kernel = [](std::size_t radius) {
+    const smem::Plan plan =
+        smem::plan_box(gpu(), smem::BoxProblem::of(image(1), radius), {.variant = "two_pass"});
+    REQUIRE(plan.before.size() == 1);
+    return plan.before.front().kernel_file;
+  };
+  // A tile has at most 12 x 256 x 4 columns of floats: 6144 of halo.
+  CHECK(rows_kernel(3070) == "blur/box_rows.cl");
+  CHECK(rows_kernel(3072) == "blur/box_pass.cl");
 }
