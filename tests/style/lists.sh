@@ -41,4 +41,14 @@ checked=$(grep -c '^  check_table(' tests/plan/policy.cpp)
 while read -r evidence; do
   grep -q "[:.]$evidence[,);]" tests/plan/policy.cpp || fault "tests/plan/policy.cpp: no check of the evidence \"$evidence\""
 done < <(sed 's|//.*||' host/plan/*.hpp | tr '\n' ' ' | grep -o '  Evidence [a-z][a-z0-9_, ]*[;={]' | sed 's/Evidence//; s/[;={,]/ /g' | tr -s ' ' '\n' | sort -u | grep .)
+
+# The faults that the tests must find are still in the sources that they change.
+while read -r line; do
+  fault "tests/mutants/list: $line"
+done < <(perl -e '
+  open(my $list, "<", "tests/mutants/list") or die; local $/ = ""; my @faults = grep { /^@/m } <$list>; local $/;
+  for (0 .. $#faults) {
+    my ($file, $old) = $faults[$_] =~ /^@\S+ (\S+)\n- (.*)\n\+/m or print("fault ", $_ + 1, " is malformed\n"), next;
+    open(my $source, "<", $file) or print("fault ", $_ + 1, ": no $file\n"), next;
+    print("fault ", $_ + 1, ": \"$old\" is not in $file\n") if index(<$source>, $old) < 0 }')
 exit $faults
