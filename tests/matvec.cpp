@@ -128,9 +128,6 @@ const std::vector<Shape> kShapes{
     {31, 130, 3, 2},
     {40, 256, 2, 0, 4},
     {7, 515, 4, 1, 1},
-    // A group goes from the last rows of a matrix to the next one.
-    {4, 300, 100},
-    {12, 300, 40, 0, 1},
     // Rows and vector aligned at the same elements; by the pitch or the stride, not.
     {33, 1000, 1, 3},
     {9, 512, 3, 11},
@@ -191,7 +188,7 @@ TEST_CASE("matvec: few columns") {
 
 // Threads of CPUs multiply four such rows at once, and those that are left of a matrix one by one.
 TEST_CASE("matvec: rows that are too long for a cache of two") {
-  // The last ones have several matrices for each thread.
+  // A work-item goes from the last rows of a matrix to the next one, in the last batch.
   const std::vector<Shape> shapes{{4, 4128}, {11, 4103, 3, 1, 3}, {150, 5000, 1, 3}, {4, 4100, 70}};
   check_shapes<float, float>(shapes);
   if (smem::Context().device().fp64) check_shapes<double, double>(shapes);

@@ -124,9 +124,9 @@ TEST_CASE("plan of conv2d: whole windows of interleaved channels, a filter for e
     p.in_alignment = p.out_alignment = 16;
     p.stride = {stride, stride};
     p.out_width = p.out_height = p.width / stride;
-    return smem::plan_conv2d(
-        target(device), p,
-        {.variant = "depthwise", .tile_rows = tile_cols == 0 ? 0U : 1U, .tile_cols = tile_cols});
+    smem::PlanOverrides fixed;
+    if (tile_cols != 0) fixed = {.variant = "depthwise", .tile_rows = 1, .tile_cols = tile_cols};
+    return smem::plan_conv2d(target(device), p, fixed);
   };
   // Windows that share few cells.
   const smem::Plan strided = plan("sm_90", layer(64, 64, 112, 64, 3, 64), 2);
