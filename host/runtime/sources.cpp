@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 namespace smem::runtime {
 
@@ -35,44 +37,65 @@ std::string file_text(const std::string& path) {
   plan::refuse("", "kernel file", "a file of cl/", path);
 }
 
-void append(const std::string& path, std::set<std::string>& seen, std::string& out);
-
-void append_text(const std::string& text, const std::string& path, std::set<std::string>& seen,
-                 std::string& out) {
-  out += formatted("#line 1 \"{}\"\n", path);
-  std::istringstream lines(text);
-  std::string line;
-  for (std::size_t number = 1; std::getline(lines, line); ++number) {
-    constexpr std::string_view kInclude = "#include \"";
-    if (line.starts_with(kInclude)) {
-      const std::size_t end = line.find('"', kInclude.size());
-      append(line.substr(kInclude.size(), end - kInclude.size()), seen, out);
-      out += formatted("#line {} \"{}\"\n", number + 1, path);
-    } else {
-      out += line;
-      out += '\n';
+// A text that takes the place of its includes. A file that stands outside of all conditions is not put in
+// again. Of another one only the preprocessor knows whether it counts, so it is put in each time, and a macro
+// keeps all but the first that counts out.
+class Expansion {
+ public:
+  void append_text(const std::string& text, const std::string& path, bool conditional) {
+    text_ += formatted("#line 1 \"{}\"\n", path);
+    std::istringstream lines(text);
+    std::string line;
+    int open = 0;  // conditions around the line
+    for (std::size_t number = 1; std::getline(lines, line); ++number) {
+      constexpr std::string_view kInclude = "#include \"";
+      if (line.starts_with("#if")) ++open;
+      if (line.starts_with("#endif")) --open;
+      if (line.starts_with(kInclude)) {
+        const std::size_t end = line.find('"', kInclude.size());
+        append(line.substr(kInclude.size(), end - kInclude.size()), conditional || open > 0);
+        text_ += formatted("#line {} \"{}\"\n", number + 1, path);
+      } else {
+        text_ += line;
+        text_ += '\n';
+      }
     }
   }
-}
 
-void append(const std::string& path, std::set<std::string>& seen, std::string& out) {
-  if (seen.insert(path).second) append_text(file_text(path), path, seen, out);
-}
+  void append(const std::string& path, bool conditional) {
+    if (whole_.contains(path) || within_.contains(path)) return;
+    const bool guarded = conditional || guarded_.contains(path);
+    if (!conditional) whole_.insert(path);
+    if (!guarded) return append_text(file_text(path), path, false);
+    const std::size_t number = guarded_.emplace(path, guarded_.size()).first->second;
+    text_ += formatted("#ifndef SMEM_FILE_{0}\n#define SMEM_FILE_{0}\n", number);
+    within_.insert(path);
+    append_text(file_text(path), path, true);
+    within_.erase(path);
+    text_ += "#endif\n";
+  }
+
+  std::string& text() { return text_; }
+
+ private:
+  std::set<std::string> whole_;
+  std::map<std::string, std::size_t> guarded_;  // and the number of each one's macro
+  std::set<std::string> within_;                // those that are being put in under a condition
+  std::string text_;
+};
 
 }  // namespace
 
 std::string with_includes(const std::string& text, const std::string& name) {
-  std::set<std::string> seen;
-  std::string out;
-  append_text(text, name, seen, out);
-  return out;
+  Expansion expansion;
+  expansion.append_text(text, name, false);
+  return std::move(expansion.text());
 }
 
 std::string kernel_source(const std::string& path) {
-  std::set<std::string> seen;
-  std::string text;
-  append(path, seen, text);
-  return text;
+  Expansion expansion;
+  expansion.append(path, false);
+  return std::move(expansion.text());
 }
 
 }  // namespace smem::runtime

@@ -16,7 +16,7 @@ struct EmbeddedFile {
 /// All files of cl/, made by CMake from the folder.
 std::span<const EmbeddedFile> embedded_files();
 
-/// The text of a kernel file with its quoted includes put in, each once, and #line marks, so that a
+/// The text of a kernel file with its quoted includes put in, each as if it began with #pragma once, and #line marks, so that a
 /// compiler's log names files and lines as they lie in cl/. \throws Error naming the file that cannot be
 /// read.
 std::string kernel_source(const std::string& path);

@@ -250,3 +250,22 @@ TEST_CASE("kernel folder: a missing file or folder is named") {
   CHECK(error.argument == "SMEM_KERNEL_DIR");
   CHECK(contains(error.got, "/nowhere/at/all"));
 }
+
+TEST_CASE("kernel folder: a file that two branches of a condition include is in both") {
+  KernelFolder kernels;
+  const fs::path folder = kernels.folder.path();
+  test::write_text(folder / "both.clh", "int both;\n");
+  test::write_text(folder / "one.clh", "#include \"both.clh\"\n#if ONE\n#include \"one.clh\"\n#endif\n");
+  test::write_text(folder / "other.clh", "#include \"both.clh\"\n");
+  const std::string text = smem::runtime::with_includes(
+      "#if ONE\n#include \"one.clh\"\n#else\n#include \"other.clh\"\n#endif\n", "sample.cl");
+  const std::size_t other = text.find("#else");
+  REQUIRE(other != std::string::npos);
+  CHECK(text.substr(0, other).find("int both;") != std::string::npos);
+  CHECK(text.substr(other).find("int both;") != std::string::npos);
+
+  // Outside of conditions a file stands once.
+  const std::string twice =
+      smem::runtime::with_includes("#include \"both.clh\"\n#include \"other.clh\"\n", "sample.cl");
+  CHECK(twice.find("int both;") == twice.rfind("int both;"));
+}
