@@ -16,9 +16,9 @@ struct EmbeddedFile {
 /// All files of cl/, made by CMake from the folder.
 std::span<const EmbeddedFile> embedded_files();
 
-/// The text of a kernel file with its quoted includes put in, each as if it began with #pragma once, and #line marks, so that a
-/// compiler's log names files and lines as they lie in cl/. \throws Error naming the file that cannot be
-/// read.
+/// The text of a kernel file with its quoted includes put in, each as if it began with #pragma once, and
+/// #line marks, so that a compiler's log names files and lines as they lie in cl/. \throws Error naming the
+/// file that cannot be read.
 std::string kernel_source(const std::string& path);
 
 /// A text with the files of cl/ that it includes put in, as kernel_source() does. `name`: of the text in
