@@ -121,6 +121,7 @@ TEST_CASE("scan by key and of segments: a chunk's aggregate ends where the chunk
     }
   }
 }
+
 TEST_CASE("scan segments: inclusive sums of int32") {
   segments(ScanShape::segments, ReduceOp::sum, Scalar::int32, Scalar::uint64, false);
 }

@@ -4,7 +4,7 @@
 // A group counts what its tile selects, publishes the count, and looks back for what is selected before the tile, while its
 // other work-items put the selected elements next to each other in local memory. Then it writes them. Elements are read once.
 // All predecessors of a tile have started before it: groups start in their order (ORDERED_START), or tiles are taken by a
-// counter (dynamic tile index). Where a predecessor does not publish in time, the group counts that tile in the owner's place and
+// counter (dynamic tile index). Where a predecessor does not publish in time (FALLS_BACK), the group counts that tile in the owner's place and
 // looks back again. Where GROUP work-items have less than TILE elements at once, a tile is read twice.
 //
 // A partition in order has a launch before (select/count.cl), which counts what is selected in all: the others go behind it.

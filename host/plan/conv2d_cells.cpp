@@ -286,6 +286,7 @@ plan::Attempt plan::conv2d::depthwise_windows(const Device& device, const Conv2d
   if (p.dilation.x > 1 || p.dilation.y > 1) return "has windows without dilation";
   if (device.vendor == Vendor::intel && device.type == DeviceType::gpu)
     return "Intel's compiler keeps its cells in memory";
+  if (fixed.tile_cols > kMostFixedColumns) return formatted("has at most {} columns", kMostFixedColumns);
   const DepthwisePolicy& policy = policy_of(device).depthwise;
   const WindowTile t = window_tile_of(device, p, fixed);
   const std::size_t bytes = t.pack * size_of(p.type) * p.window.height * t.line(p);

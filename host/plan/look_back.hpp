@@ -26,9 +26,9 @@ inline bool prefers_look_back(const Device& device) {
   return device.forward_progress && can_look_back(device);
 }
 
-/// Whether scans fall back on computing what another group has not published.
-inline bool falls_back(const Device& device, bool scans_integers) {
-  return !(scans_integers && !look_back_policy(device).integers_fall_back && device.forward_progress &&
+/// Whether scans and selections fall back on computing what another group has not published.
+inline bool falls_back(const Device& device, bool adds_integers) {
+  return !(adds_integers && !look_back_policy(device).integers_fall_back && device.forward_progress &&
            device.ordered_start && device.poll_limit >= Device().poll_limit);
 }
 

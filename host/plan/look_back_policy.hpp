@@ -19,7 +19,8 @@ struct LookBackPolicy {
   std::size_t status_words =
       16;  ///< of 8 bytes: the status of a tile has a line of the cache (cl/scan/states.clh)
   /// Whether scans of integers fall back as others do where groups go on once they have started. The code for
-  /// it takes registers from all work-items; scans of floats and selections are as fast with it.
+  /// it takes registers from all work-items; scans of floats are as fast with it, and
+  /// selections whose elements do not stay in local memory.
   bool integers_fall_back = true;
   /// Tiles of a launch up to which its statuses have epochs (cl/scan/states.clh). Beyond,
   /// the launch that zeroes them is short beside the call, and the registers for epochs cost more: on an H100

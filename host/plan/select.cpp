@@ -33,8 +33,34 @@ bool keeps_words(const Device& device, const SelectProblem& problem) {
   return selects_in_registers(device) && only_copies && size_of(problem.in) == 1 && aligned;
 }
 
+/// Bytes of local memory for the kernel's own words, with their alignment.
+constexpr std::size_t kWords = 64;
+
 /// Bytes of a work-item in a tile that stays in local memory, and of the places in its warp's list.
 constexpr std::size_t kKeptBytes = 128, kKeptPlaces = 256 * 2 / 32;
+
+/// Bytes of what a part selects, as kernels lay it out: a count, and for runs the place of the last one.
+std::size_t state_bytes(const SelectProblem& problem) {
+  return (is_wide(problem) ? 8 : 4) * (problem.op == SelectOp::run_length_encode ? 2 : 1);
+}
+
+/// Elements of a work-item in such a tile: a bit each.
+std::size_t kept_items(const SelectProblem& problem) {
+  return std::min<std::size_t>(kKeptBytes / size_of(problem.in), 32);
+}
+
+/// Work-items of such a tile's group.
+std::size_t group_of_kept(const Device& device, const SelectProblem& problem) {
+  const SelectPolicy& policy = select_policy(device);
+  return size_of(problem.in) == 8 ? policy.group_of_kept_wide : policy.group_of_kept;
+}
+
+/// Whether local memory holds such a tile: one of fewer work-items would be read twice.
+bool has_room_for_kept(const Device& device, const SelectProblem& problem) {
+  const std::size_t each = kept_items(problem) * size_of(problem.in) + kKeptPlaces + state_bytes(problem);
+  const std::size_t group = group_of_kept(device, problem);
+  return group_for(device, group, each, kWords) == group;
+}
 
 /// Whether the elements of a tile of runs stay in local memory (cl/nvidia/select_kept.clh).
 bool keeps_elements(const Device& device, const SelectProblem& problem, std::string_view variant) {
@@ -42,12 +68,7 @@ bool keeps_elements(const Device& device, const SelectProblem& problem, std::str
   return variant == "look_back" && problem.op == SelectOp::run_length_encode && policy.group_of_kept != 0 &&
          problem.size > policy.short_vector && !is_wide(problem) &&
          problem.in_alignment >= policy.pack_bytes && compute_capability(device) >= 80 &&
-         !falls_back(device, true);
-}
-
-/// Elements of a work-item there: a bit each.
-std::size_t kept_items(const SelectProblem& problem) {
-  return std::min<std::size_t>(kKeptBytes / size_of(problem.in), 32);
+         !falls_back(device, true) && has_room_for_kept(device, problem);
 }
 
 /// Whether tiles publish to each other after a launch that has counted all that is selected.
@@ -61,8 +82,7 @@ std::size_t group_of(const Device& device, const SelectProblem& problem, const P
   if (fixed.work_items != 0) return fixed.work_items;
   const SelectPolicy& policy = select_policy(device);
   if (is_partition(problem.op) && variant != "look_back") return policy.group_of_partitions;
-  if (keeps_elements(device, problem, variant))
-    return size_of(problem.in) == 8 ? policy.group_of_kept_wide : policy.group_of_kept;
+  if (keeps_elements(device, problem, variant)) return group_of_kept(device, problem);
   if (problem.op == SelectOp::run_length_encode) return policy.group_of_runs;
   if (keeps_words(device, problem)) return policy.group_of_packed;
   const bool large = problem.op == SelectOp::copy_flagged && device.local_bytes >= policy.flagged_local_bytes;
@@ -106,11 +126,6 @@ std::string tile_fault(const Device& device, const SelectProblem& problem, const
   if (std::has_single_bit(fixed.tile_cols) && items >= least && items <= most) return {};
   return formatted("a tile has a power of two of elements, {} to {} for each of {} work-items", least, most,
                    group_of(device, problem, fixed, "look_back"));
-}
-
-/// Bytes of what a part selects, as kernels lay it out: a count, and for runs the place of the last one.
-std::size_t state_bytes(const SelectProblem& problem) {
-  return (is_wide(problem) ? 8 : 4) * (problem.op == SelectOp::run_length_encode ? 2 : 1);
 }
 
 /// Whether tiles can publish all that others need to know, in the same launch.
@@ -207,7 +222,6 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
   std::size_t items = items_of(device, problem, fixed, plan.variant);
   std::size_t places = place_bytes(device, problem) * items;
   const std::size_t wanted = group_of(device, problem, fixed, plan.variant);
-  constexpr std::size_t kWords = 64;  // of the kernel's own, with their alignment
   if (selects_in_registers(device)) {
     const bool kept = keeps_elements(device, problem, plan.variant) && items == kept_items(problem);
     if (kept) places = kKeptPlaces;

@@ -50,7 +50,7 @@ class Expansion {
     for (std::size_t number = 1; std::getline(lines, line); ++number) {
       constexpr std::string_view kInclude = "#include \"";
       if (line.starts_with("#if")) ++open;
-      if (line.starts_with("#endif")) --open;
+      if (line.starts_with("#endif") && open > 0) --open;
       if (line.starts_with(kInclude)) {
         const std::size_t end = line.find('"', kInclude.size());
         append(line.substr(kInclude.size(), end - kInclude.size()), conditional || open > 0);

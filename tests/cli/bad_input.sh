@@ -72,6 +72,7 @@ bad $huge bench heat 4x4 --steps $huge
 bad $huge bench flip 2000x2000 sort $huge
 bad shape bench flip 2000x2000 pool
 bad --tile bench sort 64 --tile 99x99
+bad --tile explain conv2d 112 --channels 64 --filters 64 --groups 64 --stride 2 --interleaved --variant depthwise --tile 1x2305843009213693952
 bad nosuch bench gemm --random 1 --kind nosuch
 bad --random bench gemm --shapes 3
 bad ${huge}0 explain sort 64 --work-items ${huge}0

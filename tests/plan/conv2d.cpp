@@ -173,6 +173,7 @@ TEST_CASE("plan of conv2d: strips of interleaved channels, a filter for each") {
     return failure_of([&] { smem::plan_conv2d(turing, p, by_hand); }).argument;
   };
   CHECK(refused(large, {.variant = "depthwise", .tile_cols = 9}) == "tile_cols");
+  CHECK(refused(large, {.variant = "depthwise", .tile_cols = std::size_t{1} << 61}) == "tile_cols");
   CHECK(refused(large, {.variant = "direct", .tile_rows = 4}) == "tile_rows");
   CHECK(refused(layer(64, 32, 112, 32, 3, 32), {.variant = "depthwise", .tile_rows = 4}) == "tile_rows");
   CHECK(refused(layer(64, 32, 112, 32, 3, 32), {.variant = "depthwise", .tile_cols = 4}) == "tile_cols");

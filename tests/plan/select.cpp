@@ -138,6 +138,7 @@ TEST_CASE("plan of select: runs of whole packs stay in local memory, where nobod
   CHECK_FALSE(has_define(smem::plan_select(target("sm_75"), runs), "KEPT"));
   CHECK_FALSE(has_define(smem::plan_select(target("gfx90a"), runs), "KEPT"));
   CHECK_FALSE(has_define(smem::plan_select(smem::clamp(h200, "poll_limit=0"), runs), "KEPT"));
+  CHECK_FALSE(has_define(smem::plan_select(smem::clamp(h200, "local=48K"), runs), "KEPT"));  // read once
   CHECK_FALSE(has_define(smem::plan_select(h200, runs, {.variant = "count_then_place"}), "KEPT"));
   CHECK_FALSE(has_define(smem::plan_select(h200, problem_for(SelectOp::unique, runs.size)), "KEPT"));
   CHECK_FALSE(has_define(
