@@ -2,15 +2,13 @@
 //
 // A chunk is the CHUNK rows that enter boxes in a step, of which a work-item has ROWS. Local memory keeps, of each row, the sum from it to the
 // end of its chunk. A box is then the sum that is kept of its first row, whole chunks, and a prefix sum of the chunk that enters: each row is
-// added up once for both its ends, and nothing is subtracted. Work-items tell each other the sums of their rows alone, by one barrier a step.
+// added up once for both its ends, and nothing is subtracted. Of its rows a work-item publishes their sum alone, with one barrier a step.
 //
 // Launch: as box_columns.cl. Local memory: KEPT_ROWS + ROWS sums for each column, and 2 for each work-item.
 #include "blur/box_columns.clh"
 
 #define KEPT_ROWS (CHUNK * (BETWEEN + 2))  // in local memory, until they leave the boxes
-#ifndef LIMITS_REGISTERS
-#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
-#endif
+#include "common/group_size.clh"
 // Rows of a step whose boxes begin in the chunk before the BETWEEN last ones, which these boxes have as a whole.
 #define EARLY (COLUMN_TAPS % CHUNK)
 #define KEPT (KEPT_ROWS * LANES)
@@ -71,11 +69,7 @@ static inline void add_chunk(whole_chunks* whole, SUM sum) {
   whole->sums[BETWEEN - 1] = sum;
 }
 
-#if LIMITS_REGISTERS
-kernel
-#else
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#endif
+kernel GROUP_SIZE
 void box_columns_kept(SEPARABLE_ARGUMENTS) {
   (void)in, (void)in_offset, (void)in_pitch, (void)in_plane, (void)in_stride, (void)row_origin, (void)column_taps, (void)streaming;
   local SUM coming[2][PARTS][LANES];  // the sums of work-items' rows, of one step and of the next

@@ -23,14 +23,7 @@
 #ifndef POLL_LIMIT
 #define POLL_LIMIT 1024  // polls before a group computes a missing sum
 #endif
-#ifndef LIMITS_REGISTERS
-#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
-#endif
-#if LIMITS_REGISTERS
-#define GROUP_SIZE
-#else
-#define GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#endif
+#include "common/group_size.clh"
 #define NONE 0xffffffffu
 #define PUBLISHED 0x100000000ul
 

@@ -33,10 +33,8 @@
 #define LOADS_AHEAD 0  // 1: a group's next row is loaded while this one is normalised, and weights once; needs EARLY_WEIGHTS
 #endif
 
-#ifndef LIMITS_REGISTERS
-#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group; a team is a group
-#endif
-#if LIMITS_REGISTERS
+#include "common/group_size.clh"
+#if LIMITS_REGISTERS  // a team is a group
 #include "nvidia/copy_async.clh"
 #else
 static inline uint hidden(uint number) { return number; }
@@ -92,11 +90,7 @@ static inline packed_vector weights_of_pack(global const WEIGHT* w, ulong offset
 }
 #endif
 
-#if LIMITS_REGISTERS
-kernel
-#else
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#endif
+kernel GROUP_SIZE
 void norm_registers(NORM_ARGUMENTS) {
   USE_NORM_ARGUMENTS;
   local moments scratch[SHUFFLES ? (GROUP + 31) / 32 : GROUP];

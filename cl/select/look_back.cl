@@ -19,14 +19,7 @@
 #define TILE (GROUP * ITEMS)  // elements of a tile: a multiple of GROUP * ITEMS
 #endif
 #define STEPS (TILE / STEP)
-#ifndef LIMITS_REGISTERS
-#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
-#endif
-#if LIMITS_REGISTERS
-#define GROUP_SIZE
-#else
-#define GROUP_SIZE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#endif
+#include "common/group_size.clh"
 
 #if REGISTERS
 #include "nvidia/look_back.clh"

@@ -59,9 +59,7 @@
 #ifndef DOWN
 #define DOWN 2  // steps whose sums along rows are in a sum down columns; of bytes even
 #endif
-#ifndef LIMITS_REGISTERS
-#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
-#endif
+#include "common/group_size.clh"
 #define OWN_COLUMNS (16 * BLOCKS)  // of a warp
 #define STRIP (GROUP / 32 * OWN_COLUMNS)
 #define COPIERS GROUP
@@ -193,11 +191,7 @@ INLINED void store_again(const write_results* w, const read_rows* r, constant VA
 }
 #endif
 
-#if LIMITS_REGISTERS
-kernel
-#else
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#endif
+kernel GROUP_SIZE
 void separable_units(SEPARABLE_ARGUMENTS) {
   (void)row_taps, (void)column_taps, (void)row_origin, (void)streaming, (void)scratch;
   local placed_weights placed;

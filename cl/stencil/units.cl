@@ -54,9 +54,7 @@ typedef ushort stored;
 typedef uchar stored;
 #include "stencil/byte_products.clh"
 #endif
-#ifndef LIMITS_REGISTERS
-#define LIMITS_REGISTERS 0  // 1: a compiler option does, which ptxas ignores beside the size of a group
-#endif
+#include "common/group_size.clh"
 #define STRIP (256 / ELEMENT_BYTES)  // elements of a warp
 #define REACH (8 / ELEMENT_BYTES)    // that are used before a block, and after it
 #define BLOCK (16 / ELEMENT_BYTES)
@@ -94,11 +92,7 @@ UNROLL_UNITS
   }
 }
 
-#if LIMITS_REGISTERS
-kernel
-#else
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#endif
+kernel GROUP_SIZE
 void stencil_units(STENCIL_ARGUMENTS) {
 #if EMULATED
   local uint scratch[GROUP * 6];

@@ -31,7 +31,7 @@ struct Factors {
 };
 
 /// What a factor of int8 (bytes) or TF32 (words) makes of a step, beside Factors: across k, and along it.
-/// Bytes across k are copied 4 at a time where rows are aligned to 4 bytes; `loose` is for other rows.
+/// Rows of bytes across k that are aligned to 4 bytes are copied by words. `loose`: other rows.
 ///
 /// A copy of bytes issues all its loads before it uses the first. When it issued them one after the other, a
 /// step took 4.2 times (words) and 3.7 times (other rows) as long as a step along k. int8 on an H200, us, so
@@ -64,8 +64,8 @@ struct Rates {
   /// by 64 x 128 46.6, 37.7, by "mma" 41; 48 x 5120 x 5120, A transposed, 44.6, 41.6, by "mma" 42; 272 x
   /// 14736 x 2576 by 144 x 128 78.6, 124.7; 272 x 4720 x 9872, A transposed, by 96 x 128 111, 161.
   double across_words = 0;
-  /// What two factors of 2-byte elements make of a step, beside their own, where the rows of both lie across
-  /// k and are loose. Half on an H200, A transposed, us, by "mma", by "wgmma", and cuBLAS: 1882 x 66 x
+  /// How much longer a step takes, beside the factors of A and B, if both are 2-byte elements across k in
+  /// unaligned rows. Half on an H200, A transposed, us, by "mma", by "wgmma", and cuBLAS: 1882 x 66 x
   /// 4442 24.5 (18.0 without in the model), 18.5, 17.6; 1004 x 100 x 4004 15.4 (14.4), 13.5, 12.7; 130 x 3002
   /// x 1026 16.3 (13.3), 19.9, 15.7; 468 x 205 x 8904 26 (19.6), 18.5, 24.9.
   double both_across = 1;

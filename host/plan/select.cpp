@@ -36,8 +36,9 @@ bool keeps_words(const Device& device, const SelectProblem& problem) {
 /// Bytes of local memory for the kernel's own words, with their alignment.
 constexpr std::size_t kWords = 64;
 
-/// Bytes of a work-item in a tile that stays in local memory, and of the places in its warp's list.
-constexpr std::size_t kKeptBytes = 128, kKeptPlaces = 256 * 2 / 32;
+/// Bytes of a work-item in a tile that stays in local memory; places of a warp's list, and their bytes for
+/// each of its 32 work-items.
+constexpr std::size_t kKeptBytes = 128, kListPlaces = 256, kKeptPlaces = kListPlaces * 2 / 32;
 
 /// Bytes of what a part selects, as kernels lay it out: a count, and for runs the place of the last one.
 std::size_t state_bytes(const SelectProblem& problem) {
@@ -233,7 +234,7 @@ bool set_tile(const Device& device, const SelectProblem& problem, const PlanOver
       constexpr std::size_t kSelectors = 64;  // bytes
       if (keeps_words(device, problem)) define(plan, "PACKED", 1);
       if (kept) {
-        define(plan, {{"KEPT", 1}, {"FALLS_BACK", 0}, {"LIMITS_REGISTERS", 1}});
+        define(plan, {{"KEPT", 1}, {"LIST", kListPlaces}, {"FALLS_BACK", 0}, {"LIMITS_REGISTERS", 1}});
         plan.most_registers = bytes == 8 ? policy.kept_wide_registers : policy.kept_registers;
       }
       define_tile(group, items, run_pack(policy.pack_bytes, problem.in, problem.in_alignment, run), plan);

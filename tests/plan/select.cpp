@@ -125,7 +125,7 @@ TEST_CASE("plan of select: bytes are kept four to a word, where whole packs are 
   CHECK(smem::plan_select(smem::clamp(target("sm_90"), "work_group=16"), bytes).items_per_work_item <= 32);
 }
 
-TEST_CASE("plan of select: runs of whole packs stay in local memory, where nobody falls back") {
+TEST_CASE("plan of select: run_length_encode keeps aligned tiles in local memory if groups make progress") {
   smem::SelectProblem runs = problem_for(SelectOp::run_length_encode, std::size_t{1} << 28);
   const smem::Device h200 = target("sm_90");
   const smem::Plan kept = smem::plan_select(h200, runs);
