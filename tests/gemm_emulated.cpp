@@ -103,8 +103,8 @@ smem::GemmProblem problem_of(Scalar in, std::size_t m, std::size_t n, std::size_
 
 bool has_room(const smem::Context& context) { return context.device().local_bytes >= std::size_t{64} << 10; }
 
-/// PoCL 5 and 6 compile emulated units with many sums into wrong results now and then: 6.0 in 7 of 18 builds of
-/// the same programs, and what was built so stays wrong. Smaller tiles were right in all.
+/// PoCL 5 and 6 compile emulated units with many sums into wrong results now and then: 6.0 in 7 of 18 builds
+/// of the same programs, and what was built so stays wrong. Smaller tiles were right in all.
 bool compiles_many_sums(const smem::Device& device) {
   const smem::plan::Version version = smem::plan::version_in(device.driver);
   return !smem::plan::is_pocl(device) || version < smem::plan::Version{4, 0} ||

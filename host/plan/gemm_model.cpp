@@ -118,8 +118,10 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   // 2592 x 2656 half, both transposed, by 64 x 144 15 us, a step 133 bytes a nanosecond.
   const bool is_cached = model.bytes() <= model.policy.cached_bytes;
   const auto step_of = [&](std::size_t groups) {
-    if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return step;
-    return std::max(step, model.of_copies(rates, tile, groups));
+    const double idle = 1 - real(std::min(groups, units)) / real(units);
+    const double own_step = step * (1 - model.policy.idle_gain * idle);
+    if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return own_step;
+    return std::max(own_step, model.of_copies(rates, tile, groups));
   };
   const double before = rates.launch + tile.start + time_of_packing(model.device, problem, packing) +
                         (nvidia::loads_words(problem) ? model.policy.words : 0);
@@ -138,6 +140,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     // The producers' addresses are spilled.
     if (!boxes && tile.of.consumers > 2 && (narrow || is_full)) return;
     if (!boxes && narrow) time *= model.policy.narrow_pieces;
+    if (is_exchanged) time *= model.policy.exchanged;
     const nvidia::Rates& of =
         tile.is_thin() && (!whole_tiles.pingpong || split.parts > 1)
             ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),

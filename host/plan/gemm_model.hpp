@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace smem::plan::gemm {
@@ -18,6 +19,8 @@ struct Model {
   const nvidia::Policy& policy;
   const GemmProblem& problem;
   std::size_t units = at_least_1(device.compute_units);
+
+  static constexpr std::size_t kLine = 128;  ///< bytes of the cache
 
   bool loose(std::size_t alignment) const { return alignment < 16; }
   /// What the layouts of both factors make of a step; those of double are loose where they are no pairs.
@@ -88,21 +91,22 @@ struct Model {
     const double factors = (m * k + k * n) * real(size_of(problem.in), problem.batch);
     return factors + m * n * real(size_of(problem.out), problem.batch);
   }
-  /// Of both factors of a step, from the cache to a multiprocessor, where so many groups copy theirs.
+  /// Of both factors of a step, from the cache to a multiprocessor, where so many groups copy theirs. A box
+  /// has rows of 128 bytes, which lie in one line of the cache, or in two where they begin elsewhere.
   double of_copies(const nvidia::Rates& rates, const nvidia::Wgmma& tile, std::size_t groups) const {
-    const auto time_of = [&](std::size_t width, std::size_t line, bool along_k, std::size_t alignment) {
-      const bool is_fast = groups <= units && alignment >= 64 && line * size_of(problem.in) % 128 == 0;
+    const auto time_of = [&](std::size_t width, std::size_t extent, bool along_k) {
+      const std::size_t size = size_of(problem.in);
       // Of words of less k than a step has, only these are copied.
-      const std::size_t bytes =
-          size_of(problem.in) == 4 ? std::min(nvidia::kStepBytes, 4 * problem.k) : nvidia::kStepBytes;
-      return real(bytes, along_k ? width : round_up(width, 64)) /
-             (is_fast ? rates.shared_aligned : rates.shared);
+      const std::size_t bytes = size == 4 ? std::min(nvidia::kStepBytes, 4 * problem.k) : nvidia::kStepBytes;
+      const double all = real(bytes, along_k ? width : round_up(width, 64));
+      if (groups > units) return all / rates.shared;
+      // Of all places in a line that are multiples of `apart`, rows begin at each equally often.
+      std::size_t apart = std::gcd(kLine, (along_k ? problem.k : extent) * size);
+      if (!along_k && width < extent) apart = std::gcd(apart, width * size);
+      return all * (2 - real(apart) / real(kLine)) / rates.shared_lines;
     };
-    const std::size_t a_line = problem.a_along_k ? problem.k : problem.m;
-    const std::size_t b_line = problem.b_along_k ? problem.k : problem.n;
-    return (time_of(tile.tile_m(), a_line, problem.a_along_k, problem.a_alignment) +
-            time_of(tile.of.tile_n, b_line, problem.b_along_k, problem.b_alignment)) *
-           real(std::min(groups, units)) / real(units);
+    return time_of(tile.tile_m(), problem.m, problem.a_along_k) +
+           time_of(tile.of.tile_n, problem.n, problem.b_along_k);
   }
   /// What C and the epilogue make of the end of a tile of so many warpgroups, of a work-item's results.
   double of_finish(std::size_t results, std::size_t warpgroups, bool by_rows) const {

@@ -74,10 +74,13 @@ struct Rates {
   /// 128 x 128 takes 460 ns (71), of 4048 x 3120 x 4976 by 128 x 160 550 (74), of 10320 x 1584 x 3152 by 128
   /// x 144 540 (76), of 2976 x 11296 x 3072 by 128 x 208 650 (76), half; of 4096^3 by 128 x 128 390 (84).
   double shared = 0;
-  /// The same of lines at multiples of 128 bytes, of one round of tiles. Half, B transposed, on an H200, us:
-  /// 256 x 4096 x 4096 by 64 x 128 16.0 (126), by 128 x 96, which `shared` alone chose, 19.9, cuBLAS 16.3;
-  /// 384 x 4096 x 4096 by 128 x 96 21.6, by 96 x 128 26.2, cuBLAS 25.3.
-  double shared_aligned = 0;
+  /// The same of one round of tiles, of whole lines of 128 bytes: a row of a box that begins elsewhere takes
+  /// two. Half on an H200, us, one step's copies by this rate and a step measured, ns: 4736 x 224 x 3264, A
+  /// transposed, whose rows of B begin at multiples of 64 bytes, by 144 x 64 24.6 (378, 363), by 96 x
+  /// 128 22.7 (347, 325), by 128 x 128 20.0 (315, 272), by 64 x 224 21.6 (347, 304), by 192 x 64 17.9 (284,
+  /// 231), cuBLAS, by clusters of eight, 14.8. B transposed: 256 x 4096 x 4096 by 64 x 128 16.0, by 128 x
+  /// 96 19.9, cuBLAS 16.3; 384 x 4096 x 4096 by 128 x 96 21.6, by 96 x 128 26.2, cuBLAS 25.3.
+  double shared_lines = 0;
   /// As `join`, where the groups of a tile add its parts together. Half on an H200, us, before and so: 1512 x
   /// 84 x 15628 53.2, 37.7; 384 x 656 x 12576 by 128 x 176 29.0, 24.3; 2032 x 80 x 15968 32.0, 29.6; of 2 or
   /// 3 parts, 4736 x 224 x 3264 by 144 x 128 25.8, 26.9.
@@ -166,7 +169,7 @@ struct Policy {
                        .reread = 2650,
                        .across_words = 3600,
                        .shared = 75,
-                       .shared_aligned = 150,
+                       .shared_lines = 130,
                        .shared_join = 2500,
                        .stored = 120,
                        .by_boxes = 42,
@@ -276,6 +279,15 @@ struct Policy {
   /// x 16176 x 1008 half, both factors across k, takes 14 us by 160 x 128, 20 and 22 by 176 x 128 and 240 x
   /// 128.
   double narrow_pieces = 1.5;
+  /// How much shorter a step of "wgmma" is where all other multiprocessors have no tile: they take power,
+  /// which the clock follows. Steps of 4736 x 224 x 3264 half, A transposed, on an H200 by 192 x 128, of 50
+  /// groups, 427 ns (560 of a device that is full), by 192 x 64, of 100, 231 (293). With the rates of lines
+  /// 539 times of 96 shapes: the model's mean error is 13.2 instead of 13.8 %, the choice 1.4 instead of 1.8 %
+  /// over the fastest.
+  double idle_gain = 0.2;
+  /// What exchanged factors make of the time of "wgmma", half on an H200: of 41 tiles, beside the same one of
+  /// factors in order, 0.89 to 1.24, on average 1.03.
+  double exchanged = 1.01;
   double gain = 1.04;    ///< that it must have by the model, which is that far off
   double overlap = 0.8;  ///< the part of the shorter of memory's and the units' time that is hidden
   /// Tiles down that groups of "wgmma" take before they go on to the right: 16 groups that follow each other

@@ -263,6 +263,13 @@ TEST_CASE("plan of gemm: tiles of wgmma by what is measured on an H200") {
   streamed.b_along_k = true;
   plan = smem::plan_gemm(hopper, streamed);
   CHECK(plan.tile_rows == 128);
+  // Boxes whose rows begin at whole lines of the cache: in tiles of 144 columns across k few do.
+  smem::GemmProblem lines = plan_problem_of(4736, 224, 3264, Scalar::half);
+  lines.out = Scalar::half;
+  lines.a_along_k = false;
+  plan = smem::plan_gemm(hopper, lines);
+  CHECK(plan.tile_rows == 192);
+  CHECK(plan.tile_cols == 64);
   // Where there are as many units as fit, each tile begins one.
   const auto has_aligned = [](const smem::Plan& of) {
     return std::any_of(of.defines.begin(), of.defines.end(),
