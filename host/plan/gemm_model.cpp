@@ -119,7 +119,8 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
   const bool is_cached = model.bytes() <= model.policy.cached_bytes;
   const auto step_of = [&](std::size_t groups) {
     const double idle = 1 - real(std::min(groups, units)) / real(units);
-    const double own_step = step * (1 - model.policy.idle_gain * idle);
+    const bool is_hot = !tile.loose && results >= model.policy.hot_results;
+    const double own_step = step * (is_hot ? 1 - model.policy.idle_gain * idle : 1);
     if (tile.loose || rates.shared == 0 || (is_cached && groups <= units)) return own_step;
     return std::max(own_step, model.of_copies(rates, tile, groups));
   };

@@ -94,19 +94,21 @@ struct Model {
   /// Of both factors of a step, from the cache to a multiprocessor, where so many groups copy theirs. A box
   /// has rows of 128 bytes, which lie in one line of the cache, or in two where they begin elsewhere.
   double of_copies(const nvidia::Rates& rates, const nvidia::Wgmma& tile, std::size_t groups) const {
-    const auto time_of = [&](std::size_t width, std::size_t extent, bool along_k) {
+    const auto time_of = [&](std::size_t width, std::size_t extent, bool along_k, std::size_t alignment) {
       const std::size_t size = size_of(problem.in);
       // Of words of less k than a step has, only these are copied.
       const std::size_t bytes = size == 4 ? std::min(nvidia::kStepBytes, 4 * problem.k) : nvidia::kStepBytes;
       const double all = real(bytes, along_k ? width : round_up(width, 64));
       if (groups > units) return all / rates.shared;
-      // Of all places in a line that are multiples of `apart`, rows begin at each equally often.
-      std::size_t apart = std::gcd(kLine, (along_k ? problem.k : extent) * size);
+      // Of all places in a line that are multiples of `apart`, rows begin at each equally often. Lines apart
+      // by more than their extent begin at whole ones, as packed factors do.
+      const std::size_t line = (along_k ? problem.k : extent) * size;
+      std::size_t apart = line % alignment == 0 ? std::gcd(kLine, line) : kLine;
       if (!along_k && width < extent) apart = std::gcd(apart, width * size);
       return all * (2 - real(apart) / real(kLine)) / rates.shared_lines;
     };
-    return time_of(tile.tile_m(), problem.m, problem.a_along_k) +
-           time_of(tile.of.tile_n, problem.n, problem.b_along_k);
+    return time_of(tile.tile_m(), problem.m, problem.a_along_k, problem.a_alignment) +
+           time_of(tile.of.tile_n, problem.n, problem.b_along_k, problem.b_alignment);
   }
   /// What C and the epilogue make of the end of a tile of so many warpgroups, of a work-item's results.
   double of_finish(std::size_t results, std::size_t warpgroups, bool by_rows) const {

@@ -279,12 +279,13 @@ struct Policy {
   /// x 16176 x 1008 half, both factors across k, takes 14 us by 160 x 128, 20 and 22 by 176 x 128 and 240 x
   /// 128.
   double narrow_pieces = 1.5;
-  /// How much shorter a step of "wgmma" is where all other multiprocessors have no tile: they take power,
-  /// which the clock follows. Steps of 4736 x 224 x 3264 half, A transposed, on an H200 by 192 x 128, of 50
-  /// groups, 427 ns (560 of a device that is full), by 192 x 64, of 100, 231 (293). With the rates of lines
-  /// 539 times of 96 shapes: the model's mean error is 13.2 instead of 13.8 %, the choice 1.4 instead of 1.8 %
-  /// over the fastest.
+  /// How much shorter a step of "wgmma" is where all other multiprocessors have no tile, of aligned rows and
+  /// at least so many results: they take power, which the clock follows. Steps of 4736 x 224 x 3264 half, A
+  /// transposed, on an H200 by 192 x 128, of 50 groups, 427 ns (560 of a device that is full), by 192 x 64,
+  /// of 100, 231 (293). Of smaller tiles, whose steps wait for copies, it chose slower ones. With the rates
+  /// of lines 575 times of 105 shapes: the choice is 1.3 instead of 1.6 % over the fastest.
   double idle_gain = 0.2;
+  std::size_t hot_results = std::size_t{192} * 64;
   /// What exchanged factors make of the time of "wgmma", half on an H200: of 41 tiles, beside the same one of
   /// factors in order, 0.89 to 1.24, on average 1.03.
   double exchanged = 1.01;
