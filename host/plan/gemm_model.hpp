@@ -99,16 +99,17 @@ struct Model {
       // Of words of less k than a step has, only these are copied.
       const std::size_t bytes = size == 4 ? std::min(nvidia::kStepBytes, 4 * problem.k) : nvidia::kStepBytes;
       const double all = real(bytes, along_k ? width : round_up(width, 64));
-      if (groups > units) return all / rates.shared;
-      // Of all places in a line that are multiples of `apart`, rows begin at each equally often. Lines apart
-      // by more than their extent begin at whole ones, as packed factors do.
+      // Of several rounds, and of packed factors, whose pitch is not their extent: by bytes.
       const std::size_t line = (along_k ? problem.k : extent) * size;
-      std::size_t apart = line % alignment == 0 ? std::gcd(kLine, line) : kLine;
+      if (groups > units || line % alignment != 0) return all / rates.shared;
+      // Of all places in a line that are multiples of `apart`, rows begin at each equally often.
+      std::size_t apart = std::gcd(kLine, line);
       if (!along_k && width < extent) apart = std::gcd(apart, width * size);
       return all * (2 - real(apart) / real(kLine)) / rates.shared_lines;
     };
-    return time_of(tile.tile_m(), problem.m, problem.a_along_k, problem.a_alignment) +
-           time_of(tile.of.tile_n, problem.n, problem.b_along_k, problem.b_alignment);
+    return (time_of(tile.tile_m(), problem.m, problem.a_along_k, problem.a_alignment) +
+            time_of(tile.of.tile_n, problem.n, problem.b_along_k, problem.b_alignment)) *
+           real(std::min(groups, units)) / real(units);
   }
   /// What C and the epilogue make of the end of a tile of so many warpgroups, of a work-item's results.
   double of_finish(std::size_t results, std::size_t warpgroups, bool by_rows) const {
