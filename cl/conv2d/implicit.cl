@@ -13,8 +13,11 @@
 // rows and columns lie outside of the plane, as bits. Of each weight q a table in local memory has how far it is from the
 // window's beginning and the bits of its row and column: an element costs an addition and a test.
 //
+// Of few results a step waits for memory more than it multiplies. So several teams of a group make the same results (TEAMS), each of a part of
+// the weights, side by side; the first one adds their sums, in order.
+//
 // Launch: GROUP work-items a group; groups: blocks of planes innermost, then blocks of results, then groups of channels. Local
-// memory: twice DEPTH rows of the weights' tile, as its layout has them, of the input's, and of the table.
+// memory, for each team: twice DEPTH rows of the weights' tile, as its layout has them, of the input's, and of the table.
 #include "conv2d/arguments.clh"
 #include "common/work_group.clh"
 
@@ -31,7 +34,7 @@
 #define BLOCK_P 32  // results of each plane: a power of two
 #endif
 #ifndef DEPTH
-#define DEPTH 8  // weights of a filter at once: a power of two, at least GROUP / BLOCK_P and at most GROUP * PACK
+#define DEPTH 8  // weights of a filter at once: a power of two, at least TEAM / BLOCK_P and at most TEAM * PACK
 #endif
 #ifndef EACH_K
 #define EACH_K 4  // planes of a work-item: 4, 8
@@ -51,19 +54,24 @@
 #ifndef WEIGHT_PITCH
 #define WEIGHT_PITCH (BLOCK_K + 4)  // items from one row of the weights' tile to the next: whole vectors
 #endif
+#ifndef TEAMS
+#define TEAMS 1  // if several, BLOCK_K * BLOCK_P sums fit the tiles of a team
+#endif
 #ifndef UNROLL
 #define UNROLL DEPTH  // turns of the innermost loop that are written out
 #endif
 #define DOWN (BLOCK_K / EACH_K)  // work-items
 #define ACROSS (BLOCK_P / EACH_P)
-#define GROUP (DOWN * ACROSS)
+#define TEAM (DOWN * ACROSS)
+#define GROUP (TEAM * TEAMS)
 #define LANES (LANES_DOWN * LANES_ACROSS)
 #define BLOCKS_ACROSS (ACROSS / LANES_ACROSS)
 #define WEIGHT_ITEMS (DEPTH * WEIGHT_PITCH)
 #define INPUT_ITEMS (DEPTH * BLOCK_P)
-#define ROWS_AT_ONCE (GROUP / BLOCK_P)         // of the input's tile: what all work-items bring together
+#define TEAM_VECTORS ((WEIGHT_ITEMS + INPUT_ITEMS) * 2 / 4)
+#define ROWS_AT_ONCE (TEAM / BLOCK_P)         // of the input's tile: what a team brings together
 #define INPUT_STEPS (DEPTH / ROWS_AT_ONCE)
-#define PLANES_AT_ONCE (GROUP * PACK / DEPTH)  // of the weights'
+#define PLANES_AT_ONCE (TEAM * PACK / DEPTH)  // of the weights'
 #define WEIGHT_STEPS ((BLOCK_K + PLANES_AT_ONCE - 1) / PLANES_AT_ONCE)
 
 // Bits of what a window lacks: rows, columns, and a last one that every window lacks, for weights that are not there.
@@ -79,9 +87,8 @@ GROUP_FUNCTION uint result_of(uint j) { return j / 4 * (4 * ACROSS) + j % 4; }
 
 // Where the weights (c, r, s) from `first` on are in an image, from the beginning of a window, and the bits of r and s.
 GROUP_FUNCTION void fill_table(local ulong2* table, uint first, uint weights_of_filter, ulong in_plane, ulong in_pitch,
-                               uint dilation_x, uint dilation_y) {
-  const uint item = get_local_id(0);
-  for (uint i = item; i < DEPTH; i += GROUP) {
+                               uint dilation_x, uint dilation_y, uint item) {
+  for (uint i = item; i < DEPTH; i += TEAM) {
     const uint q = first + i, c = q / (WINDOW_W * WINDOW_H), tap = q % (WINDOW_W * WINDOW_H);
     const uint r = tap / WINDOW_W, s = tap % WINDOW_W;
     const ulong at = c * in_plane + (ulong)(r * dilation_y) * in_pitch + s * dilation_x;
@@ -91,8 +98,8 @@ GROUP_FUNCTION void fill_table(local ulong2* table, uint first, uint weights_of_
 
 // A work-item's elements of the input's tile: of one result, whose window lacks `missing`, and every ROWS_AT_ONCE-th weight.
 GROUP_FUNCTION void fetch_input(VALUE fetched[INPUT_STEPS], global const ELEMENT* window, uint missing,
-                                local const ulong2* table) {
-  table += get_local_id(0) / BLOCK_P;
+                                local const ulong2* table, uint item) {
+  table += item / BLOCK_P;
 #pragma unroll
   for (uint step = 0; step < INPUT_STEPS; ++step) {
     const ulong2 place = table[step * ROWS_AT_ONCE];
@@ -100,17 +107,17 @@ GROUP_FUNCTION void fetch_input(VALUE fetched[INPUT_STEPS], global const ELEMENT
     if ((missing & (uint)place.s1) == 0) fetched[step] = load_value(window, place.s0);
   }
 }
-GROUP_FUNCTION void put_input(local VALUE* tile, const VALUE fetched[INPUT_STEPS]) {
-  tile += get_local_id(0);
+GROUP_FUNCTION void put_input(local VALUE* tile, const VALUE fetched[INPUT_STEPS], uint item) {
+  tile += item;
 #pragma unroll
-  for (uint step = 0; step < INPUT_STEPS; ++step) tile[step * GROUP] = fetched[step];
+  for (uint step = 0; step < INPUT_STEPS; ++step) tile[step * TEAM] = fetched[step];
 }
 
 // A work-item's packs of the weights' tile: the same weights of every PLANES_AT_ONCE-th plane. Planes that are not there have
 // the last one's weights, and are not written; but weights behind the end of a filter may be NaN.
 GROUP_FUNCTION void fetch_weights(pack fetched[WEIGHT_STEPS], global const ELEMENT* filters, ulong weight_stride, uint first,
-                                  uint weights_of_filter, uint planes) {
-  const uint plane = get_local_id(0) * PACK / DEPTH, q = first + get_local_id(0) * PACK % DEPTH;
+                                  uint weights_of_filter, uint planes, uint item) {
+  const uint plane = item * PACK / DEPTH, q = first + item * PACK % DEPTH;
 #pragma unroll
   for (uint step = 0; step < WEIGHT_STEPS; ++step) {
 #pragma unroll
@@ -119,8 +126,8 @@ GROUP_FUNCTION void fetch_weights(pack fetched[WEIGHT_STEPS], global const ELEME
       fetched[step].all = load_pack(filters, min(plane + step * PLANES_AT_ONCE, planes - 1) * weight_stride + q);
   }
 }
-GROUP_FUNCTION void put_weights(local VALUE* tile, const pack fetched[WEIGHT_STEPS]) {
-  const uint plane = get_local_id(0) * PACK / DEPTH, row = get_local_id(0) * PACK % DEPTH;
+GROUP_FUNCTION void put_weights(local VALUE* tile, const pack fetched[WEIGHT_STEPS], uint item) {
+  const uint plane = item * PACK / DEPTH, row = item * PACK % DEPTH;
   tile += row * WEIGHT_PITCH + plane;
 #pragma unroll
   for (uint step = 0; step < WEIGHT_STEPS; ++step) {
@@ -189,9 +196,11 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
   CONV2D_NUMBERS
   (void)groups, (void)window_w, (void)window_h;  // known from the launch and to the compiler
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
-  local value4 weight_vectors[2 * WEIGHT_ITEMS / 4], input_vectors[2 * INPUT_ITEMS / 4];
-  local ulong2 tables[2 * DEPTH];
-  local VALUE *const weight_tiles = (local VALUE*)weight_vectors, *const input_tiles = (local VALUE*)input_vectors;
+  local value4 vectors[TEAMS * TEAM_VECTORS];
+  local ulong2 all_tables[TEAMS * 2 * DEPTH];
+  const uint team = get_local_id(0) / TEAM, item = get_local_id(0) % TEAM;
+  local VALUE *const weight_tiles = (local VALUE*)(vectors + team * TEAM_VECTORS), *const input_tiles = weight_tiles + 2 * WEIGHT_ITEMS;
+  local ulong2* const tables = all_tables + team * (2 * DEPTH);
   const uint blocks = (out_channels + BLOCK_K - 1) / BLOCK_K, weights_of_filter = in_channels * (WINDOW_W * WINDOW_H);
   const uint plane_results = out_w * out_h;
   const ulong results = images * plane_results, blocks_of_results = (results + BLOCK_P - 1) / BLOCK_P;
@@ -204,7 +213,7 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
   global const ELEMENT* filters = weights + weight_offset + ((ulong)group * out_channels + first_k) * weight_stride;
 
   // The window whose elements this work-item brings.
-  const uint mine = get_local_id(0) % BLOCK_P, of_image = first_of_image + mine, image = of_image / plane_results;
+  const uint mine = item % BLOCK_P, of_image = first_of_image + mine, image = of_image / plane_results;
   const uint y = (of_image - image * plane_results) / out_w, x = of_image - image * plane_results - y * out_w;
   const int top = (int)(y * stride_y) - (int)pad_top, left = (int)(x * stride_x) - (int)pad_left;
   // It may begin before its plane, where nothing is read.
@@ -218,7 +227,7 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
   for (uint s = 0; s < WINDOW_W; ++s)
     if ((uint)(left + (int)(s * dilation_x)) >= in_w) missing |= column_bit(s);
 
-  const uint block = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
+  const uint block = item / LANES, lane = item % LANES;
   const uint my_k = (block / BLOCKS_ACROSS * LANES_DOWN + lane / LANES_ACROSS) * 4;  // the first of its planes
   const uint my_p = (block % BLOCKS_ACROSS * LANES_ACROSS + lane % LANES_ACROSS) * 4;
   VALUE sums[EACH_K][EACH_P], next_input[INPUT_STEPS];
@@ -228,25 +237,46 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
 #pragma unroll
     for (uint j = 0; j < EACH_P; ++j) sums[i][j] = 0;
 
-  fill_table(tables, 0, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y);
-  fill_table(tables + DEPTH, DEPTH, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y);
+  // The team's part of the weights: whole steps.
+  const uint part = (weights_of_filter + TEAMS * DEPTH - 1) / (TEAMS * DEPTH) * DEPTH, begin = team * part, end = TEAMS > 1 ? begin + part : weights_of_filter;
+  fill_table(tables, begin, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y, item);
+  fill_table(tables + DEPTH, begin + DEPTH, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y, item);
   barrier(CLK_LOCAL_MEM_FENCE);
-  fetch_input(next_input, window, missing, tables);
-  fetch_weights(next_weights, filters, weight_stride, 0, weights_of_filter, planes);
-  put_input(input_tiles, next_input);
-  put_weights(weight_tiles, next_weights);
+  fetch_input(next_input, window, missing, tables, item);
+  fetch_weights(next_weights, filters, weight_stride, begin, weights_of_filter, planes, item);
+  put_input(input_tiles, next_input, item);
+  put_weights(weight_tiles, next_weights, item);
   uint now = 0;  // which of the two places
-  for (uint first = 0; first < weights_of_filter; first += DEPTH) {
+  for (uint first = begin; first < end; first += DEPTH) {
     // The present tiles and the next table are there; the other ones have been read by all since the barrier before.
     barrier(CLK_LOCAL_MEM_FENCE);
-    fetch_input(next_input, window, missing, tables + (now ^ 1) * DEPTH);
-    fetch_weights(next_weights, filters, weight_stride, first + DEPTH, weights_of_filter, planes);
-    fill_table(tables + now * DEPTH, first + 2 * DEPTH, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y);
+    fetch_input(next_input, window, missing, tables + (now ^ 1) * DEPTH, item);
+    fetch_weights(next_weights, filters, weight_stride, first + DEPTH, weights_of_filter, planes, item);
+    fill_table(tables + now * DEPTH, first + 2 * DEPTH, weights_of_filter, in_plane, in_pitch, dilation_x, dilation_y, item);
     multiply_tiles(sums, weight_tiles + now * WEIGHT_ITEMS + my_k, input_tiles + now * INPUT_ITEMS + my_p);
     now ^= 1;
-    put_input(input_tiles + now * INPUT_ITEMS, next_input);
-    put_weights(weight_tiles + now * WEIGHT_ITEMS, next_weights);
+    put_input(input_tiles + now * INPUT_ITEMS, next_input, item);
+    put_weights(weight_tiles + now * WEIGHT_ITEMS, next_weights, item);
   }
+#if TEAMS > 1
+  barrier(CLK_LOCAL_MEM_FENCE);  // all tiles have been read
+  if (team > 0)
+#pragma unroll
+    for (uint i = 0; i < EACH_K; ++i)
+#pragma unroll
+      for (uint j = 0; j < EACH_P; j += 4)
+        vectors[team * TEAM_VECTORS + (i * (EACH_P / 4) + j / 4) * TEAM + item] = (value4)(sums[i][j], sums[i][j + 1], sums[i][j + 2], sums[i][j + 3]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (team > 0) return;  // no barrier follows
+  for (uint other = 1; other < TEAMS; ++other)
+#pragma unroll
+    for (uint i = 0; i < EACH_K; ++i)
+#pragma unroll
+      for (uint j = 0; j < EACH_P; j += 4) {
+        const value4 more = vectors[other * TEAM_VECTORS + (i * (EACH_P / 4) + j / 4) * TEAM + item];
+        sums[i][j] += more.s0, sums[i][j + 1] += more.s1, sums[i][j + 2] += more.s2, sums[i][j + 3] += more.s3;
+      }
+#endif
 
   ulong to[EACH_P / PACK_OUT];
 #pragma unroll

@@ -25,9 +25,13 @@ std::size_t weight_pitch(const Device& device, const Shape& s) {
   return s.planes + (device.local_is_cache ? 0 : kPadding);
 }
 
+/// Values of a team's tiles, twice.
+std::size_t tile_values(const Device& device, const Shape& s) {
+  return 2 * s.depth * (weight_pitch(device, s) + s.results);
+}
 std::size_t bytes_of(const Device& device, const Shape& s, std::size_t value) {
   constexpr std::size_t kPlace = 16;  // of a row of the table
-  return 2 * s.depth * ((weight_pitch(device, s) + s.results) * value + kPlace);
+  return tile_values(device, s) * value + 2 * s.depth * kPlace;
 }
 
 std::span<const Shape> shapes_for(const Device& device, const Conv2dProblem& p) {
@@ -41,21 +45,47 @@ std::size_t jobs_of(const Conv2dProblem& p, const Shape& s) {
                     divide_up(p.images * p.plane_results(), s.results));
 }
 
-/// Of those that fit, the one with which the units are done first; null: none fits.
-const Shape* shape_for(const Device& device, const Conv2dProblem& p) {
-  const std::size_t value = size_of(sums_of(p.type));
-  const std::size_t room = local_room(device);
-  const Shape* best = nullptr;
-  double least = 0;
+/// A shape, and the teams of a group that share the weights.
+struct TeamTile {
+  const Shape* shape = nullptr;
+  std::size_t teams = 1;
+  double time = 0;
+
+  std::size_t group() const { return shape->group() * teams; }
+};
+
+/// How long the units take: in nanoseconds, where the policy knows those of a step; else against each other.
+double time_of(const Device& device, const Conv2dProblem& p, const TeamTile& t, std::size_t bytes) {
+  const ImplicitTimes& times = policy_of(device).implicit_times;
+  const Shape& s = *t.shape;
+  const std::size_t groups = divide_up(jobs_of(p, s), at_least_1(device.compute_units));  // of a unit
+  const std::size_t steps = divide_up(p.depth(), s.depth * t.teams);
+  const double products = real(t.teams, s.planes * s.results, s.depth) / (s.speed * times.products);
+  if (times.step == 0) return real(groups, steps) * products;
+  const std::size_t resident = at_least_1(
+      std::min(device.local_bytes / at_least_1(bytes), times.unit_items / round_up(t.group(), 32)));
+  const auto round = [&](std::size_t count) {
+    return real(steps) * std::max(times.step, real(count) * products) + (t.teams > 1 ? times.join : 0);
+  };
+  return real(groups / resident) * round(resident) +
+         (groups % resident > 0 ? round(groups % resident) : 0.0);
+}
+
+/// Of those that fit, the one with which the units are done first; without a shape: none fits.
+TeamTile tile_for(const Device& device, const Conv2dProblem& p) {
+  const ImplicitTimes& times = policy_of(device).implicit_times;
+  const std::size_t value = size_of(sums_of(p.type)), room = local_room(device);
+  const std::size_t most = std::min(device.max_work_group, device.max_work_items[0]);
+  TeamTile best;
   for (const Shape& s : shapes_for(device, p)) {
-    if (s.group() > std::min(device.max_work_group, device.max_work_items[0]) ||
-        bytes_of(device, s, value) > room)
-      continue;
-    const std::size_t rounds = divide_up(jobs_of(p, s), at_least_1(device.compute_units));
-    const double time = real(rounds * s.planes * s.results) / s.speed;
-    if (best != nullptr && time >= least) continue;
-    best = &s;
-    least = time;
+    const bool joins = s.planes * s.results <= tile_values(device, s);
+    for (std::size_t teams = 1; teams <= (joins ? times.teams : 1); teams *= 2) {
+      TeamTile t{&s, teams};
+      const std::size_t bytes = size_product(teams, bytes_of(device, s, value));
+      if (t.group() > (teams > 1 ? std::min(most, times.group) : most) || bytes > room) break;
+      t.time = time_of(device, p, t, bytes);
+      if (best.shape == nullptr || t.time < best.time) best = t;
+    }
   }
   return best;
 }
@@ -113,12 +143,12 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   if (p.window.width > kMostColumns || p.window.height > kMostRows)
     return formatted("its windows have at most {} x {} weights", kMostColumns, kMostRows);
   if (std::max(p.plane_results(), p.depth()) > kMost32) return "planes and filters that 32 bits do not count";
-  const Shape* const found = shape_for(device, p);
-  if (found == nullptr) {
+  const TeamTile tile = tile_for(device, p);
+  if (tile.shape == nullptr) {
     return formatted("no tile fits {} bytes of local memory and work-groups of {}", device.local_bytes,
                      device.max_work_group);
   }
-  const Shape& s = *found;
+  const Shape& s = *tile.shape;
   const std::size_t jobs = jobs_of(p, s);
   if (jobs > kMaxTiles) return formatted("{} tiles are more than a launch can have", jobs);
   const std::size_t value = size_of(sums_of(p.type));
@@ -127,8 +157,7 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   const auto lanes = lanes_of(device, s);
   Plan plan = base_plan(p, "implicit", "conv2d/implicit.cl", "conv2d_implicit", pack);
   predict(p, plan);
-  plan.work_group = {s.group(), 1, 1};
-  plan.global = {jobs * s.group(), 1, 1};
+  set_groups(plan, tile.group(), jobs);
   define(plan, {{"WINDOW_W", p.window.width},
                 {"WINDOW_H", p.window.height},
                 {"BLOCK_K", s.planes},
@@ -140,6 +169,7 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
                 {"LANES_ACROSS", lanes.second},
                 {"WEIGHT_PITCH", weight_pitch(device, s)},
                 {"PACK_OUT", pack_out}});
+  if (tile.teams > 1) define(plan, "TEAMS", tile.teams);
   // As gemm: other compilers than NVIDIA's are slow with long loops, or leave what they hold in memory.
   if (device.vendor != Vendor::nvidia || device.type == DeviceType::cpu)
     define(plan, "UNROLL", device.type == DeviceType::cpu ? 1 : 4);
@@ -148,7 +178,7 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
                         .cols = s.results,
                         .vector_width = pack,
                         .items = s.each_k * s.each_p,
-                        .local_bytes = bytes_of(device, s, value)});
+                        .local_bytes = tile.teams * bytes_of(device, s, value)});
   // Each number of the tiles is written once, and a work-item reads those of its results.
   plan.prediction.local_bytes = real(jobs, round_up(p.depth(), s.depth),
                                      s.planes + s.results + s.group() * (s.each_k + s.each_p), value);
@@ -157,6 +187,7 @@ Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
       "results, {} weights at a time, {} x {} results a work-item",
       p.group_filters(), p.images * p.plane_results(), p.depth(), s.planes, s.results, s.depth, s.each_k,
       s.each_p);
+  if (tile.teams > 1) plan.reason += formatted("; {} teams have a part of the weights each", tile.teams);
   return plan;
 }
 

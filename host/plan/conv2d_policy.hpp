@@ -35,6 +35,14 @@ inline constexpr std::array<Shape, 6> kShapes{{{128, 64, 8, 8, 8, 1.0},
 inline constexpr std::array<Shape, 3> kSmallShapes{
     {{64, 64, 8, 4, 4, 1.0}, {32, 32, 8, 4, 4, 0.9}, {16, 16, 8, 4, 4, 0.7}}};
 
+/// Of "implicit", whose teams share the weights of few results: nanoseconds of a step of DEPTH weights, which
+/// waits for memory, at least, and of the sums' join; products a nanosecond of a compute unit; work-items of
+/// one; teams, and work-items of a group of several, at most. Without `step`, no teams.
+struct ImplicitTimes {
+  double step = 0, join = 500, products = 142;
+  std::size_t unit_items = 2048, teams = 1, group = 512;
+};
+
 /// What a product of matrices needs to be worth its tiles: filters and weights of a group of channels, and
 /// results of a plane.
 struct Worth {
@@ -212,6 +220,7 @@ struct Policy {
   Worth columns_of_bytes = columns, deep_columns = columns;  ///< on CPUs: of int8; and of planes of any size
   /// "implicit" instead of "direct"; and of strides, by which "direct" takes twice as long.
   Worth implicit{32, 32}, strided_implicit = implicit;
+  ImplicitTimes implicit_times = {};
   /// The same of few filters with so many weights, where groups of "direct", so many times, are fewer than
   /// compute units. H200, float, us: 3 x 3 of 2 images of 320 x 64^2 to 4, 8 groups, 690, 165; of 64 x 256^2
   /// to 1, 64 groups, 154, 140; of 128 x 512^2 to 3, 256 groups, 425, 1030; of 8 images of 16 x 128^2 to 2,
@@ -282,6 +291,7 @@ inline constexpr Policy kPolicies[] = {
      .product = {16, 16},
      .implicit = {24, 27},
      .strided_implicit = {16, 27},
+     .implicit_times = {.step = 450, .teams = 32},
      .depthwise = {.cells_evidence = kCellsMeasured,
                    .ring_evidence = kRingMeasured,
                    .windows_evidence = kWindowsMeasured,
