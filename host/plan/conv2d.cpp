@@ -82,6 +82,8 @@ std::vector<std::string_view> plain_preference(const Device& device, const Conv2
   // "gemm" does not take interleaved channels, and "implicit" is slow on CPUs (kPolicies).
   if (prefers_product(device, p) && runs_cpu_variant(device)) return {"gemm", "cpu", "direct", "naive"};
   if (prefers_product(device, p)) return {"gemm", "implicit", "direct", "naive"};
+  if (prefers_implicit(device, p) && conv2d::prefers_columns(device, p))
+    return {"gemm", "implicit", "direct", "naive"};
   if (prefers_implicit(device, p) && columns.holds(p.group_filters(), p.depth()))
     return {"implicit", "gemm", "direct", "naive"};
   if (prefers_implicit(device, p)) return {"implicit", "direct", "gemm", "naive"};

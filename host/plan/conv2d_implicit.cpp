@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -45,6 +46,11 @@ std::size_t jobs_of(const Conv2dProblem& p, const Shape& s) {
                     divide_up(p.images * p.plane_results(), s.results));
 }
 
+/// Four neighbours at once, where all begin at a multiple of them.
+std::size_t pack_of(std::size_t length, std::size_t alignment, Scalar type) {
+  return length % 4 == 0 && alignment >= 4 * size_of(type) ? 4 : 1;
+}
+
 /// A shape, and the teams of a group that share the weights.
 struct TeamTile {
   const Shape* shape = nullptr;
@@ -59,16 +65,17 @@ double time_of(const Device& device, const Conv2dProblem& p, const TeamTile& t, 
   const ImplicitTimes& times = policy_of(device).implicit_times;
   const Shape& s = *t.shape;
   const std::size_t groups = divide_up(jobs_of(p, s), at_least_1(device.compute_units));  // of a unit
-  const std::size_t steps = divide_up(p.depth(), s.depth * t.teams);
+  const std::size_t steps = divide_up(p.depth(), s.depth * t.teams), items = round_up(t.group(), 32);
   const double products = real(t.teams, s.planes * s.results, s.depth) / (s.speed * times.products);
   if (times.step == 0) return real(groups, steps) * products;
-  const std::size_t resident = at_least_1(
-      std::min(device.local_bytes / at_least_1(bytes), times.unit_items / round_up(t.group(), 32)));
+  const std::size_t resident =
+      at_least_1(std::min(device.local_bytes / at_least_1(bytes), times.unit_items / items));
   const auto round = [&](std::size_t count) {
-    return real(steps) * std::max(times.step, real(count) * products) + (t.teams > 1 ? times.join : 0);
+    const double alone = std::pow(std::max(1.0, times.hiding / real(count, items)), times.alone);
+    return real(steps) * std::max(times.step, real(count) * products * alone) +
+           (t.teams > 1 ? times.join : 0);
   };
-  return real(groups / resident) * round(resident) +
-         (groups % resident > 0 ? round(groups % resident) : 0.0);
+  return real(groups / resident) * round(resident) + (groups % resident > 0 ? round(groups % resident) : 0.0);
 }
 
 /// Of those that fit, the one with which the units are done first; without a shape: none fits.
@@ -78,6 +85,7 @@ TeamTile tile_for(const Device& device, const Conv2dProblem& p) {
   const std::size_t most = std::min(device.max_work_group, device.max_work_items[0]);
   TeamTile best;
   for (const Shape& s : shapes_for(device, p)) {
+    if (s.depth > s.group() * pack_of(p.depth(), p.weight_alignment, p.type)) continue;
     const bool joins = s.planes * s.results <= tile_values(device, s);
     for (std::size_t teams = 1; teams <= (joins ? times.teams : 1); teams *= 2) {
       TeamTile t{&s, teams};
@@ -88,11 +96,6 @@ TeamTile tile_for(const Device& device, const Conv2dProblem& p) {
     }
   }
   return best;
-}
-
-/// Four neighbours at once, where all begin at a multiple of them.
-std::size_t pack_of(std::size_t length, std::size_t alignment, Scalar type) {
-  return length % 4 == 0 && alignment >= 4 * size_of(type) ? 4 : 1;
 }
 
 /// The block of a sub-group's work-items, down and across: powers of two, about twice as wide as high.
@@ -135,6 +138,26 @@ LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, s
 }
 
 }  // namespace
+
+double plan::conv2d::time_of_implicit(const Device& device, const Conv2dProblem& p) {
+  const TeamTile tile = tile_for(device, p);
+  return tile.shape == nullptr ? kNever : policy_of(device).implicit_times.call + tile.time;
+}
+
+double plan::conv2d::time_of_columns(const Device& device, const Conv2dProblem& p) {
+  const ImplicitTimes& times = policy_of(device).implicit_times;
+  const double columns = real(p.images, p.groups, p.depth(), p.plane_results());  // of all groups
+  return times.columns_call + (columns * real(p.group_filters()) / times.columns_products +
+                               columns * real(size_of(p.type)) / times.columns_bytes) /
+                                  real(at_least_1(device.compute_units));
+}
+
+bool plan::conv2d::prefers_columns(const Device& device, const Conv2dProblem& p) {
+  const ImplicitTimes& times = policy_of(device).implicit_times;
+  return times.step > 0 && p.type == Scalar::float32 && p.groups == 1 &&
+         p.out_channels >= times.columns_filters && is_planar(p) && p.out_packed &&
+         time_of_columns(device, p) < time_of_implicit(device, p);
+}
 
 Attempt plan::conv2d::implicit(const Device& device, const Conv2dProblem& p) {
   const bool is_wide = p.type == Scalar::float64 || p.type == Scalar::int8;  // products of which take more

@@ -29,18 +29,23 @@ inline constexpr std::array<Shape, 6> kShapes{{{128, 64, 8, 8, 8, 1.0},
                                                {64, 64, 16, 8, 4, 0.9},
                                                {32, 128, 8, 4, 8, 0.8},
                                                {32, 32, 8, 4, 4, 0.6},
-                                               {16, 16, 8, 4, 4, 0.5}}};
+                                               {16, 16, 8, 4, 4, 0.32}}};
 // Fewer registers: of doubles; on Intel's GPUs, whose compiler runs 32 work-items in the registers of one
 // thread; and for PoCL, which compiles 8 x 8 results for seconds.
 inline constexpr std::array<Shape, 3> kSmallShapes{
     {{64, 64, 8, 4, 4, 1.0}, {32, 32, 8, 4, 4, 0.9}, {16, 16, 8, 4, 4, 0.7}}};
 
 /// Of "implicit", whose teams share the weights of few results: nanoseconds of a step of DEPTH weights, which
-/// waits for memory, at least, and of the sums' join; products a nanosecond of a compute unit; work-items of
-/// one; teams, and work-items of a group of several, at most. Without `step`, no teams.
+/// waits for memory, at least, and of the sums' join; products a nanosecond of a compute unit; the work-items
+/// of one that hide what instructions wait for, and what fewer take; all work-items of one; teams, and
+/// work-items of a group of several, at most. Without `step`, no teams. And nanoseconds of a call by it, and
+/// of one by "gemm" with columns; products, and bytes of columns, that a unit then has in a nanosecond, from
+/// so many filters on.
 struct ImplicitTimes {
-  double step = 0, join = 500, products = 142;
+  double step = 0, join = 500, products = 142, hiding = 256, alone = 0.62;
   std::size_t unit_items = 2048, teams = 1, group = 512;
+  double call = 4000, columns_call = 14000, columns_products = 97, columns_bytes = 15;
+  std::size_t columns_filters = 32;
 };
 
 /// What a product of matrices needs to be worth its tiles: filters and weights of a group of channels, and
@@ -241,6 +246,16 @@ struct Policy {
 // 3^2 0.99, 2.06; 128 of 128 x 3^2 1.18, 1.77; 256 of 256 x 3^2 1.41, 1.36; 512 of 512 x 3^2 1.63, 1.52; 512
 // of 256 x 1 / 2 2.81, 0.75.
 //
+// implicit_times: H200, float, planes, us, without teams, by 8 teams of tiles of 16 x 16, by 16, by 4 of 32 x
+// 32, and by "gemm". One image, 3 x 3 / 2: 256 x 28^2 124, 33, 31, 41, 23; 512 x 14^2 250, 46, 34, 79, 24;
+// 128 x 56^2 64, 23, 25, 22, 24; 64 x 56^2 to 128 34, 14, 16, 13, 18; 3 x 3: 64 x 56^2 44, 22, 27, 18, 22;
+// 128 x 28^2 64, 22, 24, 21, 21; 256 x 14^2 122, 32, 30, 39, 23; 512 x 7^2 250, 46, 32, 76, 24; 32 x 28^2 to
+// 64 18, 9.0, 8.8, 7.8, 15.9; dilation 2, 512 x 33^2 381, 399, 409, 281, 235; 5 x 5: 192 x 28^2 to 32 251,
+// 46, 33, 83, 29; 48 x 28^2 to 128 67, 22, 24, 23, 23. Four images, 3 x 3 / 2: 256 x 28^2 164, 82, 85, 65,
+// 55; 512 x 14^2 193, 108, 108, 81, 51; 3 x 3: 64 x 56^2 55, 78, 95, 46, 61; 5 x 5 of 192 x 28^2 to 32 257,
+// 77, 81, 82, 119. Of 32 weights at a time tiles of 16 x 16 take 1.1 to 1.6 times as long, of 16 those of 32
+// x 32 as long.
+//
 // implicit: half of its smallest wide tile, and four steps of its sums. With 16 filters of 16 x 3^2, "direct"
 // took 0.265 ms on the H200, 14 TFLOP/s, with registers full of them.
 //
@@ -291,7 +306,7 @@ inline constexpr Policy kPolicies[] = {
      .product = {16, 16},
      .implicit = {24, 27},
      .strided_implicit = {16, 27},
-     .implicit_times = {.step = 450, .teams = 32},
+     .implicit_times = {.step = 510, .teams = 32},
      .depthwise = {.cells_evidence = kCellsMeasured,
                    .ring_evidence = kRingMeasured,
                    .windows_evidence = kWindowsMeasured,
@@ -327,10 +342,11 @@ struct WinogradPolicy {
   Evidence evidence = {.what = "no measurement: operations saved against bytes moved, by rates of its kind"};
   double operations_a_byte = 32;         ///< of the tiles' matrices that is written or read
   double operations_a_filter_byte = 32;  ///< the same of the filters' matrices
-  double operations_of_launches = 0;     ///< of all its launches, which wait for each other
-  /// Of the other variants: what an operation of "direct" takes beside one of "implicit", and the least
-  /// operations of "implicit" for each weight of a filter, through which its groups go one after the other.
-  double of_direct = 1, operations_a_weight = 0;
+  /// Nanoseconds of all its launches, which wait for each other, where ImplicitTimes are known.
+  double launches = 0;
+  /// Of the other variants: what an operation of "direct" takes beside one of "implicit", whose time
+  /// ImplicitTimes says where they know it.
+  double of_direct = 1;
   /// Of the filters' matrices, to which slices are as large at least: each reads all of them.
   std::size_t most_filters = 64 << 20;
   /// Of all matrices of a slice, which then need not stay in the cache. 0: they are to.
@@ -360,9 +376,8 @@ inline constexpr WinogradPolicy kWinogradPolicies[] = {
                            "14^2 0.131, 0.039, 0.038, 0.058"},
      .operations_a_byte = 9,
      .operations_a_filter_byte = 3,
-     .operations_of_launches = 1e9,
+     .launches = 22600,
      .of_direct = 2.6,
-     .operations_a_weight = 3e6,
      .slice_bytes = 512 << 20},
     {.when = {.family = "cpu"},
      .evidence = {.device = "EPYC",

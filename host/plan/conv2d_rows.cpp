@@ -222,10 +222,13 @@ plan::Attempt plan::conv2d::depthwise(const Device& device, const Conv2dProblem&
                           std::bit_ceil(at_least_1(p.out_height)));
   Plan plan = base_plan(p, "depthwise", "conv2d/depthwise.cl", "conv2d_depthwise", pack);
   predict(p, plan);
-  set_grid(plan, device, policy_of(device).group,
-           {at_least_1(divide_up(p.out_width, each_x) * divide_up(p.out_height, each_y)), 1,
-            at_least_1(p.images * p.groups)});
-  define_group(plan);
+  const std::size_t items = at_least_1(size_product(
+      size_product(p.images, p.groups), divide_up(p.out_width, each_x), divide_up(p.out_height, each_y)));
+  if (items > kMost32) return "results that 32 bits do not count";
+  const std::size_t wanted = policy_of(device).group,
+                    group = shape_group(device, wanted, wanted, {items, 1, 1})[0];
+  set_groups(plan, group, divide_up(items, group));
+  define(plan, "GROUP", group);
   const bool packs =
       each_x % 4 == 0 && p.out_packed && p.out_width % 4 == 0 && p.out_alignment >= 4 * size_of(p.out);
   define(plan, {{"WINDOW_W", p.window.width},

@@ -57,8 +57,12 @@ bool prefers_windows(const Device& device, const Conv2dProblem& p);
 /// Work-groups of "direct"; 0: it does not run.
 std::size_t direct_groups(const Device& device, const Conv2dProblem& p);
 
-/// A product whose right factor is gathered from the input tile by tile.
+/// A product whose right factor is gathered from the input tile by tile. And nanoseconds of a call by it and
+/// by "gemm" with columns, where policies know them (ImplicitTimes).
 Attempt implicit(const Device& device, const Conv2dProblem& p);
+double time_of_implicit(const Device& device, const Conv2dProblem& p);
+double time_of_columns(const Device& device, const Conv2dProblem& p);
+bool prefers_columns(const Device& device, const Conv2dProblem& p);
 
 /// Matrix units of NVIDIA, whose left factor is gathered from interleaved channels: of sm_80 and later, and
 /// Hopper's own. Why they cannot; whether they are worth it; and whether Hopper's are faster.

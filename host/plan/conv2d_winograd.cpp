@@ -57,15 +57,21 @@ WinogradCost winograd_cost(const Conv2dProblem& p, std::size_t tile) {
 double plain_operations(const Conv2dProblem& p) {
   return 2 * real(p.images, p.plane_results()) * real(p.out_channels, p.depth());
 }
+/// Operations of "implicit" in a nanosecond, where they are known.
+double operations_a_nanosecond(const Device& device) {
+  return 2 * policy_of(device).implicit_times.products * real(at_least_1(device.compute_units));
+}
 /// The same in operations of "implicit".
 double plain_time(const Device& device, const WinogradPolicy& policy, const Conv2dProblem& p) {
   if (!policy_of(device).implicit.holds(p.group_filters(), p.depth()))
     return policy.of_direct * plain_operations(p);
-  return std::max(plain_operations(p), policy.operations_a_weight * real(p.depth()));
+  if (policy_of(device).implicit_times.step == 0) return plain_operations(p);
+  const double least = prefers_columns(device, p) ? time_of_columns(device, p) : time_of_implicit(device, p);
+  return least * operations_a_nanosecond(device);
 }
-double winograd_time(const WinogradPolicy& policy, const WinogradCost& cost) {
-  return cost.operations + policy.operations_of_launches + policy.operations_a_byte * cost.tile_bytes +
-         policy.operations_a_filter_byte * cost.filter_bytes;
+double winograd_time(const Device& device, const WinogradPolicy& policy, const WinogradCost& cost) {
+  return cost.operations + policy.launches * operations_a_nanosecond(device) +
+         policy.operations_a_byte * cost.tile_bytes + policy.operations_a_filter_byte * cost.filter_bytes;
 }
 
 /// What the products of all groups of channels and all elements of tiles are to gemm().
@@ -208,7 +214,7 @@ std::string_view plan::conv2d::winograd_choice(const Device& device, const Conv2
   for (const std::string_view variant : {"winograd_2x2", "winograd_4x4"}) {
     if (!why_no_winograd(p, winograd_tile(variant)).empty()) continue;
     const WinogradCost cost = winograd_cost(p, winograd_tile(variant));
-    const double time = winograd_time(policy, cost);
+    const double time = winograd_time(device, policy, cost);
     if (cost.operations < plain_operations(p) && time < least) best = variant, least = time;
   }
   return best;

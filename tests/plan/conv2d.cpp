@@ -413,7 +413,9 @@ TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and
   const auto on_hopper = [](std::size_t images, std::size_t channels, std::size_t edge, smem::Winograd most) {
     Conv2dProblem problem = layer(images, channels, edge, channels, 3);
     problem.winograd = most;
-    return smem::plan_conv2d(target("sm_90"), problem).variant;
+    smem::Device h200 = target("sm_90");
+    h200.compute_units = 132;
+    return smem::plan_conv2d(h200, problem).variant;
   };
   using enum smem::Winograd;
   CHECK(on_hopper(64, 64, 56, f4x4) == "winograd_4x4");
@@ -426,11 +428,12 @@ TEST_CASE("plan of conv2d: Winograd's minimal filtering, where it is allowed and
   CHECK(on_hopper(64, 16, 112, f4x4) == "winograd_4x4");
   CHECK(on_hopper(64, 16, 112, f2x2) == "direct");
   CHECK(on_hopper(4, 16, 112, f4x4) == "direct");
-  CHECK(on_hopper(1, 64, 56, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(1, 64, 56, f4x4) == "implicit");
+  CHECK(on_hopper(1, 512, 7, f4x4) == "gemm");
   CHECK(on_hopper(4, 64, 56, f4x4) == "winograd_4x4");
   CHECK(on_hopper(4, 256, 14, f4x4) == "winograd_4x4");
   CHECK(on_hopper(4, 128, 28, f4x4) == "winograd_4x4");
-  CHECK(on_hopper(1, 256, 14, f4x4) == "winograd_4x4");
+  CHECK(on_hopper(1, 256, 14, f4x4) == "gemm");
   CHECK(on_hopper(4, 512, 7, f4x4) == "winograd_4x4");
   // Temporary memory is that of a slice, and the filters'. On Hopper slices are few, since each waits for its
   // launches.

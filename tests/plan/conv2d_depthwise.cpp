@@ -209,6 +209,7 @@ TEST_CASE("plan of conv2d: depthwise planes in local memory") {
   other = planes(256, 14, 3);
   other.out_packed = false;
   CHECK(smem::plan_conv2d(h200, other).entry_point == "conv2d_depthwise");
-  other = planes(4, 50000, 3);  // rows of more than local memory has
+  other = planes(1, 50000, 3);  // rows of more than local memory has
+  other.images = 1;
   CHECK(smem::plan_conv2d(h200, other).entry_point == "conv2d_depthwise");
 }

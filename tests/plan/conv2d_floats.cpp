@@ -35,3 +35,34 @@ TEST_CASE("plan of conv2d: floats of few filters or channels on Hopper") {
   CHECK(smem::plan_conv2d(h200, layer_of(15, 96, 112, false)).variant == "direct");
   CHECK(smem::plan_conv2d(h200, layer_of(32, 15, 112, false)).variant == "direct");
 }
+
+TEST_CASE("plan of conv2d: teams of a group share the weights of few results") {
+  smem::Device h200 = target("sm_90");
+  h200.compute_units = 132;
+  const auto teams_of = [](const smem::Device& device, std::size_t images, std::size_t channels,
+                           std::size_t size) {
+    Conv2dProblem p;
+    p.images = images;
+    p.in_channels = p.out_channels = channels;
+    p.width = p.height = size, p.out_width = p.out_height = size / 2;
+    p.window = {3, 3};
+    p.stride = {2, 2};
+    p.padding = {1, 1, 1, 1};
+    const smem::Plan plan = smem::plan_conv2d(device, p, {.variant = "implicit"});
+    CHECK(plan.work_group[0] <= 512);
+    CHECK(plan.local_bytes <= device.local_bytes);
+    for (const auto& [name, number] : plan.defines)
+      if (name == "TEAMS") return static_cast<std::size_t>(number);
+    return std::size_t{1};
+  };
+  CHECK(teams_of(h200, 1, 256, 28) >= 4);
+  CHECK(teams_of(h200, 1, 512, 14) >= 4);
+  CHECK(teams_of(h200, 64, 256, 28) == 1);
+  smem::Device clamped = h200;
+  clamped.max_work_group = 64;
+  CHECK(teams_of(clamped, 1, 512, 14) <= 4);
+  clamped = h200;
+  clamped.local_bytes = 6000;
+  CHECK(teams_of(clamped, 1, 512, 14) <= 2);
+  CHECK(teams_of(target("gfx90a"), 1, 512, 14) == 1);  // whose steps were not measured
+}

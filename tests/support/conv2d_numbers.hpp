@@ -18,12 +18,13 @@ struct Conv2dNumbers {
   std::array<cl_uint, 20> small;
 };
 
-/// Of grids without gaps, of interleaved channels but for the output's, and a bias.
+/// Of grids without gaps, and a bias.
 inline Conv2dNumbers conv2d_numbers(const smem::Conv2dProblem& p, std::size_t tile_h = 0) {
   const auto n = [](std::size_t x) { return static_cast<cl_ulong>(x); };
   const auto u = [](std::size_t x) { return static_cast<cl_uint>(x); };
   const std::size_t cell = p.out_interleaved ? p.out_channels : 1;
-  return {.in = {0, n(p.width * p.in_channels), 1, n(p.width * p.height * p.in_channels)},
+  const std::size_t in_cell = p.in_interleaved ? p.in_channels : 1, in_plane = p.width * p.height;
+  return {.in = {0, n(p.width * in_cell), n(p.in_interleaved ? 1 : in_plane), n(in_plane * p.in_channels)},
           .weights = {0, n(p.depth())},
           .out = {0, n(p.out_width * cell), n(p.out_interleaved ? 1 : p.plane_results()),
                   n(p.plane_results() * p.out_channels)},
