@@ -198,7 +198,7 @@ void conv2d_implicit(CONV2D_ARGUMENTS) {
   (void)block_k, (void)tile_w, (void)tile_h, (void)depth;
   local value4 vectors[TEAMS * TEAM_VECTORS];
   local ulong2 all_tables[TEAMS * 2 * DEPTH];
-  const uint team = get_local_id(0) / TEAM, item = get_local_id(0) % TEAM;
+  const uint team = TEAMS > 1 ? get_local_id(0) / TEAM : 0, item = TEAMS > 1 ? get_local_id(0) % TEAM : get_local_id(0);
   local VALUE *const weight_tiles = (local VALUE*)(vectors + team * TEAM_VECTORS), *const input_tiles = weight_tiles + 2 * WEIGHT_ITEMS;
   local ulong2* const tables = all_tables + team * (2 * DEPTH);
   const uint blocks = (out_channels + BLOCK_K - 1) / BLOCK_K, weights_of_filter = in_channels * (WINDOW_W * WINDOW_H);

@@ -141,7 +141,8 @@ LocalLayout layout_of(const Device& device, const Shape& s, std::size_t value, s
 
 double plan::conv2d::time_of_implicit(const Device& device, const Conv2dProblem& p) {
   const TeamTile tile = tile_for(device, p);
-  return tile.shape == nullptr ? kNever : policy_of(device).implicit_times.call + tile.time;
+  const ImplicitTimes& times = policy_of(device).implicit_times;
+  return tile.shape == nullptr ? kNever : times.call + tile.time + (is_planar(p) ? 0 : times.copies);
 }
 
 double plan::conv2d::time_of_columns(const Device& device, const Conv2dProblem& p) {

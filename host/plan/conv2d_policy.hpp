@@ -38,13 +38,13 @@ inline constexpr std::array<Shape, 3> kSmallShapes{
 /// Of "implicit", whose teams share the weights of few results: nanoseconds of a step of DEPTH weights, which
 /// waits for memory, at least, and of the sums' join; products a nanosecond of a compute unit; the work-items
 /// of one that hide what instructions wait for, and what fewer take; all work-items of one; teams, and
-/// work-items of a group of several, at most. Without `step`, no teams. And nanoseconds of a call by it, and
-/// of one by "gemm" with columns; products, and bytes of columns, that a unit then has in a nanosecond, from
-/// so many filters on.
+/// work-items of a group of several, at most. Without `step`, no teams. And nanoseconds of a call by it, of
+/// its copies of interleaved channels, and of a call by "gemm" with columns; products, and bytes of columns,
+/// that a unit then has in a nanosecond, from so many filters on.
 struct ImplicitTimes {
   double step = 0, join = 500, products = 142, hiding = 256, alone = 0.62;
   std::size_t unit_items = 2048, teams = 1, group = 512;
-  double call = 4000, columns_call = 14000, columns_products = 97, columns_bytes = 15;
+  double call = 4000, copies = 11000, columns_call = 14000, columns_products = 97, columns_bytes = 15;
   std::size_t columns_filters = 32;
 };
 
@@ -120,7 +120,11 @@ struct DepthwisePolicy {
   /// 3 x 3 / 2 of 192 x 28^2, 164000 products, 10.6, 12.2; 3 x 3 of 1024 x 7^2, 219000, 9.7, 12.2,
   /// float 10.7, 11.0; of 384 x 14^2, 328000, 11.9, 12.3; of 512 x 14^2, 438000, 16.1, 12.3; 5 x 5 of 512 x
   /// 7^2, 304000, 11.3, 12.3, float 16.0, 10.7.
-  double ring_products = 300000;
+  ///
+  /// In a queue, of windows without strides, so, by the ring, and cuDNN: 5 x 5 of 8 images of 672 x 14^2,
+  /// 200000 products, 10.1, 7.4, 8.3; 3 x 3 of 32 of 960 x 7^2, 103000, 7.7, 6.4, 7.2; of 8 of 192 x 28^2,
+  /// 82000, 7.0, 7.9, 7.0.
+  double ring_products = 300000, ring_products_unstrided = 95000;
   /// Of whole windows: weights of a window, with strides, from ring_products on; work-items of a group, packs
   /// of channels of it, bytes of a pack, columns of a work-item, and bytes of its cells, at most; blocks of a
   /// group, which are more where it would have fewer than the least work-items. H200, 64

@@ -179,7 +179,10 @@ plan::Attempt plan::conv2d::depthwise_ring(const Device& device, const Conv2dPro
   if (std::min({p.images, p.groups, p.out_width, p.out_height}) == 0) return "has no results";
   const double products =
       real(p.images, p.groups, p.plane_results(), p.taps()) / real(at_least_1(device.compute_units));
-  if (fixed.tile_rows == 0 && fixed.tile_cols == 0 && products < policy_of(device).depthwise.ring_products)
+  const DepthwisePolicy& policy = policy_of(device).depthwise;
+  const double least =
+      std::max(p.stride.x, p.stride.y) > 1 ? policy.ring_products : policy.ring_products_unstrided;
+  if (fixed.tile_rows == 0 && fixed.tile_cols == 0 && products < least)
     return "its groups would start longer than they multiply";
   const RingTile t = best_ring_tile(device, p, fixed);
   if (t.pack == 0) return "its cells are not aligned to 8 bytes, or its rows fit no local memory";

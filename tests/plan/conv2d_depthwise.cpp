@@ -94,7 +94,7 @@ TEST_CASE("plan of conv2d: rings of rows of interleaved channels, a filter for e
   CHECK(plan.groups() >= 120);  // no multiprocessor without work
   CHECK(plan.local_bytes <= h200.local_bytes);
   // Where a group would start longer than it multiplies, and by hand there too.
-  const Conv2dProblem small = cells(layer(64, 1024, 7, 1024, 3, 1024));
+  const Conv2dProblem small = cells(layer(8, 192, 28, 192, 3, 192));
   CHECK(kernel(h200, small) == "conv2d_depthwise_cells");
   CHECK(kernel(h200, cells(layer(1, 64, 112, 64, 3, 64))) == "conv2d_depthwise_cells");
   CHECK(smem::plan_conv2d(h200, small, {.variant = "depthwise", .tile_rows = 7}).entry_point ==
