@@ -170,6 +170,12 @@ struct DepthwisePolicy {
   /// 42, 50, 98; 64 x 112^2 / 2 43, 43, 58; 256 x 28^2 30 and 144 x 56^2 / 2 29 by 16; 5 x 5 of 240 x
   /// 28^2 48. Float: 32 x 112^2 59 (76 by single loads, 81 in local memory), of 256 x 28^2 35 (41 in local
   /// memory).
+  ///
+  /// Since a work-item has one block of results, in a queue, by 16 results, by twice, and by half as many
+  /// rows: half 32 x 112^2 35.4, 33.2, 35.4; 128 x 56^2 36.1, 37.7, 35.9; / 2 of 64 x 112^2 35.6, 36.0, 35.6;
+  /// float 32 x 112^2 54.0, 57.6, 57.8; 128 x 56^2 54.4, 56.9, 59.2; / 2 of 64 x 112^2 63.5, 87, 62.9, of 144
+  /// x 56^2 38.7, 57, 38.0. A loop over planes with groups of 7 warps, which leave no work-item idle, 85.9 in
+  /// place of 68.1 for float / 2 of 64 x 112^2: registers.
   std::size_t vectors_taps = 9, vectors_results = 16, vectors_registers = 120, vectors_bytes = 56,
               vectors_width = 28;
   Evidence cells_evidence = {.what = "no measurement: a Hopper's sizes"},
@@ -209,7 +215,7 @@ inline constexpr Evidence kPlanesMeasured{
     .what =
         "64 images, planes, half, us: 3 x 3 of 32 x 112^2 and / 2 of 64 x 112^2 by vectors, 5 x 5 of 256 x "
         "14^2 in local memory; cuDNN",
-    .share = "38, 43, 17; 67, 132, 32"};
+    .share = "35, 36, 17; 67, 132, 32"};
 
 /// Of "matrix_units": filters of a group and weights of one, from which units are worth their packing. No
 /// measurement yet: as of NVIDIA's.
