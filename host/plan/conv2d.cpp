@@ -127,6 +127,8 @@ std::string why_not(const Device& device, const Conv2dProblem& p, std::string_vi
   }
   if (variant == "implicit" && device.type == DeviceType::cpu)
     return "work-items of a small tile are loops on a CPU";
+  if (variant == "implicit" && chosen.variant == "gemm" && conv2d::prefers_columns(device, p))
+    return "of few results its steps take longer than columns and their product";
   if (variant == "implicit" && chosen.variant == "gemm")
     return "what it gathers lies side by side already, or matrix units multiply columns";
   if (variant == "implicit")
