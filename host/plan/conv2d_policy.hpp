@@ -121,9 +121,14 @@ struct DepthwisePolicy {
   /// float 10.7, 11.0; of 384 x 14^2, 328000, 11.9, 12.3; of 512 x 14^2, 438000, 16.1, 12.3; 5 x 5 of 512 x
   /// 7^2, 304000, 11.3, 12.3, float 16.0, 10.7.
   ///
-  /// In a queue, of windows without strides, so, by the ring, and cuDNN: 5 x 5 of 8 images of 672 x 14^2,
-  /// 200000 products, 10.1, 7.4, 8.3; 3 x 3 of 32 of 960 x 7^2, 103000, 7.7, 6.4, 7.2; of 8 of 192 x 28^2,
-  /// 82000, 7.0, 7.9, 7.0.
+  /// In a queue, of windows without strides, us, without it and with it, half (cuDNN), and float: 3 x 3 of 64
+  /// images of 1024 x 7^2, 219000 products, 10.4, 9.3 (9.8), 13.3, 11.8; of 8 of 128 x 56^2, 219000, 9.6, 9.6
+  /// (10.8), 13.5, 12.1; of 32 of 480 x 14^2, 205000, 9.8, 8.9 (11.0), 16.0, 11.5; of 16 of 256 x 28^2,
+  /// 219000, 9.4, 9.8 (11.2), 14.4, 12.1; of 6 of 144 x 56^2, 185000, 9.2, 9.6 (10.7), 13.4, 12.0; of 16 of
+  /// 512 x 14^2, 109000, 9.3, 9.2 (8.0), 9.5, 8.6; 5 x 5 of 8 of 672 x 14^2, 200000, 10.2, 9.2
+  /// (9.3), 14.1, 9.4; of 16 of 1152 x 7^2, 171000, 9.1, 8.5 (7.4), 11.2, 9.0; of 4 of 672 x 14^2,
+  /// 100000, 8.7, 7.8 (7.3), 9.3, 8.2. Of 3 x 3 of 8 of 192 x 28^2, 82000, half, 7.0, by the ring 7.9. Calls
+  /// of less than 9 wait for the host now and then.
   double ring_products = 300000, ring_products_unstrided = 95000;
   /// Of whole windows: weights of a window, with strides, from ring_products on; work-items of a group, packs
   /// of channels of it, bytes of a pack, columns of a work-item, and bytes of its cells, at most; blocks of a
