@@ -56,7 +56,8 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   if (!joins || tiles > model.policy.counters) return;
   for (const std::size_t parts :
        by_rounds ? model.parts_of_rounds(tiles, tile.resident) : model.parts(tiles, tile.resident)) {
-    split.part_depth = round_up(divide_up(model.problem.k, parts), 64);
+    // Parts of whole steps: of 64 k, 773 of them in 4 parts would be 256 three times, and 5.
+    split.part_depth = round_up(divide_up(model.problem.k, parts), size_of(model.problem.in) < 4 ? 64 : depth);
     split.parts = divide_up(model.problem.k, split.part_depth);
     const std::size_t values = split.parts * tiles * results;
     split.bytes = values * size_of(value_type(model.problem.in));

@@ -3,6 +3,7 @@
 
 #include "plan/gemm_wgmma.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -12,6 +13,7 @@ namespace smem::plan::gemm::nvidia {
 struct Multistage {
   struct Shape {
     std::size_t warps_m, warps_n, lanes_m, item_m, item_n, tile_k, stages;
+    std::size_t slices = 1;  ///< warps that share their results, each a part of a stage's k
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
@@ -26,9 +28,12 @@ struct Multistage {
 
   constexpr std::size_t tile_m() const { return of.warps_m * of.lanes_m * of.item_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * (32 / of.lanes_m) * of.item_n; }
-  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
+  constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n * of.slices; }
   constexpr std::size_t local_bytes(bool a_along_k, bool b_along_k) const {
-    return of.stages * of.tile_k * (tile_m() + (a_along_k ? 4 : 0) + tile_n() + (b_along_k ? 4 : 0)) * 4;
+    const std::size_t stages =
+        of.stages * of.tile_k * (tile_m() + (a_along_k ? 4 : 0) + tile_n() + (b_along_k ? 4 : 0)) * 4;
+    // The sums of all slices are added there.
+    return of.slices > 1 ? std::max(stages, tile_m() * tile_n() * of.slices * 4) : stages;
   }
 };
 
@@ -52,7 +57,7 @@ struct Multistage {
 // transposed, 84, 97 to 122, 77; 4096 x 17 x 4096, A transposed, 34, 41, 40; 50000 x 24 x
 // 64 10.3, 13.7, 10.0; 16384 x 24 x 1024 45.8, 43.7, 64; 16150 x 17 x 1685, B transposed, 97, by 128 x 48
 // 88, 61.
-inline constexpr std::array<Multistage, 19> kMultistage{{
+inline constexpr std::array<Multistage, 27> kMultistage{{
     {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 3000, 1.03}, false, false, true},
     {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
     {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 1500}, false},
@@ -76,6 +81,14 @@ inline constexpr std::array<Multistage, 19> kMultistage{{
     // 278. `shared`, on an H200, us, by it and 64 x 64: 300 of 192^3 134, 107, cuBLAS 117; 1000 of 64 x 64 x
     // 512 137, 108, 118; 150 of 250^3 179, 139, 134.
     {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 52, 400}, false, true},
+    {{1, 1, 8, 8, 8, 32, 3, 4}, 4, {430, 360, 400}},
+    {{1, 1, 4, 8, 8, 32, 3, 4}, 4, {430, 360, 400}},
+    {{1, 1, 8, 4, 8, 32, 4, 4}, 4, {330, 260, 300}},
+    {{2, 1, 8, 8, 8, 32, 3, 2}, 3, {780, 690, 600}},
+    {{1, 2, 8, 8, 8, 32, 3, 2}, 3, {780, 690, 600}},
+    {{1, 1, 16, 8, 12, 32, 3, 4}, 3, {580, 520, 500}},
+    {{2, 1, 8, 8, 12, 32, 3, 2}, 3, {1100, 1000, 700}},
+    {{1, 1, 16, 8, 8, 32, 3, 4}, 3, {430, 360, 400}},
 }};
 
 }  // namespace smem::plan::gemm::nvidia

@@ -208,6 +208,7 @@ Attempt multistage(const Device& device, const GemmProblem& given, const PlanOve
                 {"ITEM_N", tile.of.item_n},
                 {"TILE_K", tile.of.tile_k},
                 {"STAGES", tile.of.stages}});
+  if (tile.of.slices > 1) define(plan, "SLICES", tile.of.slices);
   // Numbers along k are turned by copies of 4 bytes, or through registers.
   const auto vector = [](std::size_t alignment, bool along_k) {
     return alignment >= 16 ? 4 : alignment >= 8 && !along_k ? 2 : 1;

@@ -21,6 +21,9 @@
 #ifndef WARPS_N
 #define WARPS_N 4  // and across: 1 to 8
 #endif
+#ifndef SLICES
+#define SLICES 1  // warps that share a warp's results: each multiplies a part of the k of a stage; 1, 2, 4, 8
+#endif
 #ifndef LANES_M
 #define LANES_M 4  // lanes of a warp, down: 1, 2, 4, 8, 16, 32; 32 / LANES_M across
 #endif
@@ -56,7 +59,9 @@
 #define WARP_N (LANES_N * ITEM_N)
 #define TILE_M (WARPS_M * WARP_M)
 #define TILE_N (WARPS_N * WARP_N)
-#define GROUP (32 * WARPS_M * WARPS_N)
+#define GROUP (32 * WARPS_M * WARPS_N * SLICES)
+#define SLICE_K (TILE_K / SLICES)
+#define OUT_M (ITEM_M / SLICES)  // rows that a work-item stores
 #define A_ROW (TILE_M + (A_ALONG_K ? 4 : 0))
 #define B_ROW (TILE_N + (B_ALONG_K ? 4 : 0))
 
@@ -81,6 +86,9 @@
 #if PARTS
 #include "nvidia/gemm_join.clh"
 #endif
+
+#define STAGE_FLOATS (STAGES * TILE_K * (A_ROW + B_ROW))
+#define TILE_FLOATS (SLICES > 1 && STAGE_FLOATS < ITEM_M * ITEM_N * GROUP ? ITEM_M * ITEM_N * GROUP : STAGE_FLOATS)
 
 // The exchange of places at k: 0 or 8.
 static inline uint swap_of(uint k) { return k / 8 % 2 * 8; }
@@ -278,17 +286,44 @@ GROUP_FUNCTION void multiply_fragments(float sum[ITEM_M][ITEM_N], const a_fragme
 
 // A work-item's place in the tile: its lane's in the warp, and its first row and column.
 typedef struct {
-  uint lane_m, lane_n, row, col;
+  uint lane_m, lane_n, row, col, slice;
 } item_place;
 // Pairs of neighbouring lanes lie down the rows: 8 lanes, whose 16 bytes are read in one transaction, access few rows and few columns.
 static inline item_place place_of_item(uint item) {
-  const uint lane = item % 32, warp = item / 32, pair = (LANES_M > 1) & (LANES_N > 1);
+  const uint lane = item % 32, warp = item / 32 % (WARPS_M * WARPS_N), pair = (LANES_M > 1) & (LANES_N > 1);
   item_place at;
   at.lane_m = pair ? lane / (2 * LANES_N) * 2 + lane % 2 : LANES_N == 1 ? lane : 0;
   at.lane_n = pair ? lane / 2 % LANES_N : LANES_M == 1 ? lane : 0;
+  at.slice = SLICES == 1 ? 0 : item / (GROUP / SLICES);
   at.row = warp % WARPS_M * WARP_M + at.lane_m * 4, at.col = warp / WARPS_M * WARP_N + at.lane_n * 4;
   return at;
 }
+
+#if SLICES > 1
+// Adds the sums of all slices, in the order of k: a work-item has the first OUT_M rows of `sum` then, those of its slice. A collective
+// function.
+GROUP_FUNCTION void add_slices(float sum[ITEM_M][ITEM_N], uint slice, local float* tiles, uint item) {
+  const uint items = GROUP / SLICES;
+  barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
+#pragma unroll
+  for (uint i = 0; i < ITEM_M; ++i)
+#pragma unroll
+    for (uint j = 0; j < ITEM_N; j += 4)
+      *(local float4*)(tiles + (i * ITEM_N + j) * GROUP + item * 4) = (float4)(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  local const float* const from = tiles + slice * (OUT_M * ITEM_N * GROUP) + item % items * 4;
+#pragma unroll
+  for (uint i = 0; i < OUT_M; ++i)
+#pragma unroll
+    for (uint j = 0; j < ITEM_N; j += 4) {
+      float4 x = *(local const float4*)(from + (i * ITEM_N + j) * GROUP);
+#pragma unroll
+      for (uint s = 1; s < SLICES; ++s)
+        x += *(local const float4*)(from + (i * ITEM_N + j) * GROUP + s * (items * 4));
+      sum[i][j] = x.s0, sum[i][j + 1] = x.s1, sum[i][j + 2] = x.s2, sum[i][j + 3] = x.s3;
+    }
+}
+#endif
 
 // Writes the sums of a tile that begins at (row, col) of C and has `height` x `width` results there. A collective function: it has a barrier.
 GROUP_FUNCTION void store_sums(const destination* d, float sum[ITEM_M][ITEM_N], const item_place* at, ulong row, ulong col, uint height,
@@ -298,12 +333,13 @@ GROUP_FUNCTION void store_sums(const destination* d, float sum[ITEM_M][ITEM_N], 
   barrier(CLK_LOCAL_MEM_FENCE);  // the stages are no longer read
   local float* const mine = tiles + item / 32 * (LANES_M * WARP_N);
 #pragma unroll
-  for (uint i = 0; i < ITEM_M; ++i) {
+  for (uint i = 0; i < OUT_M; ++i) {
+    const uint r = at->slice * OUT_M + i;
 #pragma unroll
     for (uint s = 0; s < ITEM_N / 4; ++s)
       *(local float4*)(mine + at->lane_m * WARP_N + at->lane_n * 4 + s * (LANES_N * 4)) =
           (float4)(sum[i][s * 4], sum[i][s * 4 + 1], sum[i][s * 4 + 2], sum[i][s * 4 + 3]);
-    const ulong first = row + at->row - at->lane_m * 4 + i / 4 * (LANES_M * 4) + i % 4, first_col = col + at->col - at->lane_n * 4;
+    const ulong first = row + at->row - at->lane_m * 4 + r / 4 * (LANES_M * 4) + r % 4, first_col = col + at->col - at->lane_n * 4;
 #if EPILOGUE
     write_rows(d, mine, WARP_N, LANES_M, WARP_N, first, 4, row + height, first_col, col + width, item % 32);
 #else
@@ -312,8 +348,8 @@ GROUP_FUNCTION void store_sums(const destination* d, float sum[ITEM_M][ITEM_N], 
   }
 #else
 #pragma unroll
-  for (uint i = 0; i < ITEM_M; ++i) {
-    const uint r = at->row + i / 4 * (LANES_M * 4) + i % 4;
+  for (uint i = 0; i < OUT_M; ++i) {
+    const uint of_item = at->slice * OUT_M + i, r = at->row + of_item / 4 * (LANES_M * 4) + of_item % 4;
     global float* const line = d->c + (row + r) * d->pitch + col;
     if (r < height)
 #pragma unroll
@@ -334,7 +370,7 @@ GROUP_FUNCTION void store_sums(const destination* d, float sum[ITEM_M][ITEM_N], 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void gemm_multistage(GEMM_ARGUMENTS) {
   const gemm_arguments g = GEMM_ALL_ARGUMENTS;
-  local float tiles[STAGES * TILE_K * (A_ROW + B_ROW)] __attribute__((aligned(128)));
+  local float tiles[TILE_FLOATS] __attribute__((aligned(128)));
   local float *const a_tiles = tiles, *const b_tiles = tiles + STAGES * TILE_K * A_ROW;
 #if PARTS
   local uint is_last;
@@ -374,24 +410,28 @@ void gemm_multistage(GEMM_ARGUMENTS) {
   b_fragment b_now[2];
   const int swap_a = (int)(mine.row ^ 8) - (int)mine.row, swap_b = (int)(mine.col ^ 8) - (int)mine.col;
   uint stage = 0, next = STAGES - 1;  // the stage that is read, and the stage that is filled
-  local const float *a_row = a_tiles + mine.row, *b_row = b_tiles + mine.col;
+  // Where a slice's fragments begin in a stage.
+  const uint slice_k = mine.slice * SLICE_K;
+  const uint first_a = slice_k * A_ROW + (STAGED_A ? mine.row ^ swap_of(slice_k) : mine.row);
+  const uint first_b = slice_k * B_ROW + (STAGED_B ? mine.col ^ swap_of(slice_k) : mine.col);
+  local const float *a_row = a_tiles + first_a, *b_row = b_tiles + first_b;
   read_fragments(&a_now[0], &b_now[0], a_row, b_row);
   for (uint step = 0; step < steps; ++step) {
 #pragma unroll
-    for (uint x = 0; x < TILE_K; ++x) {
-      if (x == TILE_K - 1) {  // all fragments of this stage are in registers: go to the next stage
+    for (uint x = 0; x < SLICE_K; ++x) {
+      if (x == SLICE_K - 1) {  // all fragments of this stage are in registers: go to the next stage
         WAIT_COPIES(STAGES - 2);
         barrier(CLK_LOCAL_MEM_FENCE);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
-        a_row = a_tiles + stage * (TILE_K * A_ROW) + mine.row;
-        b_row = b_tiles + stage * (TILE_K * B_ROW) + mine.col;
+        a_row = a_tiles + stage * (TILE_K * A_ROW) + first_a;
+        b_row = b_tiles + stage * (TILE_K * B_ROW) + first_b;
       }
-      const uint after = (x + 1) % TILE_K;
+      const uint after = (x + 1) % SLICE_K;
       read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW + (STAGED_A && swap_of(after) ? swap_a : 0),
                      b_row + after * B_ROW + (STAGED_B && swap_of(after) ? swap_b : 0));
       if (x == 0)
         is_fetched = copy_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_a, staged_b, &from, item);
-      if (x == TILE_K / 2) {
+      if (x == SLICE_K / 2) {
         if (is_fetched) put_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_a, staged_b, item);
         next = next + 1 == STAGES ? 0 : next + 1;
       }
@@ -399,11 +439,14 @@ void gemm_multistage(GEMM_ARGUMENTS) {
     }
   }
   WAIT_COPIES(0);
+#if SLICES > 1
+  add_slices(sum, mine.slice, tiles, item);
+#endif
 #if PARTS
   const uint each = (uint)((g.m + TILE_M - 1) / TILE_M) * (uint)((g.n + TILE_N - 1) / TILE_N), number = (uint)place.number;
-  const tile_parts all = parts_of_group(&g, number, each, ITEM_M * ITEM_N * GROUP);
+  const tile_parts all = parts_of_group(&g, number, each, OUT_M * ITEM_N * GROUP);
   global uint* const counter = counters + number / g.parts * each + get_group_id(0) % each;
-  if (!join_parts(sum[0], ITEM_M * ITEM_N, partials, all, counter, GROUP, item, 0, &is_last)) return;
+  if (!join_parts(sum[0], OUT_M * ITEM_N, partials, all, counter, GROUP, item, 0, &is_last)) return;
 #endif
   const destination d = destination_of(&g, place.number);
   store_sums(&d, sum, &mine, row, col, from.height, from.width, tiles, item);
