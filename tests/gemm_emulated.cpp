@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -163,6 +164,32 @@ TEST_CASE("gemm: small products by registers alone, emulated") {
           check<smem::half, float>(context, plan, p, is_loose);
         else
           check<double, double>(context, plan, p, is_loose);
+        ++ran;
+      }
+    }
+  }
+  CHECK(ran >= (test::turn_of_run() ? 2 : 8));
+}
+
+TEST_CASE("gemm: tiles of float whose warps share results, emulated") {
+  const smem::Context context;
+  if (!has_room(context)) return;
+  const smem::Device hopper = test::target("sm_90");
+  std::size_t ran = 0;
+  // Edges of tiles, and steps that k does not fill; copies of one number and of four, and through registers.
+  for (const std::size_t order : {0, 1, 2, 3}) {
+    if (!test::has_turn(order, 4)) continue;
+    for (const bool is_loose : {false, true}) {
+      smem::GemmProblem p =
+          problem_of(Scalar::float32, is_loose ? 131 : 140, is_loose ? 77 : 84, is_loose ? 75 : 108, order);
+      p.a_alignment = p.b_alignment = p.c_alignment = is_loose ? 4 : 16;
+      for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "multistage")) {
+        const bool has_slices =
+            std::any_of(one.plan.defines.begin(), one.plan.defines.end(),
+                        [](const auto& define) { return define.first == "SLICES"; });
+        if (!has_slices || one.plan.counters) continue;
+        check<float, float>(context, one.plan, p, is_loose);
+        check<float, float>(context, one.plan, p, is_loose, 0);
         ++ran;
       }
     }

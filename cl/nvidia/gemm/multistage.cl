@@ -50,6 +50,9 @@
 #ifndef C_VECTOR
 #define C_VECTOR 1  // floats of a store: 4 if all rows of C begin at multiples of 16 bytes, else 1
 #endif
+#ifndef EMULATED
+#define EMULATED 0  // 1: copies in plain OpenCL C, so that any device runs the kernel
+#endif
 #ifndef BAND
 #define BAND 8  // tile rasterisation: nvidia/gemm_band.clh
 #endif
@@ -80,7 +83,11 @@
 #if READS_AHEAD
 #define COPY_AHEAD ".L2::256B"
 #endif
+#if EMULATED
+#include "nvidia/emulated_copies.clh"
+#else
 #include "nvidia/copy_async.clh"
+#endif
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_rows.clh"
 #if PARTS
@@ -113,7 +120,7 @@ typedef struct {
 GROUP_FUNCTION void copy_transposed(local float* tile, const uint row, const uint size, global const float* from, ulong pitch, uint inside,
                                     uint depth, const int whole, uint item) {
   const uint k = item % 8, first = item / 8;
-  const uint to = local_address(tile) + (k * row + first) * 4;
+  const tile_address to = local_address(tile) + (k * row + first) * 4;
   global const float* at = from + (long)first * pitch + k;
 #pragma unroll
   for (uint i = 0; i < (size + GROUP / 8 - 1) / (GROUP / 8); ++i) {
@@ -131,6 +138,37 @@ GROUP_FUNCTION void copy_transposed(local float* tile, const uint row, const uin
   }
 }
 
+#if SLICES > 1
+// m or n contiguous: vectors of `vector` floats, along the rows, in columns whose width is a power of two, so that a work-item's copies are at
+// constant distances in the tile and one running pointer away in memory. By pieces, as below, they would take a hundred registers more.
+#define COPY_WIDTH(size) ((size) & (~(size) + 1))
+GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint size, const uint vector, global const float* from,
+                                  ulong pitch, uint inside, uint depth, const int whole, uint item) {
+  const uint width = COPY_WIDTH(size), across = width / vector, down = GROUP / across;  // of work-items
+  const uint k = item / across, x = item % across * vector;
+  const tile_address to = local_address(tile) + (k * row + x) * 4;
+  global const float* at = running_pointer(from + (long)k * pitch + x);
+#pragma unroll
+  for (uint y = 0; y < TILE_K; y += down) {
+#pragma unroll
+    for (uint column = 0; column < size; column += width) {
+      const tile_address place = to + (y * row + column) * 4;
+      if (TILE_K % down != 0 && k + y >= TILE_K) continue;
+      if (whole) {
+        if (vector == 4) copy_whole_16(place, at + column);
+        if (vector == 2) copy_whole_8(place, at + column);
+        if (vector == 1) copy_whole_4(place, at + column);
+      } else {
+        const uint bytes = k + y < depth && x + column < inside ? min(inside - x - column, vector) * 4 : 0;
+        if (vector == 4) copy_16(place, at + column, bytes);
+        if (vector == 2) copy_8(place, at + column, bytes);
+        if (vector == 1) copy_4(place, at + column, bytes);
+      }
+    }
+    at = running_pointer(at + down * pitch);
+  }
+}
+#else
 // m or n contiguous: vectors of `vector` floats, along the rows.
 GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint size, const uint vector, global const float* from,
                                   ulong pitch, uint inside, uint depth, const int whole, uint item) {
@@ -140,7 +178,7 @@ GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint 
   for (uint i = 0; i < (pieces + GROUP - 1) / GROUP; ++i) {
     const uint piece = item + i * GROUP, k = piece / (size / vector), x = piece % (size / vector) * vector;
     if (pieces % GROUP == 0 || piece < pieces) {
-      const uint to = local_address(tile) + (k * row + x) * 4;
+      const tile_address to = local_address(tile) + (k * row + x) * 4;
       global const float* at = start + (long)k * pitch + x;
       if (whole) {
         if (vector == 4) copy_whole_16(to, at);
@@ -155,6 +193,8 @@ GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint 
     }
   }
 }
+
+#endif
 
 #if STAGED_A || STAGED_B
 // Reads the first `count` of 4 floats; the others are zeros.
