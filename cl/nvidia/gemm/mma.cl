@@ -77,6 +77,8 @@
 #endif
 #if WARP_M * WARP_N > 2048
 #define PIECES_AHEAD 1
+#else
+#define WORDS_ALONG 1
 #endif
 #include "nvidia/fill_tile.clh"
 #include "nvidia/mma_fragments.clh"
