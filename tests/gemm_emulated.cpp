@@ -177,7 +177,7 @@ TEST_CASE("gemm: tiles of float whose warps share results, emulated") {
   using Size = std::array<std::size_t, 2>;
   // Of aligned rows and of others: two or four warps for the same results, 4, 8 or 12 rows of a work-item.
   constexpr std::array<std::array<Size, 2>, 4> kTiles{
-      {{{{128, 16}, {24, 128}}}, {{{32, 32}, {64, 48}}}, {{{128, 32}, {32, 32}}}, {{{48, 64}, {32, 128}}}}};
+      {{{{32, 32}, {24, 128}}}, {{{128, 16}, {64, 48}}}, {{{128, 32}, {32, 32}}}, {{{48, 64}, {32, 128}}}}};
   std::size_t ran = 0;
   // Edges of tiles, and steps that k does not fill; copies of one number and of four, and through registers.
   for (const std::size_t order : {0, 1, 2, 3}) {
