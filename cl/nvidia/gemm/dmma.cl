@@ -48,7 +48,6 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
-#define PHASE_K (A_ALONG_K || B_ALONG_K ? 8 : 4)
 #include "nvidia/dmma.clh"
 #if EMULATED
 #include "nvidia/emulated_copies.clh"
@@ -65,10 +64,10 @@
 #define SUMS (LEFTS * RIGHTS * 4)
 #define OUT_ROW (WARP_N + 4)  // pitch of the rows of results in local memory, through which stores are coalesced
 
-// The fragments of a phase, and of the next one; of the right operand in one set where a warp has many sums, each loaded after its last use.
+// The fragments of 8 k, and of the next 8; of the right operand in one set where a warp has many sums, each loaded after its last use.
 #define RIGHT_SETS (WARP_M * WARP_N <= 1024 ? 2 : 1)
 typedef struct {
-  double left[2][LEFTS][PHASE_K / 2], right[RIGHT_SETS][RIGHTS][PHASE_K / 4];
+  double left[2][LEFTS][4], right[RIGHT_SETS][RIGHTS][2];
 } fragments;
 
 GROUP_FUNCTION void load_fragments(fragments* f, const uint to, const int loads_right, local const double* stage, const fragment_places* at,
@@ -76,7 +75,7 @@ GROUP_FUNCTION void load_fragments(fragments* f, const uint to, const int loads_
   if (loads_right)
 #pragma unroll
     for (uint j = 0; j < RIGHTS; ++j)
-      load_right(f->right[to % RIGHT_SETS], j, stage, at, k);
+      load_right(f->right[to % RIGHT_SETS][j], stage, at, j * 8, k);
 #pragma unroll
   for (uint i = 0; i < LEFTS; ++i)
     load_left(f->left[to][i], stage, at, i * 16, k);
@@ -89,8 +88,8 @@ typedef struct {
   fragment_places of;
 } place_in_tiles;
 
-#define UNITS (LEFTS * RIGHTS)  // instructions of a phase
-#define PHASES (TILE_K / PHASE_K)
+#define UNITS (LEFTS * RIGHTS)  // instructions for 8 k
+#define PHASES (TILE_K / 8)
 
 // Multiplies a step. Between its instructions the copies of a later one start.
 GROUP_FUNCTION void multiply_step(double sum[LEFTS][RIGHTS][4], fragments* f, place_in_tiles* at, source* from, uint item DMMA_SCRATCH_PARAMETER) {
@@ -101,7 +100,7 @@ GROUP_FUNCTION void multiply_step(double sum[LEFTS][RIGHTS][4], fragments* f, pl
   for (uint x = 0; x < PHASES; ++x) {
     const uint after = (x + 1) % PHASES, set = x % 2;
     local const double* stage = at->tiles + at->stage * STAGE_DOUBLES;
-    if (after > 0) load_fragments(f, 1 - set, RIGHT_SETS == 2, stage, &at->of, k_of_phase(after));
+    if (after > 0) load_fragments(f, 1 - set, RIGHT_SETS == 2, stage, &at->of, after * 8);
     UNROLL_UNITS
     for (uint u = 0; u < UNITS; ++u) {
       if (after == 0 && u == (RIGHT_SETS == 2 ? UNITS / 2 : 0)) {  // what is left of this stage is in registers: go to the next stage
@@ -114,7 +113,7 @@ GROUP_FUNCTION void multiply_step(double sum[LEFTS][RIGHTS][4], fragments* f, pl
         load_fragments(f, 1 - set, RIGHT_SETS == 2, stage, &at->of, 0);
       }
       MULTIPLY_ADD(sum[u % LEFTS][u / LEFTS], f->left[set][u % LEFTS], f->right[set % RIGHT_SETS][u / LEFTS]);
-      if (RIGHT_SETS == 1 && u % LEFTS == LEFTS - 1) load_right(f->right[0], u / LEFTS, stage, &at->of, k_of_phase(after));
+      if (RIGHT_SETS == 1 && u % LEFTS == LEFTS - 1) load_right(f->right[0][u / LEFTS], stage, &at->of, u / LEFTS * 8, after * 8);
       if (after > 0) {
         const uint now = x * UNITS + u, all = (PHASES - 1) * UNITS;
         copy_some(from, &to, now * COPIES / all, (now + 1) * COPIES / all, copies, item);
@@ -127,7 +126,7 @@ GROUP_FUNCTION void multiply_step(double sum[LEFTS][RIGHTS][4], fragments* f, pl
 // Writes the sums of a warp, in pairs of neighbours of a row, to C from `to` on. Of its rows and columns, `height` and `width` lie in the matrix.
 GROUP_FUNCTION void store_pairs(const destination* d, double sum[LEFTS][RIGHTS][4], global double* to, uint height, uint width, const int reads_c,
                                 uint lane) {
-  const uint down = SWAPPED ? lane % 4 * 2 : LEFT_ALONG ? lane / 4 : lane / 4 * 2, across = SWAPPED ? lane / 4 * 2 : lane % 4 * (RIGHT_PAIRED ? 4 : 2);
+  const uint down = SWAPPED ? lane % 4 * 2 : LEFT_ALONG ? lane / 4 : lane / 4 * 2, across = SWAPPED ? lane / 4 * 2 : lane % 4 * 2;
   // A row of this work-item's is slot e of all fragments of left with one of right, or slot 2 e of one with all.
   const uint rows = SWAPPED ? RIGHTS : LEFTS, cols = SWAPPED ? LEFTS : RIGHTS, each = SWAPPED ? 8 : 16, apart = LEFT_ALONG ? 8 : 1;
   to += down * d->pitch + across;
@@ -138,14 +137,10 @@ GROUP_FUNCTION void store_pairs(const destination* d, double sum[LEFTS][RIGHTS][
       const uint inside = down + y * each + e * apart < height && across < width ? width - across : 0;
 #pragma unroll
       for (uint x = 0; x < cols; ++x) {
-        const uint offset = RIGHT_PAIRED ? x / 2 * 16 + x % 2 * 2 : x * (24 - each);
+        const uint offset = x * (24 - each);
         global double* const place = to + offset;
-#if RIGHT_PAIRED
-        double2 pair = d->alpha * (double2)(sum[y][x / 2 * 2][e * 2 + x % 2], sum[y][x / 2 * 2 + 1][e * 2 + x % 2]);
-#else
         const double* const of = SWAPPED ? sum[x][y] + e : sum[y][x] + e * 2;
         double2 pair = d->alpha * (double2)(of[0], of[SWAPPED ? 2 : 1]);
-#endif
         if (offset + 1 < inside) {
           if (reads_c) pair += d->beta * *(global const double2*)place;
           *(global double2*)place = pair;
