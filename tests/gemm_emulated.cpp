@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -173,22 +174,25 @@ TEST_CASE("gemm: small products by registers alone, emulated") {
 TEST_CASE("gemm: tiles of float whose warps share results, emulated") {
   const smem::Context context;
   if (!has_room(context)) return;
-  const smem::Device hopper = test::target("sm_90");
+  smem::Device hopper = test::target("sm_90");
+  hopper.compute_units = 1;  // which several groups share: else others have these sizes
   using Size = std::array<std::size_t, 2>;
   // Of aligned rows and of others: two or four warps for the same results, 4, 8 or 12 rows of a work-item.
   constexpr std::array<std::array<Size, 2>, 4> kTiles{
-      {{{{32, 32}, {24, 128}}}, {{{128, 16}, {64, 48}}}, {{{128, 32}, {32, 32}}}, {{{48, 64}, {32, 128}}}}};
+      {{{{32, 32}, {48, 128}}}, {{{128, 24}, {128, 48}}}, {{{128, 32}, {32, 32}}}, {{{48, 128}, {128, 24}}}}};
   std::size_t ran = 0;
   // Edges of tiles, and steps that k does not fill; copies of one number and of four, and through registers.
   for (const std::size_t order : {0, 1, 2, 3}) {
     if (!test::has_turn(order, 4)) continue;
     for (const bool is_loose : {false, true}) {
       smem::GemmProblem p =
-          problem_of(Scalar::float32, is_loose ? 131 : 140, is_loose ? 77 : 84, is_loose ? 75 : 108, order);
+          problem_of(Scalar::float32, is_loose ? 131 : 140, is_loose ? 77 : 84, is_loose ? 95 : 124, order);
       p.a_alignment = p.b_alignment = p.c_alignment = is_loose ? 4 : 16;
       const auto& [rows, cols] = kTiles[order][is_loose ? 1 : 0];
       const smem::Plan plan =
           smem::plan_gemm(hopper, p, {.variant = "multistage", .tile_rows = rows, .tile_cols = cols});
+      REQUIRE(std::any_of(plan.defines.begin(), plan.defines.end(),
+                          [](const auto& define) { return define.first == "SLICES"; }));
       REQUIRE(!plan.counters);
       check<float, float>(context, plan, p, is_loose);
       check<float, float>(context, plan, p, is_loose, 0);

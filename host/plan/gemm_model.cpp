@@ -56,8 +56,9 @@ void add_tiled(const Model& model, const nvidia::Rates& rates, std::string_view 
   if (!joins || tiles > model.policy.counters) return;
   for (const std::size_t parts :
        by_rounds ? model.parts_of_rounds(tiles, tile.resident) : model.parts(tiles, tile.resident)) {
-    // Parts of whole steps: of 64 k, 773 of them in 4 parts would be 256 three times, and 5.
-    split.part_depth = round_up(divide_up(model.problem.k, parts), size_of(model.problem.in) < 4 ? 64 : depth);
+    // Of whole steps: of multiples of 64 k, 773 in 4 parts would be 256 three times, and 5.
+    const std::size_t multiple = size_of(model.problem.in) < 4 ? 64 : depth;
+    split.part_depth = round_up(divide_up(model.problem.k, parts), multiple);
     split.parts = divide_up(model.problem.k, split.part_depth);
     const std::size_t values = split.parts * tiles * results;
     split.bytes = values * size_of(value_type(model.problem.in));
@@ -380,7 +381,14 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool is_anywhere =
           size_of(problem.in) != 4 && std::min(problem.a_alignment, problem.b_alignment) < 4;
       if (size_of(problem.in) != 2) {
-        tile.cost.loose = tile.cost.loose_shared = 1;  // Across has it
+        // Across has it, but of four warps with more than 2048 results, which copy unaligned words along k by
+        // pieces: TF32 on an H200, us, and the model without: 122 x 1913 x 3881, B transposed, by 128 x 128
+        // 55, 36, by 128 x 64 33; 114 x 4232 x 2457, B transposed, 51, 41, by 128 x 64 48.
+        const bool has_pieces = size_of(problem.in) == 4 && tile.of.warp_m * tile.of.warp_n > 2048 &&
+                                tile.group() == 128 &&
+                                ((problem.a_along_k && model.loose(problem.a_alignment)) ||
+                                 (problem.b_along_k && model.loose(problem.b_alignment)));
+        tile.cost.loose = tile.cost.loose_shared = has_pieces ? 1.35 : 1;
       } else if (!is_anywhere && !tile.has_loose_rows()) {
         tile.cost.loose = model.policy.pieces;
       }
