@@ -186,7 +186,7 @@ TEST_CASE("gemm: tiles of float whose warps share results, emulated") {
     if (!test::has_turn(order, 4)) continue;
     for (const bool is_loose : {false, true}) {
       smem::GemmProblem p =
-          problem_of(Scalar::float32, is_loose ? 131 : 140, is_loose ? 77 : 84, is_loose ? 95 : 124, order);
+          problem_of(Scalar::float32, is_loose ? 131 : 140, is_loose ? 135 : 84, is_loose ? 95 : 124, order);
       p.a_alignment = p.b_alignment = p.c_alignment = is_loose ? 4 : 16;
       const auto& [rows, cols] = kTiles[order][is_loose ? 1 : 0];
       const smem::Plan plan =

@@ -196,7 +196,7 @@ TEST_CASE("gemm on NVIDIA: tiles of double whose sides are no powers of two") {
 TEST_CASE("gemm on NVIDIA: tiles of float whose sides are no powers of two") {
   const smem::Context context;
   if (!runs_gemm(context.device(), "multistage", Scalar::float32, false)) return;
-  CHECK(run_tiles(context, "multistage", Scalar::float32, {{48, 128}, {128, 48}}) == 16);
+  CHECK(run_tiles(context, "multistage", Scalar::float32, {{48, 128}, {128, 48}, {32, 32}, {128, 24}}) == 32);
 }
 
 TEST_CASE("gemm on NVIDIA: sums of so many parts that teams add them first") {

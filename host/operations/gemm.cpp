@@ -451,6 +451,9 @@ std::vector<Programs> gemm_programs() {
       {"500x500x500 int8", {"mma"}, "a_alignment=4 b_alignment=4 c_alignment=8"},
       {"251x251x251 int8 --transpose-a", {"mma"}, "a_alignment=1 b_alignment=1 c_alignment=4"},
       {"250x250x250 --tf32", {"mma"}, "a_alignment=8 b_alignment=8 c_alignment=8"},
+      {"122x1913x3881 --tf32 --transpose-b", {"mma"}, "a_alignment=4 b_alignment=4 c_alignment=4"},
+      {"3595x211x773 --transpose-a", {"multistage"}, "a_alignment=4 b_alignment=4 c_alignment=4"},
+      {"80x80x6112 --bias column --activation gelu", {"multistage"}},
       {"8x8192x8192 bfloat16 --transpose-b --bias column --activation gelu", {"mma"}}};
 }
 

@@ -136,3 +136,28 @@ TEST_CASE("plan of gemm: factors of float are packed across k for multistage") {
     return test::contains(one.text, "packed, 128 x 256, B packed");
   }));
 }
+
+TEST_CASE("plan of gemm: warps share the results of few tiles of float, and parts are whole steps") {
+  smem::Device hopper = target("sm_90");
+  hopper.compute_units = 132;
+  smem::GemmProblem problem = product_of(3595, 211, 773);
+  problem.a_along_k = false;
+  problem.a_alignment = problem.b_alignment = problem.c_alignment = 4;
+  const smem::Plan plan = smem::plan_gemm(hopper, problem);
+  CHECK(plan.tile_rows == 128);
+  CHECK(plan.tile_cols == 24);
+  CHECK(plan.work_group[0] == 128);
+  CHECK(std::any_of(plan.defines.begin(), plan.defines.end(),
+                    [](const auto& define) { return define.first == "SLICES" && define.second == 4; }));
+  // 258 k and 3 parts would be 320, 320 and 133 in multiples of 64.
+  std::size_t in_parts = 0;
+  problem.m = 500;
+  for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, problem, "multistage")) {
+    const std::size_t parts = one.plan.number("parts"), depth = one.plan.number("part_depth");
+    if (parts < 2) continue;
+    CHECK(depth - problem.k / parts <= 32);
+    CHECK((parts - 1) * depth < problem.k);
+    ++in_parts;
+  }
+  CHECK(in_parts > 3);
+}
