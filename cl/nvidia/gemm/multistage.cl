@@ -7,6 +7,9 @@
 // ITEM_M + ITEM_N numbers and does ITEM_M * ITEM_N multiply-adds. An SM issues as many instructions as it has lanes for
 // multiply-adds, so every other instruction delays one: with 8 x 16 results there are six reads for 128 multiply-adds.
 //
+// SLICES: that many warps compute the same results, each of its part of a stage's k, and add their sums in local memory: few results make
+// enough warps, and still 8 x 8 or more for a work-item.
+//
 // Both tiles are stored with k outermost. An operand whose k is contiguous in memory is transposed while it is copied: through
 // registers where its rows are aligned (STAGED), else by copies of 4 bytes, which allow any alignment. Its rows in local memory
 // are padded by 4, so that 8 k times 4 rows of a warp's copy access 32 banks. Elements outside of the matrices are filled with
