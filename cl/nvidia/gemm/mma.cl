@@ -194,9 +194,15 @@ void gemm_mma(GEMM_ARGUMENTS) {
                              loose_lane_of(from.b, g.b_pitch, warp_col, TILE_N, B_ALONG_K, B_PAIRED, lane)};
 
   value sum[MS][NS][4];
+  // Of warps of 16 x 32 with GELU ptxas spills one of these zeros, if it sees that they are.
+#if EPILOGUE && WARP_M * WARP_N <= 512
+  const value zero = (value)hidden(0);
+#else
+  const value zero = 0;
+#endif
 #pragma unroll
   for (uint i = 0; i < MS * NS * 4; ++i)
-    sum[i / (NS * 4)][i / 4 % NS][i % 4] = 0;
+    sum[i / (NS * 4)][i / 4 % NS][i % 4] = zero;
 #pragma unroll 1
   for (uint s = 0; s < STAGES - 1; ++s)
     copy_step(&from, stages, s, item);
