@@ -63,6 +63,14 @@ const std::vector<Fault>& faults() {
         .variant = "matrix_units",
         .type = "",
         .reason = "PoCL 6 computes some wrong sums with emulated matrix units"}},
+      // 6.0 of Debian 13, of halves with windows, in one of four builds of the same programs.
+      {[](const Device& device) { return is_pocl(device) && device.type == DeviceType::cpu; },
+       {6, 0},
+       {7, 0},
+       {.operation = "attention",
+        .variant = "matrix_units",
+        .type = "",
+        .reason = "PoCL 6 compiles emulated matrix units into wrong results now and then"}},
       // Mesa 22.3.6 of Debian 12: bytes of three and four channels; on a CPU with AVX-512 of one channel,
       // too.
       {[](const Device& device) { return device.platform == "rusticl"; },

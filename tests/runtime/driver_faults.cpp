@@ -145,8 +145,10 @@ TEST_CASE("driver faults: the variants that a driver breaks, by its version") {
     device.driver = driver;
     return smem::plan::known_faults(device);
   };
-  REQUIRE(broken_in("6.0+debian").size() == 3);
+  REQUIRE(broken_in("6.0+debian").size() == 4);
   CHECK(broken_in("6.0+debian")[1].operation == "conv2d");
+  CHECK(broken_in("6.0+debian")[2].operation == "attention");
+  CHECK(broken_in("6.0+debian")[2].variant == "matrix_units");
   CHECK(broken_in("6.0+debian").back().operation == "attention");
   CHECK(broken_in("6.0+debian").back().variant == "tiled");
   CHECK(broken_in("5.0+debian").front().operation == "gemm");
@@ -154,7 +156,7 @@ TEST_CASE("driver faults: the variants that a driver breaks, by its version") {
   CHECK(contains(broken_in("5.0+debian").front().reason, "PoCL"));
   CHECK(broken_in("3.1+debian").empty());
   device.event_language = "CL3.0";
-  CHECK(broken_in("6.0+debian").size() == 2);
+  CHECK(broken_in("6.0+debian").size() == 3);
   CHECK(broken_in("7.0").empty());
   // Attention has another variant there.
   device.driver = "6.0+debian";
