@@ -7,10 +7,10 @@
 #include <smem/opencl.hpp>
 #include <smem/plan.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,7 +67,10 @@ class Program {
     bool changes(cl_uint index, std::span<const std::byte> packed) {
       if (index >= object_.numbers.size()) object_.numbers.resize(index + 1);
       std::vector<std::byte>& before = object_.numbers[index].packed;
-      if (std::ranges::equal(before, packed)) return false;
+      // By memcmp, and not element by element, as compilers compare ranges of bytes.
+      if (before.size() == packed.size() &&
+          (packed.empty() || std::memcmp(before.data(), packed.data(), packed.size()) == 0))
+        return false;
       before.clear();  // until it is set
       object_.numbers[index].bytes = 0;
       return true;
