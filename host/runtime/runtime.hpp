@@ -51,21 +51,25 @@ class PackedNumbers {
   template <class Number>
   void add(Number number) {
     static_assert(std::is_arithmetic_v<Number>);
-    at_ = (at_ + sizeof number - 1) / sizeof number * sizeof number;
     alignment_ = std::max(alignment_, sizeof number);
-    if (at_ + sizeof number <= bytes_.size()) std::memcpy(bytes_.data() + at_, &number, sizeof number);
+    if (at_ % sizeof number != 0) {  // what is between numbers is zero
+      if (at_ <= kMostBytes) std::memset(bytes_.data() + at_, 0, kGap);
+      at_ = (at_ + sizeof number - 1) / sizeof number * sizeof number;
+    }
+    if (at_ + sizeof number <= kMostBytes) std::memcpy(bytes_.data() + at_, &number, sizeof number);
     at_ += sizeof number;
   }
   const std::byte* data() const { return bytes_.data(); }
   /// \throws std::length_error when the numbers of a kernel are more than there is room for, or would end
   /// with padding: rusticl of Mesa 22 does not count it.
   std::size_t size() const {
-    if (at_ > bytes_.size() || at_ % alignment_ != 0) throw std::length_error("numbers of a kernel");
+    if (at_ > kMostBytes || at_ % alignment_ != 0) throw std::length_error("numbers of a kernel");
     return at_;
   }
 
  private:
-  std::array<std::byte, 512> bytes_{};  // what is between numbers is zero
+  static constexpr std::size_t kMostBytes = 512, kGap = 8;  // of numbers, which have 8 bytes at most
+  std::array<std::byte, kMostBytes + kGap> bytes_;
   std::size_t at_ = 0, alignment_ = 1;
 };
 
