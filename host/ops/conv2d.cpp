@@ -1,15 +1,14 @@
 // Convolutions of many channels: grids -> problem -> launch, or launches in slices with products after each.
 #include "formatted.hpp"
+#include "ops/conv2d_products.hpp"
 #include "ops/conv2d_winograd.hpp"
 #include "ops/grids.hpp"
 #include "ops/run.hpp"
 #include "plan/conv2d_layouts.hpp"
 #include "plan/conv2d_variants.hpp"
 #include "plan/sizes.hpp"
-#include "runtime/scratch.hpp"
 
 #include <smem/conv2d.hpp>
-#include <smem/gemm.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -145,14 +144,15 @@ Conv2dProblem problem_of(const ConstGrid& in, const ConstGrid& weights, const Gr
   return p;
 }
 
-/// As of rows: a plane without gaps is a row of a matrix. Of interleaved channels: of each cell.
-std::size_t plane_alignment(ConstGrid grid, const ops::Memory& memory) {
+/// As of rows: a plane without gaps is a row of a matrix. Of interleaved channels: of each cell. `rows`: as
+/// as_rows() has them.
+std::size_t plane_alignment(const ConstGrid& grid, ConstGrid rows, const ops::Memory& memory) {
   if (!is_interleaved(grid)) {
-    grid.size.height = 1;
-    return ops::row_alignment(grid, memory);
+    rows.size.height = 1;
+    return ops::row_alignment(rows, memory);
   }
   const std::size_t cell = grid.channels * grid.type.bytes;
-  return std::size_t{1} << std::countr_zero(ops::row_alignment(as_rows(grid), memory) | cell);
+  return std::size_t{1} << std::countr_zero(ops::row_alignment(rows, memory) | cell);
 }
 
 /// The grids of a call, and how they are used. `problem`: of these, with columns joined.
@@ -285,128 +285,6 @@ void bind(const ops::Launching& launch, const Conv2dCall& c) {
   start(area, planned("parts"), launch.counters(area));
 }
 
-/// A slice of the images, or of the rows of one.
-struct Slice {
-  std::size_t image = 0, images = 0, row = 0, rows = 0;
-};
-
-/// Lays the columns of a slice in `memory`.
-cl::Event lay_columns(const Conv2dCall& c, const runtime::Ready::Step& columns, const Slice& slice,
-                      cl_mem memory, std::span<const cl::Event> wait_for) {
-  const Conv2dProblem& p = c.problem;
-  ConstGrid in = c.in;
-  in.offset += slice.image * in.batch_stride;
-  return c.context.runtime().launch(columns, wait_for, true, in, memory, slice.images, small(p.in_channels),
-                                    small(p.width), small(p.height), small(p.out_width), small(slice.row),
-                                    small(slice.rows), small(p.window.width), small(p.window.height),
-                                    small(p.stride.x), small(p.stride.y), small(p.dilation.x),
-                                    small(p.dilation.y), small(p.padding.left), small(p.padding.top));
-}
-
-/// The products of a slice: for each group of channels, filters times columns, which lie in `memory`; null:
-/// the input is the columns. `wants_event`: as CallOptions::event.
-cl::Event multiply(const Conv2dCall& c, const Slice& slice, cl_mem memory,
-                   std::span<const cl::Event> wait_for, bool wants_event) {
-  const Conv2dProblem& p = c.problem;
-  const std::size_t results = slice.rows * p.out_width;
-  cl::Event event, before;
-  for (std::size_t g = 0; g < p.groups; ++g) {
-    const ConstMatrix filters(c.weights.buffer, p.type, p.group_filters(), p.depth(),
-                              {.offset = c.weights.offset + g * p.group_filters() * c.weights.batch_stride,
-                               .pitch = std::max(c.weights.batch_stride, p.depth())});
-    const ConstMatrix columns = memory == nullptr
-                                    ? ConstMatrix(c.in.buffer, p.type, p.group_channels(), results,
-                                                  {.offset = c.in.offset + slice.image * c.in.batch_stride +
-                                                             g * p.group_channels() * c.in.plane,
-                                                   .pitch = std::max(c.in.plane, results),
-                                                   .batch = slice.images,
-                                                   .batch_stride = c.in.batch_stride})
-                                    : ConstMatrix(memory, p.type, p.depth(), results,
-                                                  {.offset = g * p.depth() * results,
-                                                   .batch = slice.images,
-                                                   .batch_stride = p.groups * p.depth() * results});
-    const Matrix sums(c.out.buffer, p.out, p.group_filters(), results,
-                      {.offset = c.out.offset + slice.image * c.out.batch_stride +
-                                 g * p.group_filters() * c.out.plane + slice.row * p.out_width,
-                       .pitch = std::max(c.out.plane, results),
-                       .batch = slice.images,
-                       .batch_stride = c.out.batch_stride});
-    Gemm product;
-    product.epilogue.activation = p.activation;
-    product.epilogue.bias_of = BiasOf::row;
-    if (p.bias) {
-      product.epilogue.bias = ConstVector(c.convolution.bias.buffer, p.out, p.group_filters(),
-                                          c.convolution.bias.offset + g * p.group_filters());
-    }
-    // One after the other: what runs last is the event of all.
-    const std::span<const cl::Event> first = g == 0 ? wait_for : std::span<const cl::Event>(&before, 1);
-    event = gemm(c.context, filters, columns, sums, product,
-                 {.wait_for = {first.begin(), first.end()}, .event = wants_event || g + 1 < p.groups});
-    before = event;
-  }
-  return event;
-}
-
-/// The products of cells and filters, a group of interleaved channels each.
-cl::Event multiply_cells(const Conv2dCall& c, const CallOptions& options) {
-  const Conv2dProblem& p = c.problem;
-  const std::size_t cells = p.images * p.plane_results();
-  cl::Event event, before;
-  for (std::size_t g = 0; g < p.groups; ++g) {
-    const std::size_t first = g * p.group_filters();
-    const ConstMatrix in(c.in.buffer, p.type, cells, p.group_channels(),
-                         {.offset = c.in.offset + g * p.group_channels(), .pitch = p.in_channels});
-    const ConstMatrix filters(c.weights.buffer, p.type, p.group_filters(), p.depth(),
-                              {.offset = c.weights.offset + first * c.weights.batch_stride,
-                               .pitch = std::max(c.weights.batch_stride, p.depth())});
-    const Matrix sums(c.out.buffer, p.out, cells, p.group_filters(),
-                      {.offset = c.out.offset + first, .pitch = p.out_channels});
-    Gemm product{.transpose_b = true};
-    product.epilogue.activation = p.activation;
-    product.epilogue.bias_of = BiasOf::column;
-    if (p.bias) {
-      product.epilogue.bias =
-          ConstVector(c.convolution.bias.buffer, p.out, p.group_filters(), c.convolution.bias.offset + first);
-    }
-    const std::span<const cl::Event> after =
-        g == 0 ? std::span<const cl::Event>(options.wait_for) : std::span<const cl::Event>(&before, 1);
-    event = gemm(c.context, in, filters, sums, product,
-                 {.wait_for = {after.begin(), after.end()}, .event = options.event || g + 1 < p.groups});
-    before = event;
-  }
-  return event;
-}
-
-/// "gemm": the plan has the launches of a whole slice and one group of channels; products are calls of
-/// gemm(), since the groups may lie differently and the last slice may be smaller.
-cl::Event in_slices(const Conv2dCall& c, const runtime::Ready& ready, const CallOptions& options) {
-  const Conv2dProblem& p = c.problem;
-  const Plan& plan = ready.plan;
-  const std::size_t most_images = plan.number("images"), most_rows = plan.number("rows");
-  const bool has_columns = ready.steps.front().launch->variant == "columns";
-  runtime::Lease scratch(c.context.runtime().scratch(), has_columns ? plan.scratch.back().bytes : 0);
-  const cl_mem memory = scratch.memory_or(nullptr);
-  std::span<const cl::Event> wait_for = options.wait_for;
-  cl::Event event, before;
-  for (std::size_t image = 0; image < p.images; image += most_images) {
-    for (std::size_t row = 0; row < p.out_height; row += most_rows) {
-      const Slice slice{image, std::min(most_images, p.images - image), row,
-                        std::min(most_rows, p.out_height - row)};
-      if (has_columns) {
-        before = lay_columns(c, ready.steps.front(), slice, memory, wait_for);
-        scratch.used_until(before);
-        wait_for = {&before, 1};
-      }
-      const bool is_last = image + slice.images == p.images && row + slice.rows == p.out_height;
-      event = multiply(c, slice, memory, wait_for, options.event || !is_last);
-      scratch.used_until(event);
-      before = event;
-      wait_for = {&before, 1};
-    }
-  }
-  return event;
-}
-
 cl::Event by_winograd(const Conv2dCall& c, const runtime::Ready& ready, const CallOptions& options) {
   Grid out = c.out;
   if (is_interleaved(out)) out.plane = 1;
@@ -414,34 +292,34 @@ cl::Event by_winograd(const Conv2dCall& c, const runtime::Ready& ready, const Ca
                            {for_kernel(c.in), c.weights, out, c.convolution.bias}, options);
 }
 
-/// Of shapes that fit each other.
+/// Of shapes that fit each other. `problem`: of these, but for alignments.
 cl::Event run(const Context& context, const ConstGrid& in, const ConstGrid& weights, const Grid& out,
-              const Conv2d& convolution, const CallOptions& options) {
-  Conv2dProblem problem = problem_of(in, weights, out, convolution);
+              const Conv2d& convolution, Conv2dProblem problem, const CallOptions& options) {
   if (ops::is_empty(out)) return ops::run_empty(context, kConv2dName, plan_conv2d, problem, options);
   if (ops::is_empty(in)) refuse(kConv2dName, "in", "a cell to be padded around", "none");
-  const ops::Memory in_memory = ops::check_grid(context, kConv2dName, "in", as_rows(in), false);
-  const ops::Memory weight_memory = ops::check_grid(context, kConv2dName, "weights", as_rows(weights), false);
-  const ops::Memory out_memory = ops::check_grid(context, kConv2dName, "out", as_rows(out), true);
+  const ConstGrid in_rows = as_rows(in), weight_rows = as_rows(weights), out_rows = as_rows(out);
+  const ops::Memory in_memory = ops::check_grid(context, kConv2dName, "in", in_rows, false);
+  const ops::Memory weight_memory = ops::check_grid(context, kConv2dName, "weights", weight_rows, false);
+  const ops::Memory out_memory = ops::check_grid(context, kConv2dName, "out", out_rows, true);
   if (weights.batch > 1 && weights.batch_stride < problem.depth()) {
     refuse(kConv2dName, "weights", formatted("filters of {} weights that share none", problem.depth()),
            formatted("a batch stride of {}", weights.batch_stride));
   }
-  ops::check_apart(kConv2dName, as_rows(in), in_memory, as_rows(out), out_memory);
-  ops::check_apart(kConv2dName, as_rows(weights), weight_memory, as_rows(out), out_memory, "weights", "out");
+  ops::check_apart(kConv2dName, in_rows, in_memory, out_rows, out_memory);
+  ops::check_apart(kConv2dName, weight_rows, weight_memory, out_rows, out_memory, "weights", "out");
   if (problem.bias) {
     // As a grid of one row, for the same checks.
     const ConstGrid row(convolution.bias.buffer, convolution.bias.type, {convolution.bias.size},
                         {.offset = convolution.bias.offset});
     const ops::Memory memory = ops::check_grid(context, kConv2dName, "bias", row, false);
-    ops::check_apart(kConv2dName, row, memory, as_rows(out), out_memory, "bias", "out");
+    ops::check_apart(kConv2dName, row, memory, out_rows, out_memory, "bias", "out");
   }
-  problem.in_alignment = plane_alignment(in, in_memory);
-  problem.row_alignment = ops::row_alignment(as_rows(in), in_memory);
-  problem.out_alignment = plane_alignment(out, out_memory);
-  ConstGrid filters = as_rows(weights);  // of which each is a row: its planes have no gaps between them
+  problem.in_alignment = plane_alignment(in, in_rows, in_memory);
+  problem.row_alignment = ops::row_alignment(in_rows, in_memory);
+  problem.out_alignment = plane_alignment(out, out_rows, out_memory);
+  ConstGrid filters = weight_rows;  // of which each is a row: its planes have no gaps between them
   filters.size.depth = 1;
-  problem.weight_alignment = plane_alignment(filters, weight_memory);
+  problem.weight_alignment = plane_alignment(filters, filters, weight_memory);
   const Conv2dProblem planned = plan::conv2d::with_joined_columns(context.device(), problem);
   ConstGrid wide = in, wide_filters = weights;
   Conv2d joined = convolution;
@@ -452,8 +330,9 @@ cl::Event run(const Context& context, const ConstGrid& in, const ConstGrid& weig
   }
   const Conv2dCall call{context, wide, wide_filters, out, joined, planned};
   return ops::run_by(context, kConv2dName, plan_conv2d, problem, options, [&](const runtime::Ready& ready) {
-    if (ready.plan.variant == "gemm" && planned.in_interleaved) return multiply_cells(call, options);
-    if (ready.plan.variant == "gemm") return in_slices(call, ready, options);
+    if (ready.plan.variant == "gemm") {
+      return ops::run_products(context, ready, planned, {wide, wide_filters, out, convolution.bias}, options);
+    }
     if (plan::conv2d::is_winograd(ready.plan.variant)) return by_winograd(call, ready, options);
     return ops::launch_all(
         context.runtime(), ready, options.wait_for, [&](const ops::Launching& launch) { bind(launch, call); },
@@ -467,8 +346,9 @@ cl::Event conv2d(const Context& context, const ConstGrid& in, const ConstGrid& w
                  const Conv2d& convolution, const CallOptions& options) {
   check_numbers(weights, convolution);
   check_shapes(in, weights, out, convolution);
-  plan::conv2d::check(context.device(), problem_of(in, weights, out, convolution));
-  return run(context, in, weights, out, convolution, options);
+  const Conv2dProblem problem = problem_of(in, weights, out, convolution);
+  plan::conv2d::check(context.device(), problem);
+  return run(context, in, weights, out, convolution, problem, options);
 }
 
 }  // namespace smem

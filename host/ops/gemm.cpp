@@ -1,5 +1,7 @@
 // Products of matrices: views -> problem -> launches: one before the main one where factors are packed, and
 // one after it where sums are made in parts.
+#include "ops/gemm.hpp"
+
 #include "formatted.hpp"
 #include "ops/custom.hpp"
 #include "ops/products.hpp"
@@ -192,33 +194,59 @@ void bind_pack(const ops::Launching& launch, const GemmFactor& a, const GemmFact
                          cl_ulong{0}, packed.a_pitch, packed.b, packed.b_pitch));
 }
 
-/// `T`: what sums are made in, as kernels take it.
+/// The arguments of a launch. `T`: what sums are made in, as kernels take it.
 template <class T>
-cl::Event launch(const Context& context, const GemmProblem& problem, const Gemm& product,
-                 const GemmOperands& o, const CallOptions& options) {
+void bind(const ops::Launching& launch, const GemmProblem& problem, const Gemm& product,
+          const GemmOperands& o) {
   const GemmFactor c = factor_of(o.c), residual = factor_of(o.residual);
   const bool reads = problem.k > 0, listed = problem.listed;
-  return ops::run(context, "gemm", plan_gemm, problem, options, [&](const ops::Launching& launch) {
-    GemmFactor a = factor_of(o.a), b = factor_of(o.b);
-    const Packed packed(launch, problem);
-    if (launch.launch().variant == "pack" || launch.launch().variant == "widen")
-      return bind_pack(launch, a, b, packed);
-    if (packed.a_pitch > 0) a = packed.packed_a(a);
-    if (packed.b_pitch > 0) b = packed.packed_b(b);
-    launch(runtime::packed(
-        a.buffer, a.offset, a.pitch, a.stride, b.buffer, b.offset, b.pitch, b.stride, c.buffer, c.offset,
-        c.pitch, c.stride, problem.m, problem.n, problem.k, problem.batch, static_cast<T>(product.alpha),
-        static_cast<T>(product.beta), listed ? product.list.buffer : cl_mem{}, product.list.offset,
-        listed && reads ? room_of(o.a.view) : ~cl_ulong{0},
-        listed && reads ? room_of(o.b.view) : ~cl_ulong{0}, listed ? room_of(o.c.view) : ~cl_ulong{0},
-        o.bias.used ? o.bias.view.buffer : cl_mem{}, o.bias.view.offset, residual.buffer, residual.offset,
-        residual.pitch, residual.stride, static_cast<T>(product.epilogue.scale),
-        static_cast<cl_uint>(launch.plan().number("parts")), launch.plan().number("part_depth"),
-        launch.scratch(0), launch.counters()));
-  });
+  GemmFactor a = factor_of(o.a), b = factor_of(o.b);
+  const Packed packed(launch, problem);
+  if (launch.launch().variant == "pack" || launch.launch().variant == "widen")
+    return bind_pack(launch, a, b, packed);
+  if (packed.a_pitch > 0) a = packed.packed_a(a);
+  if (packed.b_pitch > 0) b = packed.packed_b(b);
+  launch(runtime::packed(
+      a.buffer, a.offset, a.pitch, a.stride, b.buffer, b.offset, b.pitch, b.stride, c.buffer, c.offset,
+      c.pitch, c.stride, problem.m, problem.n, problem.k, problem.batch, static_cast<T>(product.alpha),
+      static_cast<T>(product.beta), listed ? product.list.buffer : cl_mem{}, product.list.offset,
+      listed && reads ? room_of(o.a.view) : ~cl_ulong{0}, listed && reads ? room_of(o.b.view) : ~cl_ulong{0},
+      listed ? room_of(o.c.view) : ~cl_ulong{0}, o.bias.used ? o.bias.view.buffer : cl_mem{},
+      o.bias.view.offset, residual.buffer, residual.offset, residual.pitch, residual.stride,
+      static_cast<T>(product.epilogue.scale), static_cast<cl_uint>(launch.plan().number("parts")),
+      launch.plan().number("part_depth"), launch.scratch(0), launch.counters()));
+}
+void bind(const ops::Launching& launch, const GemmProblem& problem, const Gemm& product,
+          const GemmOperands& o) {
+  switch (plan::gemm::value_type(problem.in)) {
+    case Scalar::float64:
+      return bind<cl_double>(launch, problem, product, o);
+    case Scalar::int32:
+      return bind<cl_int>(launch, problem, product, o);
+    default:
+      return bind<cl_float>(launch, problem, product, o);
+  }
 }
 
 }  // namespace
+
+void ops::bind_product(const Launching& launch, const CheckedProduct& product) {
+  const auto& [a, b, c, how] = product;
+  GemmProblem problem;
+  problem.m = c.rows;
+  problem.n = c.cols;
+  problem.k = how.transpose_a ? a.rows : a.cols;
+  problem.batch = c.batch;
+  problem.in = *a.type.scalar;
+  problem.a_along_k = !how.transpose_a;
+  problem.b_along_k = how.transpose_b;
+  GemmOperands o;
+  o.a = {"a", a, {}, true};
+  o.b = {"b", b, {}, true};
+  o.c = {"c", c, {}, true};
+  if (has_bias(how)) o.bias = {"bias", as_matrix(how.epilogue.bias), {}, true};
+  bind(launch, problem, how, o);
+}
 
 cl::Event gemm(const Context& context, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c,
                const Gemm& given, const CallOptions& options) try {
@@ -288,14 +316,8 @@ cl::Event gemm(const Context& context, const ConstMatrix& a, const ConstMatrix& 
           std::min(problem.list_alignment, ops::row_alignment(operand->view, operand->memory));
     }
   }
-  switch (plan::gemm::value_type(in)) {
-    case Scalar::float64:
-      return launch<cl_double>(context, problem, product, o, options);
-    case Scalar::int32:
-      return launch<cl_int>(context, problem, product, o, options);
-    default:
-      return launch<cl_float>(context, problem, product, o, options);
-  }
+  return ops::run(context, "gemm", plan_gemm, problem, options,
+                  [&](const ops::Launching& launch) { bind(launch, problem, product, o); });
 } catch (const Error& error) {
   ops::rethrow("gemm", "expression", "an expression of x, row and col in OpenCL C", given.epilogue.expression,
                error);

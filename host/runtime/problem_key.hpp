@@ -24,7 +24,7 @@ class ProblemKey {
     } else {
       static_assert(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>,
                     "equal values have equal bytes");
-      add_bytes(&value, std::integral_constant<std::size_t, sizeof value>{});
+      add_bytes(&value, sizeof value);
     }
   }
   friend bool operator==(const ProblemKey& a, const ProblemKey& b) {
@@ -33,15 +33,14 @@ class ProblemKey {
   std::size_t hash() const noexcept;
 
  private:
-  /// Of a number of bytes that the compiler knows: a copy is a move, where a call took 40 instructions.
-  template <std::size_t kCount>
-  void add_bytes(const void* from, std::integral_constant<std::size_t, kCount> count) {
-    if (size_ + count > bytes_.size()) refuse_more();
+  /// Inline: of a known count it is a store or two, and each call adds dozens.
+  void add_bytes(const void* from, std::size_t count) {
+    if (count > bytes_.size() - size_) throw_full();
     std::memcpy(bytes_.data() + size_, from, count);
     size_ += count;
   }
-  [[noreturn]] static void refuse_more();
   void add_text(std::string_view text);
+  [[noreturn]] static void throw_full();
 
   static constexpr std::size_t kMostBytes = 504;
   std::size_t size_ = 0;

@@ -35,11 +35,11 @@ T queue_value(const cl::CommandQueue& queue, cl_command_queue_info what) {
 
 std::size_t ProblemKey::hash() const noexcept { return XXH3_64bits(bytes_.data(), size_); }
 
-void ProblemKey::refuse_more() { throw std::length_error("a problem has too many members for a key"); }
+void ProblemKey::throw_full() { throw std::length_error("a problem has too many members for a key"); }
 
 void ProblemKey::add_text(std::string_view text) {
   const XXH128_hash_t hash = text.empty() ? XXH128_hash_t{} : XXH3_128bits(text.data(), text.size());
-  add_bytes(&hash, std::integral_constant<std::size_t, sizeof hash>{});
+  add_bytes(&hash, sizeof hash);
 }
 
 Runtime::Runtime(const ContextOptions& options) {

@@ -45,11 +45,12 @@ Packed<Arguments...> packed(const Arguments&... arguments) {
   return {{arguments...}};
 }
 
-/// The struct of numbers, laid out as OpenCL C does.
+/// The struct of numbers, laid out as OpenCL C does. All that adds to it is inlined, so that places are known
+/// when it is compiled: of 40 numbers they are a tenth of a call's own time otherwise.
 class PackedNumbers {
  public:
   template <class Number>
-  void add(Number number) {
+  [[gnu::always_inline]] void add(Number number) {
     static_assert(std::is_arithmetic_v<Number>);
     alignment_ = std::max(alignment_, sizeof number);
     if (at_ % sizeof number != 0) {  // what is between numbers is zero
@@ -177,8 +178,11 @@ class Runtime {
   }
   /// Sets an argument of packed ones if it is a buffer, else adds it to the numbers.
   template <class T>
-  static void set_or_pack(Program::Kernel& kernel, cl_uint& index, PackedNumbers& numbers, const T& value) {
-    const auto each = [&](const auto&... values) { (set_or_pack(kernel, index, numbers, values), ...); };
+  [[gnu::always_inline]] static void set_or_pack(Program::Kernel& kernel, cl_uint& index,
+                                                 PackedNumbers& numbers, const T& value) {
+    const auto each = [&](const auto&... values) __attribute__((always_inline)) {
+      (set_or_pack(kernel, index, numbers, values), ...);
+    };
     if constexpr (std::is_base_of_v<ConstGrid, T>) {
       each(value.buffer, value.offset, value.pitch, value.plane, value.batch_stride);
     } else if constexpr (std::is_base_of_v<ConstMatrix, T>) {
@@ -196,8 +200,10 @@ class Runtime {
   template <class... Arguments>
   static void set(Program::Kernel& kernel, cl_uint& index, const Packed<Arguments...>& packed) {
     PackedNumbers numbers;
-    std::apply([&](const auto&... values) { (set_or_pack(kernel, index, numbers, values), ...); },
-               packed.arguments);
+    std::apply(
+        [&](const auto&... values)
+            __attribute__((always_inline)) { (set_or_pack(kernel, index, numbers, values), ...); },
+        packed.arguments);
     set_numbers(kernel, index++, {numbers.data(), numbers.size()});
   }
   template <class T>
