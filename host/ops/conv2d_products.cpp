@@ -27,19 +27,17 @@ struct Slice {
   std::size_t image = 0, images = 0, row = 0, rows = 0;
 };
 
-/// Lays the columns of a slice in `memory`.
-cl::Event lay_columns(const ProductCall& c, const runtime::Ready::Step& columns, const Slice& slice,
-                      cl_mem memory, std::span<const cl::Event> wait_for, bool wants_event) {
+/// Has `start` launch the kernel that lays the columns of a slice in `memory`.
+template <class Start>
+auto lay_columns(const ProductCall& c, const Slice& slice, cl_mem memory, const Start& start) {
   const auto small = [](std::size_t value) { return static_cast<cl_uint>(value); };
   const Conv2dProblem& p = c.problem;
   ConstGrid in = c.grids.in;
   in.offset += slice.image * in.batch_stride;
-  return c.context.runtime().launch(columns, wait_for, wants_event, in, memory, slice.images,
-                                    small(p.in_channels), small(p.width), small(p.height), small(p.out_width),
-                                    small(slice.row), small(slice.rows), small(p.window.width),
-                                    small(p.window.height), small(p.stride.x), small(p.stride.y),
-                                    small(p.dilation.x), small(p.dilation.y), small(p.padding.left),
-                                    small(p.padding.top));
+  return start(in, memory, slice.images, small(p.in_channels), small(p.width), small(p.height),
+               small(p.out_width), small(slice.row), small(slice.rows), small(p.window.width),
+               small(p.window.height), small(p.stride.x), small(p.stride.y), small(p.dilation.x),
+               small(p.dilation.y), small(p.padding.left), small(p.padding.top));
 }
 
 Gemm how_of(const ProductCall& c, std::size_t group, BiasOf bias_of, bool transpose_b) {
@@ -148,7 +146,9 @@ cl::Event in_slices(const ProductCall& c, const runtime::Ready& ready, const Cal
                         std::min(most_rows, p.out_height - row)};
       if (has_columns) {
         scratch.used_until(chain.add(false, [&](std::span<const cl::Event> wait_for, bool wants_event) {
-          return lay_columns(c, ready.steps.front(), slice, memory, wait_for, wants_event);
+          return lay_columns(c, slice, memory, [&](const auto&... arguments) {
+            return c.context.runtime().launch(ready.steps.front(), wait_for, wants_event, arguments...);
+          });
         }));
       }
       for (std::size_t group = 0; group < p.groups; ++group) {
@@ -170,14 +170,22 @@ cl::Event in_slices(const ProductCall& c, const runtime::Ready& ready, const Cal
 cl::Event ops::run_products(const Context& context, const runtime::Ready& ready, const Conv2dProblem& p,
                             const ProductGrids& grids, const CallOptions& options) {
   const ProductCall call{context, p, grids};
-  const bool is_one = p.groups == 1 && ready.plan.rounds == 1 && ready.steps.front().launch->variant != "columns";
-  // One product of the input as it lies is the plan itself, unless products were tuned: gemm() knows of that.
-  // A call of gemm() would look for a plan again, and ask again about the buffers.
-  if (!is_one || !context.runtime().tuning().empty()) return in_slices(call, ready, options);
-  const CheckedProduct product = product_of(call, {0, p.images, 0, p.out_height}, nullptr, 0);
+  // One product has the plan's own launches, unless products were tuned: gemm() knows of that. A call of
+  // gemm() would look for a plan again, and ask again about the buffers.
+  if (p.groups > 1 || ready.plan.rounds > 1 || !context.runtime().tuning().empty())
+    return in_slices(call, ready, options);
+  const Slice whole{0, p.images, 0, p.out_height};
+  const bool has_columns = ready.steps.front().launch->variant == "columns";
   return launch_all(
       context.runtime(), ready, options.wait_for,
-      [&](const Launching& launching) { bind_product(launching, product); }, nullptr, options.event);
+      [&](const Launching& launching) {
+        const cl_mem columns = has_columns ? launching.scratch(ready.plan.scratch.size() - 1) : nullptr;
+        if (launching.launch().variant == "columns")
+          lay_columns(call, whole, columns, launching);
+        else
+          bind_product(launching, product_of(call, whole, columns, 0));
+      },
+      nullptr, options.event);
 }
 
 }  // namespace smem
