@@ -45,12 +45,11 @@ Packed<Arguments...> packed(const Arguments&... arguments) {
   return {{arguments...}};
 }
 
-/// The struct of numbers, laid out as OpenCL C does. All that adds to it is inlined, so that places are known
-/// when it is compiled: of 40 numbers they are a tenth of a call's own time otherwise.
+/// The struct of numbers, laid out as OpenCL C does.
 class PackedNumbers {
  public:
   template <class Number>
-  [[gnu::always_inline]] void add(Number number) {
+  void add(Number number) {
     static_assert(std::is_arithmetic_v<Number>);
     alignment_ = std::max(alignment_, sizeof number);
     if (at_ % sizeof number != 0) {  // what is between numbers is zero
@@ -178,9 +177,9 @@ class Runtime {
   }
   /// Sets an argument of packed ones if it is a buffer, else adds it to the numbers.
   template <class T>
-  [[gnu::always_inline]] static void set_or_pack(Program::Kernel& kernel, cl_uint& index,
+  static void set_or_pack(Program::Kernel& kernel, cl_uint& index,
                                                  PackedNumbers& numbers, const T& value) {
-    const auto each = [&](const auto&... values) __attribute__((always_inline)) {
+    const auto each = [&](const auto&... values) {
       (set_or_pack(kernel, index, numbers, values), ...);
     };
     if constexpr (std::is_base_of_v<ConstGrid, T>) {
@@ -200,10 +199,8 @@ class Runtime {
   template <class... Arguments>
   static void set(Program::Kernel& kernel, cl_uint& index, const Packed<Arguments...>& packed) {
     PackedNumbers numbers;
-    std::apply(
-        [&](const auto&... values)
-            __attribute__((always_inline)) { (set_or_pack(kernel, index, numbers, values), ...); },
-        packed.arguments);
+    std::apply([&](const auto&... values) { (set_or_pack(kernel, index, numbers, values), ...); },
+               packed.arguments);
     set_numbers(kernel, index++, {numbers.data(), numbers.size()});
   }
   template <class T>
