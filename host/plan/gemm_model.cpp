@@ -356,15 +356,19 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
       const bool joins = holds_tile(device, tile, bytes + nvidia::kFlagBytes);
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
       if (!holds_tile(device, tile, bytes) || (tile.of_pairs && is_loose)) continue;
-      const double layouts = tile.layouts.of(problem.a_along_k, problem.b_along_k);
-      tile.cost.step *= layouts;
-      tile.cost.shared *= layouts;
+      const nvidia::Rates& rates = model.policy.dmma_rates;
+      const double layouts = tile.layouts.of(problem.a_along_k, problem.b_along_k),
+                   all = model.factors(rates);
+      for (double* of : {&tile.cost.step, &tile.cost.shared}) {
+        *of *= layouts;
+        if (is_loose) *of = std::max(*of, model.copies(tile) / (model.policy.dmma_copies * all));
+      }
       if (model.bytes() > model.policy.streamed_bytes) {
         const double copied = real(8 * tile.of.tile_k, tile.tile_m() + tile.tile_n());
-        tile.cost.shared = std::max(tile.cost.shared, copied / model.policy.dmma_rates.shared);
+        tile.cost.shared = std::max(tile.cost.shared, copied / (rates.shared * all));
         tile.cost.step *= model.policy.dmma_streamed;
       }
-      add_tiled(model, model.policy.dmma_rates, "mma", tile, i, tile.of.tile_k, joins, choices);
+      add_tiled(model, rates, "mma", tile, i, tile.of.tile_k, joins, choices);
     }
   }
   // TF32 is what a caller allows, and not what they ask for: of few steps, vectors of float take less time.

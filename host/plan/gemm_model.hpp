@@ -91,6 +91,12 @@ struct Model {
     const double factors = (m * k + k * n) * real(size_of(problem.in), problem.batch);
     return factors + m * n * real(size_of(problem.out), problem.batch);
   }
+  /// Asynchronous copies of a step: of pairs, or of single numbers of rows that begin anywhere.
+  double copies(const nvidia::Dmma& tile) const {
+    const double of_a = real(tile.tile_m()) / (loose(problem.a_alignment) ? 1 : 2);
+    const double of_b = real(tile.tile_n()) / (loose(problem.b_alignment) ? 1 : 2);
+    return real(tile.of.tile_k) * (of_a + of_b);
+  }
   /// Of both factors of a step, from the cache to a multiprocessor, where so many groups copy theirs. A box
   /// has rows of 128 bytes, which lie in one line of the cache, or in two where they begin elsewhere.
   double of_copies(const nvidia::Rates& rates, const nvidia::Wgmma& tile, std::size_t groups) const {
