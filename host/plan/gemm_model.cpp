@@ -363,10 +363,14 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
         *of *= layouts;
         if (is_loose) *of = std::max(*of, model.copies(tile) / (model.policy.dmma_copies * all));
       }
+      tile.cost.shared = std::max(tile.cost.shared, model.lines(tile) / (model.policy.dmma_lines * all));
       if (model.bytes() > model.policy.streamed_bytes) {
-        const double copied = real(8 * tile.of.tile_k, tile.tile_m() + tile.tile_n());
-        tile.cost.shared = std::max(tile.cost.shared, copied / (rates.shared * all));
+        const double copied = real(8 * tile.of.tile_k, tile.tile_m() + tile.tile_n()) / all;
         tile.cost.step *= model.policy.dmma_streamed;
+        if (model.crosses_lines()) {
+          tile.cost.step = std::max(tile.cost.step, copied / model.policy.dmma_crossed);
+          tile.cost.shared = std::max(tile.cost.shared, copied / model.policy.dmma_crossed_shared);
+        }
       }
       add_tiled(model, rates, "mma", tile, i, tile.of.tile_k, joins, choices);
     }

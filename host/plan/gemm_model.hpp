@@ -97,6 +97,24 @@ struct Model {
     const double of_b = real(tile.tile_n()) / (loose(problem.b_alignment) ? 1 : 2);
     return real(tile.of.tile_k) * (of_a + of_b);
   }
+  /// At which multiples in a line of the cache the rows of a factor begin.
+  std::size_t apart(bool along_k, std::size_t extent) const {
+    return std::gcd(kLine, (along_k ? problem.k : extent) * size_of(problem.in));
+  }
+  /// Lines of the cache that a step copies from: of rows that begin elsewhere one more, or a part of one.
+  double lines(const nvidia::Dmma& tile) const {
+    const auto of = [&](bool along_k, std::size_t extent, std::size_t width) {
+      const std::size_t rows = along_k ? width : tile.of.tile_k, length = along_k ? tile.of.tile_k : width;
+      const double begun = 1 - real(apart(along_k, extent)) / real(kLine);
+      return real(rows) * (real(length, size_of(problem.in)) / real(kLine) + begun);
+    };
+    return of(problem.a_along_k, problem.m, tile.tile_m()) + of(problem.b_along_k, problem.n, tile.tile_n());
+  }
+  /// Whether the rows of the larger factor begin anywhere in a line.
+  bool crosses_lines() const {
+    const bool is_a = problem.m > problem.n;
+    return apart(is_a ? problem.a_along_k : problem.b_along_k, is_a ? problem.m : problem.n) < kLine / 2;
+  }
   /// Of both factors of a step, from the cache to a multiprocessor, where so many groups copy theirs. A box
   /// has rows of 128 bytes, which lie in one line of the cache, or in two where they begin elsewhere.
   double of_copies(const nvidia::Rates& rates, const nvidia::Wgmma& tile, std::size_t groups) const {

@@ -196,11 +196,18 @@ struct Policy {
                       .a = {1, 1, 1, 1},
                       .b = {1, 1.12, 1, 1.12},
                       .short_lines = 2000,
-                      .short_line = 256,
-                      .shared = 110};  // 240 x 5952 x 1024 by 128 x 16 105
+                      .short_line = 256};
   /// What a step takes of a group of dmma.cl that is alone, where factors stream from memory, for which it
   /// waits: 400 x 1120 x 8320, B transposed, on an H200 by 64 x 64 234 us, in 2 parts 171.
   double dmma_streamed = 1.1;
+  /// Lines of the cache that the groups of a multiprocessor copy from in a nanosecond: dmma.cl, H200, 240 x
+  /// 5952 x 1024 by 128 x 16 0.82, 2384 x 864 x 2128 by 16 x 128 0.76.
+  double dmma_lines = 0.7;
+  /// Bytes that one group of a multiprocessor copies in a nanosecond, and several, where factors stream whose
+  /// rows begin anywhere in a line: 1588 x 136 x 4009, both transposed, by 64 x 32 52; 2145 x 15000 x 122, B
+  /// transposed, by 64 x 32 42; 6530 x 1054 x 706, A transposed, by 128 x 32 44; 237 x 744 x 7266, B
+  /// transposed, by 32 x 64 43.
+  double dmma_crossed = 60, dmma_crossed_shared = 50;
   /// Asynchronous copies that a multiprocessor starts in a nanosecond, of any size: of dmma.cl where rows
   /// begin anywhere. H200, 1001 x 1203 x 771 in all layouts, a step's copies by its time: 6.2 to 7.9 of the
   /// ten tiles whose instructions take less, 128 x 16 to 64 x 64.
