@@ -70,18 +70,17 @@ CheckedProduct product_of_planes(const ProductCall& c, const Slice& slice, cl_me
   const ConstGrid& in = c.grids.in;
   const Grid& out = c.grids.out;
   const std::size_t results = slice.rows * p.out_width;
-  const ConstMatrix columns =
-      memory == nullptr
-          ? ConstMatrix(
-                in.buffer, p.type, p.group_channels(), results,
-                {.offset = in.offset + slice.image * in.batch_stride + group * p.group_channels() * in.plane,
-                 .pitch = std::max(in.plane, results),
-                 .batch = slice.images,
-                 .batch_stride = in.batch_stride})
-          : ConstMatrix(memory, p.type, p.depth(), results,
-                        {.offset = group * p.depth() * results,
-                         .batch = slice.images,
-                         .batch_stride = p.groups * p.depth() * results});
+  const ConstMatrix columns = memory == nullptr
+                                  ? ConstMatrix(in.buffer, p.type, p.group_channels(), results,
+                                                {.offset = in.offset + slice.image * in.batch_stride +
+                                                           group * p.group_channels() * in.plane,
+                                                 .pitch = std::max(in.plane, results),
+                                                 .batch = slice.images,
+                                                 .batch_stride = in.batch_stride})
+                                  : ConstMatrix(memory, p.type, p.depth(), results,
+                                                {.offset = group * p.depth() * results,
+                                                 .batch = slice.images,
+                                                 .batch_stride = p.groups * p.depth() * results});
   const Matrix sums(out.buffer, p.out, p.group_filters(), results,
                     {.offset = out.offset + slice.image * out.batch_stride +
                                group * p.group_filters() * out.plane + slice.row * p.out_width,
@@ -103,8 +102,7 @@ CheckedProduct product_of_cells(const ProductCall& c, std::size_t group) {
 }
 
 CheckedProduct product_of(const ProductCall& c, const Slice& slice, cl_mem memory, std::size_t group) {
-  return c.problem.in_interleaved ? product_of_cells(c, group)
-                                  : product_of_planes(c, slice, memory, group);
+  return c.problem.in_interleaved ? product_of_cells(c, group) : product_of_planes(c, slice, memory, group);
 }
 
 /// Enqueues what `enqueue(wait_for, wants_event)` does, one behind the other: what runs last has the event of
@@ -112,9 +110,7 @@ CheckedProduct product_of(const ProductCall& c, const Slice& slice, cl_mem memor
 class Chain {
  public:
   Chain(const ProductCall& c, const CallOptions& options)
-      : wait_for_(options.wait_for),
-        wants_event_(options.event),
-        in_order_(c.context.runtime().in_order()) {}
+      : wait_for_(options.wait_for), wants_event_(options.event), in_order_(c.context.runtime().in_order()) {}
 
   template <class Enqueue>
   const cl::Event& add(bool is_last, const Enqueue& enqueue) {
@@ -152,8 +148,8 @@ cl::Event in_slices(const ProductCall& c, const runtime::Ready& ready, const Cal
         }));
       }
       for (std::size_t group = 0; group < p.groups; ++group) {
-        const bool is_last = image + slice.images == p.images && row + slice.rows == p.out_height &&
-                             group + 1 == p.groups;
+        const bool is_last =
+            image + slice.images == p.images && row + slice.rows == p.out_height && group + 1 == p.groups;
         const CheckedProduct product = product_of(c, slice, memory, group);
         scratch.used_until(chain.add(is_last, [&](std::span<const cl::Event> wait_for, bool wants_event) {
           return gemm(c.context, product.a, product.b, product.c, product.how,

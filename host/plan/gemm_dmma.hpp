@@ -54,12 +54,11 @@ struct Dmma {
 // Of two stages, a group that is alone waits for the memory at each step: 400 x 1120 x 8320, B transposed, by
 // 64 x 64 483, of four stages 238, in 2 parts, in the kernel's order, 171, cuBLAS 172.
 //
-// Costs and layouts: fitted to 740 times of all tiles but the last two, by calls in a queue, of 5 shapes in
-// all layouts and 30 drawn at random, on an H200: the median error is 5 %, and the choice takes 1.4 % longer
-// than the fastest measured; fitted to two thirds of the shapes, 3.8 % of the others. In us, chosen before,
-// so, and cuBLAS: 9792 x 2667 x 99, both transposed, by 48 x 64 184, by 128 x 48 164, 192; 14379 x 2235 x 57,
-// B transposed, by 48 x 64 196, by 96 x 64 179, 188; 2384 x 864 x 2128 by 128 x 48 177, by 128 x 32 158, 186.
-// The last two, which fit 48 KiB of local memory, have the layouts of their likes; their costs are a guess.
+// Costs and layouts: fitted to 1000 times of all tiles but the last two, by calls in a queue, of 75 products,
+// on an H200: the median error is 6 %, and the choice takes 2.2 % longer than the fastest measured. In us,
+// with the costs before, so, and cuBLAS: 1264 x 848 x 1184, A transposed, 73, 53, 60; 32 x 7408 x 1776, A
+// transposed, 43.5, 38, 31; 1998 x 614 x 1651 126, 107, 125; 920 x 2835 x 91 23, 28, 23. The last two, which
+// fit 48 KiB of local memory, have the layouts of their likes; their costs are a guess.
 inline constexpr std::array<Dmma, 17> kDmma{{
     {{2, 2, 32, 32, 16, 4}, 3, {275, 279, 1790}, {0.96, 0.96, 0.95}, Ordered::along},
     {{4, 1, 32, 32, 16, 4}, 2, {262, 287, 1300}, {0.94, 1.01, 0.99}, Ordered::along},

@@ -177,11 +177,8 @@ class Runtime {
   }
   /// Sets an argument of packed ones if it is a buffer, else adds it to the numbers.
   template <class T>
-  static void set_or_pack(Program::Kernel& kernel, cl_uint& index,
-                                                 PackedNumbers& numbers, const T& value) {
-    const auto each = [&](const auto&... values) {
-      (set_or_pack(kernel, index, numbers, values), ...);
-    };
+  static void set_or_pack(Program::Kernel& kernel, cl_uint& index, PackedNumbers& numbers, const T& value) {
+    const auto each = [&](const auto&... values) { (set_or_pack(kernel, index, numbers, values), ...); };
     if constexpr (std::is_base_of_v<ConstGrid, T>) {
       each(value.buffer, value.offset, value.pitch, value.plane, value.batch_stride);
     } else if constexpr (std::is_base_of_v<ConstMatrix, T>) {
