@@ -37,9 +37,9 @@ struct Multistage {
   }
 };
 
-// A_VECTOR 1 where A lies along k: turned by copies of 4 bytes, 51.1 TFLOP/s at 8192; through registers
-// (A_VECTOR 4) 50.0. B along k is better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m
-// (48.2 by copies, 47.6 through registers).
+// A along k is turned by copies of 4 bytes, 51.1 TFLOP/s at 8192; through registers it had 50.0. B along k is
+// better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m (48.2 by copies, 47.6 through
+// registers).
 //
 // 128 x 256: of loops of 8 or 16 k instead of 32 ptxas takes half and two thirds of its time; 8192^3 takes
 // 22.2 and 22.5 ms on an H200, so 21.7: with so many registers the factors and sums of a multiply-add have

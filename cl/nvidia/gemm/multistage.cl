@@ -10,8 +10,8 @@
 // SLICES: that many warps compute the same results, each of its part of a stage's k, and add their sums in local memory: few results make
 // enough warps, and still 8 x 8 or more for a work-item.
 //
-// Both tiles are stored with k outermost. An operand whose k is contiguous in memory is transposed while it is copied: through
-// registers where its rows are aligned (STAGED), else by copies of 4 bytes, which allow any alignment. Its rows in local memory
+// Both tiles are stored with k outermost. An operand whose k is contiguous in memory is transposed while it is copied: B through
+// registers where its rows are aligned (STAGED_B), else by copies of 4 bytes, which allow any alignment. Its rows in local memory
 // are padded by 4, so that 8 k times 4 rows of a warp's copy access 32 banks. Elements outside of the matrices are filled with
 // zeros and never read from memory.
 //
@@ -43,12 +43,12 @@
 #define STAGES 2  // tiles in local memory: 2 to 8
 #endif
 #ifndef A_VECTOR
-// Floats that are read at once: 4 if all rows of A in memory begin at a multiple of 16 bytes, 2 where A does not lie along k and they
-// begin at a multiple of 8, else 1.
+// Floats that are read at once: 4 if all rows of A in memory begin at a multiple of 16 bytes, 2 if at a multiple of 8, else 1; 1 where A
+// lies along k.
 #define A_VECTOR 1
 #endif
 #ifndef B_VECTOR
-#define B_VECTOR 1  // the same of B
+#define B_VECTOR 1  // the same of B, which where it lies along k may have 4
 #endif
 #ifndef C_VECTOR
 #define C_VECTOR 1  // floats of a store: 4 if all rows of C begin at multiples of 16 bytes, else 1
@@ -71,9 +71,8 @@
 #define A_ROW (TILE_M + (A_ALONG_K ? 4 : 0))
 #define B_ROW (TILE_N + (B_ALONG_K ? 4 : 0))
 
-// Transposed through registers: a work-item reads 4 k of a row, half a step before it writes them to 4 rows of the tile. In every
+// B, transposed through registers: a work-item reads 4 k of a row, half a step before it writes them to 4 rows of the tile. In every
 // second 8 rows of a tile, places are exchanged by 8, so that 4 x 4 k times 8 rows of a warp's writes access 32 banks.
-#define STAGED_A (A_ALONG_K && A_VECTOR == 4 && LANES_M >= 4 && TILE_M * TILE_K / 4 % GROUP == 0)
 #define STAGED_B (B_ALONG_K && B_VECTOR == 4 && LANES_N >= 4 && TILE_N * TILE_K / 4 % GROUP == 0)
 
 #define STORES_PARTS 0
@@ -199,7 +198,7 @@ GROUP_FUNCTION void copy_straight(local float* tile, const uint row, const uint 
 
 #endif
 
-#if STAGED_A || STAGED_B
+#if STAGED_B
 // Reads the first `count` of 4 floats; the others are zeros.
 static inline float4 read_first(global const float* at, uint count) {
   if (count >= 4) return *(global const float4*)at;
@@ -230,18 +229,12 @@ GROUP_FUNCTION void put(const float4* staged, const uint size, const uint row, l
 }
 #endif
 
-// Start the copies of a step's tile, or read it into registers.
-GROUP_FUNCTION void bring_a(local float* to, float4* staged, const source* x, const int whole, uint item) {
-#if STAGED_A
-  (void)to;
-  fetch(staged, TILE_M, x->a, x->a_pitch, x->height, x->k, whole, item);
-#else
-  (void)staged;
+// Start the copies of a step's tile, or read that of B into registers.
+GROUP_FUNCTION void bring_a(local float* to, const source* x, const int whole, uint item) {
   if (A_ALONG_K)
     copy_transposed(to, A_ROW, TILE_M, x->a, x->a_pitch, x->height, x->k, whole, item);
   else
     copy_straight(to, A_ROW, TILE_M, A_VECTOR, x->a, x->a_pitch, x->height, x->k, whole, item);
-#endif
 }
 GROUP_FUNCTION void bring_b(local float* to, float4* staged, const source* x, const int whole, uint item) {
 #if STAGED_B
@@ -257,15 +250,15 @@ GROUP_FUNCTION void bring_b(local float* to, float4* staged, const source* x, co
 }
 
 // Starts the copies of the next step. Returns 0 if none is left.
-GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* staged_a, float4* staged_b, source* x, uint item) {
+GROUP_FUNCTION int copy_step(local float* to_a, local float* to_b, float4* staged_b, source* x, uint item) {
   const int is_left = x->steps > 0;
   if (is_left) {
     if (x->whole && x->k >= TILE_K) {
-      bring_a(to_a, staged_a, x, 1, item);
+      bring_a(to_a, x, 1, item);
       bring_b(to_b, staged_b, x, 1, item);
     } else {
       const uint at_edges = TILE_K > 16 ? hidden(item) : item;
-      bring_a(to_a, staged_a, x, 0, at_edges);
+      bring_a(to_a, x, 0, at_edges);
       bring_b(to_b, staged_b, x, 0, at_edges);
     }
     x->a += A_ALONG_K ? TILE_K : TILE_K * x->a_pitch, x->b += B_ALONG_K ? TILE_K : TILE_K * x->b_pitch;
@@ -303,19 +296,11 @@ GROUP_FUNCTION void read_fragments(a_fragment* a, b_fragment* b, local const flo
 }
 
 // Writes the staged registers of a step to its stage.
-GROUP_FUNCTION void put_step(local float* to_a, local float* to_b, const float4* staged_a, const float4* staged_b, uint item) {
-#if STAGED_A
-  put(staged_a, TILE_M, A_ROW, to_a, item);
-#else
-  (void)to_a, (void)staged_a;
-#endif
+GROUP_FUNCTION void put_b(local float* to, const float4* staged, uint item) {
 #if STAGED_B
-  put(staged_b, TILE_N, B_ROW, to_b, item);
+  put(staged, TILE_N, B_ROW, to, item);
 #else
-  (void)to_b, (void)staged_b;
-#endif
-#if !STAGED_A && !STAGED_B
-  (void)item;
+  (void)to, (void)staged, (void)item;
 #endif
 }
 
@@ -439,23 +424,23 @@ void gemm_multistage(GEMM_ARGUMENTS) {
     for (uint j = 0; j < ITEM_N; ++j)
       sum[i][j] = 0;
 
-  float4 staged_a[STAGED_A ? STAGED_ROUNDS(TILE_M) : 1], staged_b[STAGED_B ? STAGED_ROUNDS(TILE_N) : 1];
+  float4 staged_b[STAGED_B ? STAGED_ROUNDS(TILE_N) : 1];
   int is_fetched;
 #pragma unroll
   for (uint s = 0; s < STAGES - 1; ++s) {
-    is_fetched = copy_step(a_tiles + s * (TILE_K * A_ROW), b_tiles + s * (TILE_K * B_ROW), staged_a, staged_b, &from, item);
-    if (is_fetched) put_step(a_tiles + s * (TILE_K * A_ROW), b_tiles + s * (TILE_K * B_ROW), staged_a, staged_b, item);
+    is_fetched = copy_step(a_tiles + s * (TILE_K * A_ROW), b_tiles + s * (TILE_K * B_ROW), staged_b, &from, item);
+    if (is_fetched) put_b(b_tiles + s * (TILE_K * B_ROW), staged_b, item);
   }
   WAIT_COPIES(STAGES - 2);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   a_fragment a_now[2];
   b_fragment b_now[2];
-  const int swap_a = (int)(mine.row ^ 8) - (int)mine.row, swap_b = (int)(mine.col ^ 8) - (int)mine.col;
+  const int swap_b = (int)(mine.col ^ 8) - (int)mine.col;
   uint stage = 0, next = STAGES - 1;  // the stage that is read, and the stage that is filled
   // Where a slice's fragments begin in a stage.
   const uint slice_k = mine.slice * SLICE_K;
-  const uint first_a = slice_k * A_ROW + (STAGED_A ? mine.row ^ swap_of(slice_k) : mine.row);
+  const uint first_a = slice_k * A_ROW + mine.row;
   const uint first_b = slice_k * B_ROW + (STAGED_B ? mine.col ^ swap_of(slice_k) : mine.col);
   local const float *a_row = a_tiles + first_a, *b_row = b_tiles + first_b;
   read_fragments(&a_now[0], &b_now[0], a_row, b_row);
@@ -470,12 +455,12 @@ void gemm_multistage(GEMM_ARGUMENTS) {
         b_row = b_tiles + stage * (TILE_K * B_ROW) + first_b;
       }
       const uint after = (x + 1) % SLICE_K;
-      read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW + (STAGED_A && swap_of(after) ? swap_a : 0),
+      read_fragments(&a_now[after % 2], &b_now[after % 2], a_row + after * A_ROW,
                      b_row + after * B_ROW + (STAGED_B && swap_of(after) ? swap_b : 0));
       if (x == 0)
-        is_fetched = copy_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_a, staged_b, &from, item);
+        is_fetched = copy_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_b, &from, item);
       if (x == SLICE_K / 2) {
-        if (is_fetched) put_step(a_tiles + next * (TILE_K * A_ROW), b_tiles + next * (TILE_K * B_ROW), staged_a, staged_b, item);
+        if (is_fetched) put_b(b_tiles + next * (TILE_K * B_ROW), staged_b, item);
         next = next + 1 == STAGES ? 0 : next + 1;
       }
       multiply_fragments(sum, &a_now[x % 2], &b_now[x % 2]);
