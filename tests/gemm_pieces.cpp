@@ -199,6 +199,69 @@ void check_loose_rows(const smem::Context& context, cl_uint offset, cl_uint pitc
   CHECK(got == expected);
 }
 
+/// Tiles of words for matrix units, from lines that begin anywhere: of each group that copies them, each
+/// length of lines, and each end of them.
+void check_words(const smem::Context& context, bool along_k, long row_bytes, long extent, long size,
+                 long group, long selects) {
+  const char* const source =
+      "#define TILE_K (ROW_BYTES / 4)\n#define ELEMENT_BYTES 4\n#define WORDS_ALONG 1\n"
+      "typedef float element;\n"
+      "#include \"common/work_group.clh\"\n#include \"nvidia/emulated_copies.clh\"\n"
+      "#include \"nvidia/fill_words.clh\"\n"
+      "#define WORDS (ALONG ? EXTENT * TILE_K : TILE_K * (EXTENT + WORDS_PADDING))\n"
+      "kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))\n"
+      "void fill(global const float* from, global float* to, uint offset, uint pitch, uint inside, uint "
+      "depth, float before) {\n"
+      "  local float tile[WORDS] __attribute__((aligned(128)));\n"
+      "  const uint item = get_local_id(0);\n"
+      "  for (uint i = item; i < WORDS; i += GROUP) tile[i] = before;\n"
+      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  if (ALONG)\n"
+      "    fill_words_along(local_address(tile), from + offset, pitch, inside, depth, EXTENT, SIZE, item);\n"
+      "  else\n"
+      "    fill_words(local_address(tile), from + offset, pitch, inside, depth, EXTENT, SIZE, item);\n"
+      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  for (uint i = item; i < WORDS; i += GROUP) to[i] = tile[i];\n"
+      "}\n";
+  const smem::Kernel kernel = context.build({.source = source,
+                                             .entry_point = "fill",
+                                             .defines = {{"ROW_BYTES", row_bytes},
+                                                         {"EXTENT", extent},
+                                                         {"SIZE", size},
+                                                         {"GROUP", group},
+                                                         {"ALONG", along_k ? 1 : 0},
+                                                         {"COPIES_SELECT", selects}}});
+  const auto lines = static_cast<std::size_t>(along_k ? extent : row_bytes / 4),
+             length = static_cast<std::size_t>(along_k ? row_bytes / 4 : extent);
+  const std::size_t padding = along_k ? 0 : 8, words = lines * (length + padding);
+  const std::size_t unit = static_cast<std::size_t>(size) / 4, offset = 3 * unit, pitch = length + 5 * unit;
+  std::vector<float> numbers(offset + lines * pitch);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(i + 1);
+  constexpr float kBefore = -1;
+  const smem::Array<float> from(context, numbers), to(context, std::vector<float>(words, kBefore));
+  const auto work_items = static_cast<std::size_t>(group);
+  for (const std::size_t high : {lines, lines - 3, std::size_t{1}})
+    for (const std::size_t wide : {length, length - unit, std::size_t{5}, std::size_t{1}}) {
+      const auto of_k = static_cast<cl_uint>(along_k ? wide : high),
+                 inside = static_cast<cl_uint>(along_k ? high : wide);
+      kernel({.global = {work_items, 1, 1}, .work_group = {work_items, 1, 1}}, from, to,
+             static_cast<cl_uint>(offset), static_cast<cl_uint>(pitch), inside, of_k, kBefore);
+      std::vector<float> expected(words, kBefore);
+      for (std::size_t i = 0; i < lines; ++i)
+        for (std::size_t j = 0; j < length; ++j) {
+          // Pieces of four words along k are exchanged, so that the eight rows read at once access all banks.
+          const std::size_t turn = row_bytes == 128 ? i % 8 : i / 2 % 4;
+          const std::size_t place =
+              along_k ? i * length + ((j / 4) ^ turn) * 4 + j % 4 : i * (length + 8) + j;
+          expected[place] = i < high && j < wide ? numbers[offset + i * pitch + j] : 0;
+        }
+      INFO((along_k ? "along k, " : "across k, "), lines, " lines of ", length, ", ", high, " x ", wide,
+           " inside, by ", size, " B and ", group, " work-items, COPIES_SELECT ", selects);
+      CHECK(to.to_host() == expected);
+    }
+}
+
 }  // namespace
 
 TEST_CASE("gemm: halves are stored to rows that begin anywhere") {
@@ -207,6 +270,21 @@ TEST_CASE("gemm: halves are stored to rows that begin anywhere") {
   for (cl_uint offset = 0; offset < 5; ++offset)
     for (const cl_uint width : {0, 1, 2, 3, 4, 5, 7, 16, 97, 126, 127, 128})
       check_loose_rows(context, offset, 131 + offset / 4, width % 2 == 0 ? 8 : 7, width);
+}
+
+TEST_CASE("gemm: tiles of words are filled from lines that begin anywhere") {
+  const smem::Context context;
+  const std::size_t most = context.device().max_work_group;
+  if (context.device().local_bytes < std::size_t{20} << 10) return;
+  for (const bool along_k : {true, false})
+    for (const long size : {4, 8}) {
+      // The tiles of "mma", whose warps are one, four and eight; and rows of half as many words.
+      if (most >= 32) check_words(context, along_k, 64, along_k ? 16 : 32, size, 32, 0);
+      if (most >= 128) check_words(context, along_k, 128, along_k ? 16 : 32, size, 128, 0);
+      if (most >= 128) check_words(context, along_k, 128, 128, size, 128, 1);
+      if (most >= 256) check_words(context, along_k, 128, 128, size, 256, 0);
+      if (most >= 128) check_words(context, along_k, 64, 64, size, 128, 0);
+    }
 }
 
 TEST_CASE("gemm: factors are packed across k, by the launch of the plan, as multistage reads them") {
