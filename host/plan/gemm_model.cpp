@@ -260,12 +260,10 @@ void add_multistage(const Model& model, std::string_view variant, bool has_small
                     const Packing& packing, std::vector<Choice>& choices) {
   const GemmProblem packed = as_packed(model.problem, packing);
   const Model of_packed{model.device, model.policy, packed};
-  const bool through_local = packed.epilogue || packed.c_alignment < 16;
   for (std::size_t i = 0; i < model.policy.multistage.size(); ++i) {
     const nvidia::Multistage& tile = model.policy.multistage[i];
-    if (tile.stores_vectors && through_local && lies_across(packed)) continue;
     const std::size_t bytes = tile.local_bytes(packed.a_along_k, packed.b_along_k);
-    const bool joins = tile.joins && holds_tile(model.device, tile, bytes + nvidia::kFlagBytes);
+    const bool joins = holds_tile(model.device, tile, bytes + nvidia::kFlagBytes);
     if (!holds_tile(model.device, tile, bytes) || (tile.of_batches && !has_small_tiles)) continue;
     nvidia::Multistage in_batch = tile;
     if (model.problem.batch > model.units)

@@ -17,11 +17,7 @@ struct Multistage {
   } of;
   std::size_t resident;  ///< groups of it that share a multiprocessor
   Cost cost;
-  bool joins = true;  ///< whether several groups can share a tile: its kernel has registers left for that
   bool of_batches = false;  ///< only for batches of more products than multiprocessors
-  /// Whether, of factors that lie across k in aligned rows, it can only store vectors of unchanged sums:
-  /// ptxas spills where results go through local memory.
-  bool stores_vectors = false;
   /// What a second factor along k makes of a step, beside the rates of all tiles: of few rows and many
   /// columns its copies are many.
   double along_b = 1;
@@ -41,14 +37,9 @@ struct Multistage {
 // better through registers (B_VECTOR 4: 48.6; 1: 45.4), unless A lies along m (48.2 by copies, 47.6 through
 // registers).
 //
-// 128 x 256: of loops of 8 or 16 k instead of 32 ptxas takes half and two thirds of its time; 8192^3 takes
-// 22.2 and 22.5 ms on an H200, so 21.7: with so many registers the factors and sums of a multiply-add have
-// the same bank. If columns of results come first 21.9 and 22.0. Where what the tiles at edges need is not
-// kept in registers 21.6, A transposed 21.1 for 21.3 to 21.6.
-//
-// Own times of 128 x 128 and 128 x 256: TF32 of 16 k by them, where the model said with 940 and 2000, and by
-// 64 x 128: 3824 x 10704 x 16, both transposed, 78 (63), 77 (64), 66; 12416 x 5488 x 16, B transposed, 117
-// (101), -, 101; 2000 x 8000 x 16, B transposed, 32 (28), 32 (29), -.
+// 64 x 128 is the largest. NVIDIA's compiler takes 0.6 s for it, 1.2 for 128 x 128 and 1.8 to 2.9 for 128 x
+// 256, for which 4096^3 takes 2.80 ms on an H200, 3.04, 2.72, cuBLAS 2.72; 8192^3 21.7, 24.2, 21.5. Stages of
+// 16 k made it 0.9 to 1.2 s for 128 x 256, and 2.82 and 22.1 ms.
 //
 // along_b: on an H200, in us, B transposed, by 64 x 128 or 48 x 128 and by tiles of few rows, for which the
 // rates say 314 and 87: 394 x 1178 x 11343 344, by 32 x 256 478, with B packed 330, cuBLAS 287; 48 x 1904 x
@@ -66,36 +57,32 @@ struct Multistage {
 // 42, 56; 14160 x 288 x 448, both transposed, 104, 90, 97. Of 16 x 128, 24 x 128, 128 x 16, 64 x 48, 48 x 64,
 // 64 x 64 and 32 x 128 nothing came. Their costs: 80 times of 45 shapes, median error 7 %, the choice 1.1 %
 // over the best.
-inline constexpr std::array<Multistage, 25> kMultistage{{
-    {{2, 4, 4, 16, 8, 32, 2}, 1, {5130, 5130, 3000, 1.03}, false, false, true},
-    {{2, 4, 4, 16, 8, 16, 3}, 1, {2603, 2603, 1840}, false},
-    {{2, 2, 8, 8, 16, 16, 3}, 2, {2682, 1341, 1500}, false},
+inline constexpr std::array<Multistage, 21> kMultistage{{
     {{2, 2, 4, 8, 8, 16, 4}, 3, {709, 660, 790}},
     {{2, 2, 8, 8, 8, 16, 4}, 3, {749, 697, 838}},
     {{2, 2, 8, 4, 8, 16, 4}, 4, {445, 369, 790}},
     {{1, 2, 8, 8, 8, 8, 4}, 6, {415, 192, 810}},
     {{2, 2, 4, 4, 4, 16, 6}, 5, {307, 232, 170}},
     {{4, 1, 4, 4, 4, 16, 6}, 5, {314, 236, 120}},
-    {{1, 4, 4, 4, 4, 16, 6}, 4, {297, 235, 342}, true, false, false, 1.5},
-    {{1, 4, 4, 8, 8, 16, 4}, 3, {759, 701, 1217}, true, false, false, 1.5},
+    {{1, 4, 4, 4, 4, 16, 6}, 4, {297, 235, 342}, false, 1.5},
+    {{1, 4, 4, 8, 8, 16, 4}, 3, {759, 701, 1217}, false, 1.5},
     {{4, 1, 8, 4, 12, 16, 4}, 4, {551, 536, 1067}},
     {{1, 4, 4, 12, 4, 16, 4}, 4, {600, 585, 1067}},
     {{1, 4, 1, 4, 4, 16, 4}, 1, {753, 753, 210}},
     // Two or three stages, which fit 48 KiB of local memory.
-    {{1, 4, 4, 8, 8, 16, 2}, 3, {759, 701, 1217}, true, false, false, 1.5},
-    {{2, 2, 8, 8, 16, 16, 2}, 2, {2682, 1341, 940}, false},
+    {{1, 4, 4, 8, 8, 16, 2}, 3, {759, 701, 1217}, false, 1.5},
     {{2, 2, 4, 8, 8, 16, 3}, 3, {709, 660, 790}},
     // A warp for a product: 100,000 of 16^3 take 114 us on an H100, by 64 x 32 374, cuBLAS
     // 278. `shared`, on an H200, us, by it and 64 x 64: 300 of 192^3 134, 107, cuBLAS 117; 1000 of 64 x 64 x
     // 512 137, 108, 118; 150 of 250^3 179, 139, 134.
-    {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 52, 400}, false, true},
+    {{1, 1, 4, 4, 4, 16, 2}, 24, {250, 52, 400}, true},
     // Warps that share results.
     {{1, 1, 8, 8, 8, 32, 3, 4}, 4, {500, 375, 300}},
     {{1, 1, 4, 8, 8, 32, 3, 4}, 4, {450, 410, 400}},
     {{1, 1, 8, 4, 8, 32, 4, 4}, 5, {296, 200, 200}},
     {{2, 1, 8, 8, 8, 32, 3, 2}, 4, {810, 710, 1500}},
     {{1, 1, 16, 8, 12, 32, 3, 4}, 3, {680, 640, 300}},
-    {{2, 1, 8, 8, 12, 32, 3, 2}, 3, {1185, 1000, 1000}},
+    {{2, 1, 8, 8, 12, 32, 3, 2}, 3, {1185, 1025, 1000}},  // 4096^3 2.93 ms; 1000 said 2.88
     {{1, 2, 4, 12, 8, 32, 3, 2}, 3, {1185, 1040, 1400}},
 }};
 
