@@ -84,7 +84,6 @@ nvidia::Rates thin_rates(nvidia::Rates rates, const nvidia::Thin& thin, std::siz
                          std::size_t groups) {
   rates.memory = std::min(thin.memory, thin.group * real(groups));
   rates.memory /= 1 + (real(groups, divide_up(tiles, groups)) / real(tiles) - 1) / 2;
-  rates.short_lines = rates.reread = 0;
   return rates;
 }
 
@@ -136,20 +135,22 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
     return;
   const bool is_exchanged = number >= model.policy.wgmma.size();
   const nvidia::Wgmma whole_tiles = is_exchanged ? tile : nvidia::in_turns(model.device, problem, tile);
-  const auto add = [&](const Split& split, double time) {
+  const auto add = [&](const Split& split, double time, double ends) {
     const std::size_t groups = std::min(split.parts > 1 ? split.whole + split.parts : tiles, units);
     const bool boxes =
         nvidia::copies_boxes(model.device, problem, split.parts > 1 ? tile : whole_tiles, groups);
     // The producers' addresses are spilled.
     if (!boxes && tile.of.consumers > 2 && (narrow || is_full)) return;
-    if (!boxes && narrow) time *= model.policy.narrow_pieces;
-    if (is_exchanged) time *= model.policy.exchanged;
+    const double beside =
+        (!boxes && narrow ? model.policy.narrow_pieces : 1) * (is_exchanged ? model.policy.exchanged : 1);
+    time *= beside, ends *= beside;
     const nvidia::Rates& of =
         tile.is_thin() && (!whole_tiles.pingpong || split.parts > 1)
             ? thin_rates(rates, model.policy.thin, split.parts > 1 ? groups : at_least_1(tiles),
                          at_least_1(groups))
             : rates;
-    choices.push_back({"wgmma", split, before + model.with_memory(of, time, tile.tile_m(), tile.of.tile_n)});
+    choices.push_back(
+        {"wgmma", split, before + model.with_stream(of, time, ends, tile.tile_m(), tile.of.tile_n)});
   };
   Split split;
   split.tile = number;
@@ -167,8 +168,12 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
                         own / real(whole_tiles.pingpong ? whole_tiles.of.consumers : 1);
   const bool is_batch = problem.batch > 1;
   const double offsets = problem.listed ? model.policy.offsets : 0;
-  add(split, is_batch && !tile.loose ? rounds * std::max({all, stored, offsets}) + own
-                                     : rounds * (all + end * (is_batch ? model.policy.stored_after : 1)));
+  if (is_batch && !tile.loose) {
+    add(split, rounds * std::max({all, stored, offsets}), own);
+  } else {
+    const double each = end * (is_batch ? model.policy.stored_after : 1);
+    add(split, rounds * all + (rounds - 1) * each, each);
+  }
   if (!tile.joins || problem.listed || tiles * at_least_1(steps) >= std::numeric_limits<std::int32_t>::max())
     return;
   // `aligned`: each tile begins a unit.
@@ -193,7 +198,7 @@ void add_wgmma(const Model& model, const nvidia::Wgmma& tile, std::size_t number
         nvidia::shares_join(model.device, problem, split)
             ? rates.shared_join + 2 * real(results, size_of(value_type(problem.in))) / rates.join_bytes
             : model.of_join(rates, pieces, results);
-    add(split, all_steps * step_of(whole + split.parts) + all_tiles * own + joins * join);
+    add(split, all_steps * step_of(whole + split.parts) + (all_tiles - 1) * own, own + joins * join);
   };
   for (const std::size_t parts : model.parts(tiles))
     add_units(0, divide_up(steps, parts), true);

@@ -64,26 +64,49 @@ struct Model {
     if (all <= policy.cached_bytes && rates.cached > 0) return all / rates.cached;
     // Of a factor that the cache does not hold: across k, a tile reads lines of its own extent, unless
     // these are all there is of a batch's product.
-    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, std::size_t lines,
-                             bool is_shared) {
+    const auto time_of = [&](double bytes, bool along_k, std::size_t extent, std::size_t lines) {
       if (!along_k && size_of(problem.in) == 4 && rates.across_words > 0) return bytes / rates.across_words;
       if (along_k || all <= policy.streamed_bytes) return bytes / rates.memory;
       if ((extent < lines || problem.batch == 1) && extent * size_of(problem.in) <= rates.short_line &&
           rates.short_lines > 0)
         return bytes / rates.short_lines;
-      if (is_shared && bytes > policy.streamed_bytes * real(problem.batch) && rates.reread > 0)
-        return bytes / rates.reread;
       return bytes / rates.memory;
     };
-    return time_of(a, problem.a_along_k, tile_m, problem.m, problem.n > tile_n) +
-           time_of(b, problem.b_along_k, tile_n, problem.n, problem.m > tile_m) +
-           (all - a - b) / rates.memory;
+    return time_of(a, problem.a_along_k, tile_m, problem.m) +
+           time_of(b, problem.b_along_k, tile_n, problem.n) + (all - a - b) / rates.memory;
   }
   /// With the units' own time. The smaller of both is hidden for the most part.
   double with_memory(const nvidia::Rates& rates, double nanoseconds, std::size_t tile_m,
                      std::size_t tile_n) const {
     const double memory = of_memory(rates, tile_m, tile_n);
     return std::max(nanoseconds, memory) + (1 - policy.overlap) * std::min(nanoseconds, memory);
+  }
+  /// The same of "wgmma" where arrays stream. `ends`: until the last tiles of all groups are stored, with
+  /// their parts: nothing streams meanwhile.
+  double with_stream(const nvidia::Rates& rates, double nanoseconds, double ends, std::size_t tile_m,
+                     std::size_t tile_n) const {
+    if (!streams_factors()) return with_memory(rates, nanoseconds + ends, tile_m, tile_n);
+    const std::size_t size = size_of(problem.in), box = nvidia::kStepBytes / size;
+    // Of boxes across k, some columns are of the next tile.
+    const auto beside = [&](std::size_t extent, std::size_t width, bool along_k) {
+      if (along_k || extent <= width) return 0.0;
+      return real(extent, problem.k, size) * (real(round_up(width, box)) / real(width) - 1);
+    };
+    const double a = real(problem.m, problem.k, size);
+    const double again = problem.n > tile_n && a > policy.cached_bytes ? a : 0;
+    const double more = policy.streamed_again * again +
+                        policy.streamed_beside * (beside(problem.m, tile_m, problem.a_along_k) +
+                                                  beside(problem.n, tile_n, problem.b_along_k));
+    const double memory = of_memory(rates, tile_m, tile_n) + more / rates.memory;
+    return std::max(nanoseconds, memory) + (1 - policy.streamed_overlap) * std::min(nanoseconds, memory) +
+           ends;
+  }
+  /// Whether a product's factors are more than the cache holds, and none is for thin tiles, which have rates
+  /// of their own.
+  bool streams_factors() const {
+    const double values = real(problem.m, problem.k) + real(problem.k, problem.n);
+    return problem.batch == 1 && std::min(problem.m, problem.n) > nvidia::kMostThin &&
+           values * real(size_of(problem.in)) > policy.streamed_bytes;
   }
   /// Of all arrays.
   double bytes() const {
@@ -131,9 +154,10 @@ struct Model {
       if (!along_k && width < extent) apart = std::gcd(apart, width * size);
       return all * (2 - real(apart) / real(kLine)) / rates.shared_lines;
     };
+    const double part = real(std::min(groups, units)) / real(units);
     return (time_of(tile.tile_m(), problem.m, problem.a_along_k, problem.a_alignment) +
             time_of(tile.of.tile_n, problem.n, problem.b_along_k, problem.b_alignment)) *
-           real(std::min(groups, units)) / real(units);
+           (streams_factors() ? std::max(part, policy.streamed_part) : part);
   }
   /// What C and the epilogue make of the end of a tile of so many warpgroups, of a work-item's results.
   double of_finish(std::size_t results, std::size_t warpgroups, bool by_rows) const {

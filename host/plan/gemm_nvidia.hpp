@@ -58,7 +58,6 @@ struct Rates {
   double cached = 0;  ///< as `memory`, of arrays that stay in the cache (Policy::cached_bytes); 0: the same
   double short_lines = 0;        ///< the same of a larger factor across k by short lines; 0: the same
   std::size_t short_line = 128;  ///< bytes of such a line, at most
-  double reread = 0;  ///< the same of a larger factor across k that several tiles read; 0: the same
   /// The same of words across k that go through registers (cl/nvidia/wgmma_words.clh), by lines of any length
   /// and however often; 0: the same. On an H200, us, and the model without: 32 x 2384 x 9536, A transposed,
   /// by 64 x 128 46.6, 37.7, by "mma" 41; 48 x 5120 x 5120, A transposed, 44.6, 41.6, by "mma" 42; 272 x
@@ -166,8 +165,6 @@ struct Policy {
                        .short_c = 0.61,
                        .loose_words_c = 1.6,
                        .cached = 6400,
-                       .short_lines = 2650,
-                       .reread = 2650,
                        .across_words = 3600,
                        .shared = 75,
                        .shared_lines = 110,
@@ -247,8 +244,7 @@ struct Policy {
   double spread_bytes = 19e6;
   /// Bytes of all arrays up to which they stay in the cache, and from which each call reads them from memory.
   /// In us on an H200, half: 12992 x 96 x 688, 20 MB, 128 x 96 9.6 (by 4000 bytes a nanosecond 12.3),
-  /// cuBLAS 10.2. 3360 x 160 x 7648, 55 MB, both factors transposed: 64 x 192 43, 64 x 96 37, 64 x 128 59,
-  /// whose lines of A have 128 bytes, 128 x 192 32, 128 x 96 35, cuBLAS 24.
+  /// cuBLAS 10.2. 3360 x 160 x 7648, 55 MB, both factors transposed, 28 to 30.
   double cached_bytes = 25e6, streamed_bytes = 50e6;
   /// Nanoseconds that "wgmma" takes beside its other ones where words across k go through registers. Of small
   /// products on an H200, us, by 64 x 64, without in the model, by "mma": 208 x 128 x 880 8.7 to 10.3, 10.0,
@@ -302,6 +298,21 @@ struct Policy {
   double exchanged = 1.01;
   double gain = 1.04;    ///< that it must have by the model, which is that far off
   double overlap = 0.8;  ///< the part of the shorter of memory's and the units' time that is hidden
+  /// The same of steps of "wgmma" where factors stream: ends of tiles and joins, which nothing hides, come
+  /// after both. What part of the columns beside a tile that boxes across k copy is read from memory again,
+  /// and of A where several tiles across read it. And how many of the groups that copy at once slow each
+  /// other at least, where few do.
+  ///
+  /// Half on an H200, us, the choice before, so, and cuBLAS: 128 x 8000 x 8000 43.2, by 128 x 64 37.6, 36.3;
+  /// A transposed, 8000 x 128 x 8000 43.8, by 64 x 128 37.0, 36.7; 128 x 8000 x 4000 26.9, 22.4, 21.8; 200 x
+  /// 8448 x 6144 44.5, by 224 x 64 36.7, 33.5; 112 x 7968 x 7760 49.4, 43.6, 39.0. Of 361 times of 18 such
+  /// shapes the mean error is 7 instead of 11 %, the choice 1.6 instead of 9 % over the fastest. Beside
+  /// tiles: 128 x 8000 x 8000 by 128 x 128 in 126 parts 43.2, by 128 x 144 in 112 49.3, by 128 x 160 in
+  /// 100 48.9. A again: 8000 x 128 x 8000 by 64 x 128 39.4, by 128 x 64 47.0. Few groups: 7968 x 80 x 13744
+  /// by 128 x 96, of 63, 77 to 94, by 144 x 128 in 112 parts 74 to 75, cuBLAS 67. Neither lines of 128 bytes
+  /// nor a larger factor that several tiles read have rates of their own. Parts of two that both groups add
+  /// took as long as the last group alone: 128 x 8000 x 8000 43.9, 43.3.
+  double streamed_overlap = 0.95, streamed_beside = 0.75, streamed_again = 0.2, streamed_part = 0.75;
   /// Tiles down that groups of "wgmma" take before they go on to the right: 16 groups that follow each other
   /// share a GPC. Half on an H200, us, 12 and 8: 8572 x 5082 x 3755 565, 532; 13888 x 4096 x 2880 511 to 531,
   /// 499; 14208 x 7008 x 2992 878 to 917, 852; of 14 others the same.

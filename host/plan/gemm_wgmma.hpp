@@ -17,6 +17,8 @@ inline constexpr std::size_t kMapsBytes = 640;
 inline constexpr std::size_t kBoxBytes = 8192;
 /// Of k that a step of wgmma.cl takes of each row.
 inline constexpr std::size_t kStepBytes = 128;
+/// Columns or rows of thin tiles, at most.
+inline constexpr std::size_t kMostThin = 32;
 /// Stages of tiles whose consumers take turns, at most.
 inline constexpr std::size_t kStagesInTurns = 12;
 /// Parts of a tile that groups add together (cl/nvidia/gemm_shared_join.clh), of which a counter has a bit
@@ -81,7 +83,7 @@ struct Wgmma {
     return of.consumers < 4 && of.consumers * of.tile_n <= 640 && of.tile_n != 240;
   }
   /// Of few columns, for a factor that streams from memory once.
-  constexpr bool is_thin() const { return of.tile_n < 64; }
+  constexpr bool is_thin() const { return of.tile_n <= kMostThin; }
   /// Of a warpgroup's results, on their way to C.
   constexpr std::size_t out_bytes() const { return of.consumers < 4 ? 10240 : 5120; }
   /// `through_local`: C's rows are not aligned to pairs, have 16 bits, or there is an epilogue. A second

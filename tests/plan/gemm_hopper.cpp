@@ -467,3 +467,21 @@ TEST_CASE("plan of gemm: tiles by the layouts of doubles, TF32 of few k by its r
     CHECK(test::contains(plan.build_options(), "-DBOXES_OF_WARP"));
   }
 }
+
+TEST_CASE("plan of gemm: a wide factor that streams is read once, by tiles for all units, without joins") {
+  const auto plan_of = [](std::size_t m, std::size_t n, std::size_t k, bool a_along_k) {
+    smem::GemmProblem problem = plan_problem_of(m, n, k, Scalar::half);
+    problem.out = Scalar::half;
+    problem.a_along_k = a_along_k;
+    smem::Device hopper = target("sm_90");
+    hopper.compute_units = 132;
+    return smem::plan_gemm(hopper, problem);
+  };
+  for (const smem::Plan& plan : {plan_of(128, 8000, 8000, true), plan_of(128, 8000, 4000, true),
+                                 plan_of(8000, 128, 8000, false), plan_of(8000, 128, 8000, true)}) {
+    CHECK(plan.variant == "wgmma");
+    CHECK(plan.tile_rows * plan.tile_cols == 128 * 64);
+    CHECK(define_of(plan, "STREAM") == 0);
+  }
+  CHECK(plan_of(8000, 128, 8000, true).tile_rows == 64);  // by 128 x 64, two tiles would read A
+}
