@@ -450,6 +450,8 @@ std::vector<Programs> gemm_programs() {
       {"8192x16x8192 half --out half --transpose-b", {"mma"}},
       {"500x500x500 int8", {"mma"}, "a_alignment=4 b_alignment=4 c_alignment=8"},
       {"251x251x251 int8 --transpose-a", {"mma"}, "a_alignment=1 b_alignment=1 c_alignment=4"},
+      {"944x912x16 int8 --transpose-a", {"mma"}},
+      {"251x255x49 int8 --transpose-b", {"mma"}, "a_alignment=1 b_alignment=1 c_alignment=4"},
       {"250x250x250 --tf32", {"mma"}, "a_alignment=8 b_alignment=8 c_alignment=8"},
       {"122x1913x3881 --tf32 --transpose-b", {"mma"}, "a_alignment=4 b_alignment=4 c_alignment=4"},
       {"3595x211x773 --transpose-a", {"multistage"}, "a_alignment=4 b_alignment=4 c_alignment=4"},

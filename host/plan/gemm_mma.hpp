@@ -34,6 +34,12 @@ struct Mma {
   constexpr std::size_t tile_m() const { return of.warps_m * of.warp_m; }
   constexpr std::size_t tile_n() const { return of.warps_n * of.warp_n; }
   constexpr std::size_t group() const { return 32 * of.warps_m * of.warps_n; }
+  /// Of products of bytes of no more k: one step, which has so many sub-steps (cl/nvidia/gemm/mma.cl:
+  /// SUBSTEPS). 0: of other products.
+  constexpr std::size_t substeps(std::size_t element_bytes, std::size_t k) const {
+    const std::size_t all = (k + 31) / 32;
+    return element_bytes == 1 && all <= of.row_bytes / 64 ? all : 0;
+  }
   /// Whether unaligned rows of 2-byte elements are copied as they lie, and not through registers: HAS_LOOSE.
   /// The compiler spills 24 to 336 bytes where a warp has 64 x 64 results.
   constexpr bool has_loose_rows() const { return of.warp_m * of.warp_n <= 2048; }
@@ -55,6 +61,14 @@ struct Mma {
   }
 };
 
+/// What shallow products of bytes (Mma::substeps) of which a factor lies across k make of a tile's own time:
+/// their steps have one stage and fewer registers, so that more groups share a multiprocessor; and the same
+/// of tiles whose warps have more than 2048 results. int8 on an H200, us, with all sub-steps, so, by "wgmma",
+/// and cuBLAS: 9440 x 912 x 16, A transposed, by 64 x 64 24.6, 14.2, by 128 x 128 19.9, 16.3, by 128 x
+/// 256 24.5, 17.7, 21.8, 13.5; as it lies by 64 x 64 23.6, 14.4, 20.0, 13.5; A transposed, x
+/// 32 24.9, 15.3, 21.5, 13.8; x 64 25.1, 18.7, 22.1, 18.5.
+inline constexpr double kShallow = 0.5, kShallowOfLarge = 0.65;
+
 // 16 x 128 and 128 x 16, of few rows or columns: half on an H200, us, and cuBLAS: 1 x 4096 x 4096 10, 11.
 // Beyond the cache's size thin tiles of "wgmma" take less time. A kernel in which the wide factor went to
 // registers without local memory, in lines of 128 bytes, took 16; of two or four warps side by side, whose
@@ -65,6 +79,12 @@ struct Mma {
 // to 9.2, 6.8, 7.1, 9.6; 2878 x 32 x 1868, both transposed, 15.3, -, 12.7, 15.7; 2158 x 27 x 4389, B
 // transposed, 21.5, 21.4, 18.8, 21.4; 16150 x 17 x 1685, B transposed, 46, 48, 38, 50; 225 x 27 x
 // 2001 8.4, 7.2, 8.2, 17; 26 x 243 x 1802, A transposed, 10.8, -, 8.8.
+//
+// Of unaligned rows, slower, half on an H200, us, before and so: a line's pieces by 8 lanes and its last one
+// by another copy, from sums of addresses (7603 x 90 x 290 by 64 x 64 11.1, 12.8: copies take turns by the
+// lines that they touch, and not by instructions); results in pairs where rows of C begin at multiples of 4
+// bytes (1375 x 2684 x 44 by 128 x 128 9.2, 12.0). Costs that were fitted to 201 times of 45 shapes, among
+// which they chose 2 % better, chose 2 % worse among 27 others.
 //
 // 32 x 128 and 128 x 32 read a wide factor once where 16 x 128 does twice. Half on an H200, us, the choice
 // without them, so, and cuBLAS: 22 x 14882 x 8626 131, 88, 112; 31 x 10827 x 782, A transposed, 18.6, 13.7,

@@ -404,6 +404,12 @@ std::vector<Choice> nvidia_choices(const Device& device, const GemmProblem& prob
         tile.cost.loose = model.policy.pieces;
       }
       const bool is_loose = model.loose(problem.a_alignment) || model.loose(problem.b_alignment);
+      if (const std::size_t substeps = tile.substeps(size_of(problem.in), problem.k); substeps > 0) {
+        const double part = 32 * real(substeps) / real(tile.of.row_bytes);
+        tile.cost.step *= part, tile.cost.shared *= part;
+        if (!problem.a_along_k || !problem.b_along_k)
+          tile.cost.tile *= tile.has_loose_rows() ? nvidia::kShallow : nvidia::kShallowOfLarge;
+      }
       tile.cost.tile +=
           model.of_finish(tile.of.warp_m * tile.of.warp_n / 32, divide_up(tile.group(), 128), true);
       const nvidia::Rows a = rows_of_a(problem), b = rows_of_b(problem);

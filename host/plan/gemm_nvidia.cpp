@@ -409,7 +409,9 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
   if (nvidia::is_small(nvidia::policy_of(device), problem, split.tile)) return small(device, problem);
   if (problem.in == Scalar::float64) return dmma(device, problem, split);
   if (!has_units(problem)) return "multiplies double, half, bfloat16, int8, and where it may, TF32";
-  const nvidia::Mma& tile = nvidia::policy_of(device).mma[split.tile];
+  nvidia::Mma tile = nvidia::policy_of(device).mma[split.tile];
+  const std::size_t substeps = tile.substeps(size_of(problem.in), problem.k);
+  if (substeps > 0) tile.of.stages = 1;
   const std::size_t groups = count(problem, tile.tile_m(), tile.tile_n(), split.parts);
   const std::size_t bytes = tile.local_bytes(rows_of_a(problem), rows_of_b(problem)) +
                             (split.parts > 1 ? nvidia::kMmaAlignment : 0);
@@ -424,6 +426,7 @@ Attempt mma(const Device& device, const GemmProblem& problem, const PlanOverride
                 {"WARP_N", tile.of.warp_n},
                 {"ROW_BYTES", tile.of.row_bytes},
                 {"STAGES", tile.of.stages}});
+  if (substeps > 0) define(plan, "SUBSTEPS", substeps);
   const auto copied = [](std::size_t alignment) -> std::size_t {
     return alignment >= 16 ? 16 : alignment >= 8 ? 8 : alignment >= 4 ? 4 : 1;
   };

@@ -372,24 +372,6 @@ TEST_CASE("plan of gemm: stages and compiler of products of doubles") {
   CHECK(test::contains(options_of(64, true, true), "-DSTAGES=2"));
 }
 
-TEST_CASE("plan of gemm: stores of unaligned rows, and parts that teams add") {
-  const auto define_of = [](const smem::GemmProblem& problem, const char* variant, std::string_view name) {
-    const smem::Plan plan = smem::plan_gemm(target("sm_90"), problem, {.variant = variant});
-    for (const auto& [known, value] : plan.defines)
-      if (known == name) return static_cast<long>(value);
-    return 0L;
-  };
-  smem::GemmProblem problem = plan_problem_of(512, 514, 512, Scalar::half);
-  for (const char* const variant : {"mma", "wgmma"}) {
-    problem.c_alignment = 8;  // pairs would write parts of sectors
-    CHECK(define_of(problem, variant, "C_VECTOR") == 1);
-    problem.c_alignment = 16;
-    CHECK(define_of(problem, variant, "C_VECTOR") == 2);
-  }
-  CHECK(define_of(plan_problem_of(21, 43, 14596, Scalar::half), "mma", "TEAM") > 0);
-  CHECK(define_of(plan_problem_of(512, 512, 2048, Scalar::half), "mma", "TEAM") == 0);
-}
-
 TEST_CASE("plan of gemm: few parts where the last round of tiles is short") {
   smem::Device hopper = target("sm_90");
   hopper.compute_units = 132;

@@ -25,7 +25,11 @@
 #define ROW_BYTES 128  // bytes of k in a stage: 64, 128
 #endif
 #ifndef STAGES
-#define STAGES 3  // 2 to 8
+#define STAGES 3  // 2 to 8, or 1 where SUBSTEPS are fewer than a stage has
+#endif
+#ifndef SUBSTEPS
+// Of 32 bytes of k: what a stage has. 1, 2, of products of bytes that have no more k: one step, whose stage is not filled beyond them.
+#define SUBSTEPS (ROW_BYTES / 32)
 #endif
 #ifndef A_ALIGNMENT
 #define A_ALIGNMENT 1  // bytes, of each line of A in memory: 16, 8, 4, 1
@@ -72,6 +76,12 @@
 #define ELEMENT_BYTES 2
 #endif
 #define TILE_K (ROW_BYTES / ELEMENT_BYTES)
+#define IS_SHALLOW (SUBSTEPS < ROW_BYTES / 32)
+#define FILLED_BYTES (SUBSTEPS * 32)
+#define UNDER_WAY (IS_SHALLOW ? 0 : STAGES - 2)  // steps whose copies are not waited for
+#if IS_SHALLOW && (ELEMENT_BYTES != 1 || SUBSTEPS > 2)
+#error fewer sub-steps are of bytes, 1 or 2
+#endif
 #if WARP_M * WARP_N > 2048 || A_ALIGNMENT < 4 || B_ALIGNMENT < 4
 #define TURNED_AHEAD 2  // more results, and words of two parts, leave too few registers
 #endif
@@ -204,32 +214,38 @@ void gemm_mma(GEMM_ARGUMENTS) {
   for (uint i = 0; i < MS * NS * 4; ++i)
     sum[i / (NS * 4)][i / 4 % NS][i % 4] = zero;
 #pragma unroll 1
-  for (uint s = 0; s < STAGES - 1; ++s)
+  for (uint s = 0; s < (IS_SHALLOW ? 1 : STAGES - 1); ++s)
     copy_step(&from, stages, s, item);
-  WAIT_COPIES(STAGES - 2);
+  WAIT_COPIES(UNDER_WAY);
   barrier(CLK_LOCAL_MEM_FENCE);
 
   if (tail && from.steps == 1) clear_tail(&from, stages, tail, item);
 
   uint left[2][MS][4], right[2][NS][2];
-  uint stage = 0, next = STAGES - 1;  // the stage that is read, and the stage that is filled
+  uint stage = 0;  // that is read
+#if !IS_SHALLOW
+  uint next = STAGES - 1;  // that is filled
+#endif
   read_both(left[0], right[0], stages, &lanes, warp_row, warp_col, 0, lane);
 #pragma unroll 1
   for (uint step = 0; step < from.steps; ++step) {
 #pragma unroll
-    for (uint x = 0; x < ROW_BYTES / 32; ++x) {
-      const uint after = (x + 1) % (ROW_BYTES / 32);
+    for (uint x = 0; x < SUBSTEPS; ++x) {
+      const uint after = IS_SHALLOW ? x + 1 : (x + 1) % SUBSTEPS;
       if (after == 0) {  // all fragments of this stage are in registers: go to the next stage
-        WAIT_COPIES(STAGES - 2);
+        WAIT_COPIES(UNDER_WAY);
         barrier(CLK_LOCAL_MEM_FENCE);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
         if (tail && step + 2 == from.steps) clear_tail(&from, stages + stage * STAGE_BYTES, tail, item);
       }
-      read_both(left[(x + 1) % 2], right[(x + 1) % 2], stages + stage * STAGE_BYTES, &lanes, warp_row, warp_col, after, lane);
+      if (after < SUBSTEPS)
+        read_both(left[(x + 1) % 2], right[(x + 1) % 2], stages + stage * STAGE_BYTES, &lanes, warp_row, warp_col, after, lane);
+#if !IS_SHALLOW
       if (x == 0) {
         copy_step(&from, stages, next, item);
         next = next + 1 == STAGES ? 0 : next + 1;
       }
+#endif
 #pragma unroll
       for (uint i = 0; i < MS; ++i)
 #pragma unroll
