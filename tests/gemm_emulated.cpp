@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -200,4 +201,44 @@ TEST_CASE("gemm: tiles of float whose warps share results, emulated") {
     }
   }
   CHECK(ran == (test::turn_of_run() ? 2 : 8));
+}
+
+TEST_CASE("gemm: matrix units of 2 and of 1 bytes, from rows that begin anywhere, emulated") {
+  const smem::Context context;
+  if (!has_room(context) || !compiles_many_sums(context.device())) return;
+  const smem::Device hopper = test::target("sm_90");
+  struct Case {
+    std::size_t alignment, m, n, k;
+    bool is_padded;
+  };
+  // Edges of tiles of 32 x 32, k of several steps, of a part of one, and of bytes of one and two sub-steps.
+  constexpr std::array<Case, 3> kHalves{
+      {{16, 40, 56, 168, false}, {8, 44, 36, 100, false}, {2, 37, 33, 75, true}}};
+  constexpr std::array<Case, 3> kBytes{
+      {{1, 35, 41, 131, true}, {1, 33, 37, 17, true}, {4, 40, 36, 52, false}}};
+  const auto plan_of = [&](Scalar in, const Case& x, std::size_t order) {
+    smem::GemmProblem p = problem_of(in, x.m, x.n, x.k, order);
+    if (in == Scalar::int8) p.out = Scalar::int32;
+    p.a_alignment = p.b_alignment = p.c_alignment = x.alignment;
+    // The smallest tile: PoCL takes seconds for each program.
+    std::optional<smem::Plan> smallest;
+    for (const smem::GemmCandidate& one : smem::gemm_candidates(hopper, p, "mma")) {
+      const bool is_small =
+          !smallest || one.plan.tile_rows * one.plan.tile_cols < smallest->tile_rows * smallest->tile_cols;
+      if (one.plan.entry_point == "gemm_mma" && !one.plan.counters && is_small) smallest = one.plan;
+    }
+    REQUIRE(smallest);
+    return std::pair{p, *smallest};
+  };
+  for (const std::size_t order : {0, 1, 2, 3}) {
+    if (!test::has_turn(order, 4)) continue;
+    for (const Case& x : kHalves) {
+      const auto [p, plan] = plan_of(Scalar::half, x, order);
+      check<smem::half, float>(context, plan, p, x.is_padded);
+    }
+    for (const Case& x : kBytes) {
+      const auto [p, plan] = plan_of(Scalar::int8, x, order);
+      check<cl_char, cl_int>(context, plan, p, x.is_padded);
+    }
+  }
 }

@@ -58,7 +58,17 @@
 #define STORES_PARTS 0
 #include "common/work_group.clh"
 #include "gemm/operation.clh"
+#ifndef EMULATED
+#define EMULATED 0  // 1: instructions in plain OpenCL C (nvidia/mma.clh), so that any device runs the kernel
+#endif
+#if EMULATED && (PARTS || ELEMENT_TYPE == TYPE_FLOAT)
+#error parts and TF32 are not emulated
+#endif
+#if EMULATED
+#include "nvidia/emulated_copies.clh"
+#else
 #include "nvidia/copy_async.clh"
+#endif
 #include "nvidia/gemm_band.clh"
 #include "nvidia/gemm_pair.clh"
 #include "nvidia/gemm_rows.clh"
@@ -130,9 +140,10 @@ static inline source source_of(const gemm_arguments* g, const product* q, ulong 
 }
 
 // Starts the copies of the next step to a stage, if a step is left, and ends a group of copies.
-GROUP_FUNCTION void copy_step(source* x, uint stages, uint stage, uint item) {
+GROUP_FUNCTION void copy_step(source* x, tile_address stages, uint stage, uint item) {
   if (x->k) {
-    const uint depth = (uint)min(x->k, (ulong)TILE_K), to = stages + stage * STAGE_BYTES;
+    const uint depth = (uint)min(x->k, (ulong)TILE_K);
+    const tile_address to = stages + stage * STAGE_BYTES;
     if (A_LOOSE)
       fill_loose(to, x->a, x->a_pitch, x->height, depth, x->end_a, TILE_M, A_ALONG_K, item);
     else
@@ -154,7 +165,8 @@ typedef struct {
 } loose_lanes;
 
 // Reads the fragments of sub-step x of a warp's part of a stage.
-GROUP_FUNCTION void read_both(uint a[MS][4], uint b[NS][2], uint stage, const loose_lanes* of, uint row, uint col, uint x, uint lane) {
+GROUP_FUNCTION void read_both(uint a[MS][4], uint b[NS][2], tile_address stage, const loose_lanes* of, uint row, uint col, uint x,
+                              uint lane MMA_SCRATCH_PARAMETER) {
   if (A_PAIRED)
 #pragma unroll
     for (uint i = 0; i < MS * 2; ++i)
@@ -164,7 +176,7 @@ GROUP_FUNCTION void read_both(uint a[MS][4], uint b[NS][2], uint stage, const lo
     for (uint i = 0; i < MS * 4; ++i)
       a[i / 4][i % 4] = load_loose(stage, &of->a, i / 4 * 16 + i % 2 * 8, x * 16 + i % 4 / 2 * 8, TILE_M, A_ALONG_K, A_ALIGNMENT);
   else
-    read_a(a, stage, row, x, lane);
+    read_a(a, stage, row, x, lane MMA_SCRATCH_ARGUMENT);
   if (B_PAIRED)
 #pragma unroll
     for (uint j = 0; j < NS; ++j)
@@ -174,11 +186,11 @@ GROUP_FUNCTION void read_both(uint a[MS][4], uint b[NS][2], uint stage, const lo
     for (uint j = 0; j < NS * 2; ++j)
       b[j / 2][j % 2] = load_loose(stage + A_BYTES, &of->b, j / 2 * 8, x * 16 + j % 2 * 8, TILE_N, B_ALONG_K, B_ALIGNMENT);
   else
-    read_b(b, stage + A_BYTES, col, x, lane);
+    read_b(b, stage + A_BYTES, col, x, lane MMA_SCRATCH_ARGUMENT);
 }
 
 // Clears what the last step, of `depth` k, has beyond them.
-GROUP_FUNCTION void clear_tail(const source* x, uint stage, uint depth, uint item) {
+GROUP_FUNCTION void clear_tail(const source* x, tile_address stage, uint depth, uint item) {
   if (A_LOOSE && A_ALONG_K) clear_loose_tail(stage, x->a, x->a_pitch, depth, TILE_M, item);
   if (B_LOOSE && B_ALONG_K) clear_loose_tail(stage + A_BYTES, x->b, x->b_pitch, depth, TILE_N, item);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -196,7 +208,8 @@ void gemm_mma(GEMM_ARGUMENTS) {
       place_in_bands((uint)get_group_id(0), (uint)((g.m + TILE_M - 1) / TILE_M), (uint)((g.n + TILE_N - 1) / TILE_N));
   const ulong row = (ulong)place.down * TILE_M, col = (ulong)place.across * TILE_N;
   const product q = product_of(&g, place.number);
-  const uint stages = local_address(tiles);
+  MMA_SCRATCH
+  const tile_address stages = local_address(tiles);
   const uint warp_row = warp % WARPS_M * WARP_M, warp_col = warp / WARPS_M * WARP_N;
   source from = source_of(&g, &q, row, col);
   const uint tail = HAS_TAIL ? (uint)(q.k % TILE_K) : 0;
@@ -226,10 +239,10 @@ void gemm_mma(GEMM_ARGUMENTS) {
 #if !IS_SHALLOW
   uint next = STAGES - 1;  // that is filled
 #endif
-  read_both(left[0], right[0], stages, &lanes, warp_row, warp_col, 0, lane);
+  read_both(left[0], right[0], stages, &lanes, warp_row, warp_col, 0, lane MMA_SCRATCH_ARGUMENT);
 #pragma unroll 1
   for (uint step = 0; step < from.steps; ++step) {
-#pragma unroll
+    UNROLL_UNITS
     for (uint x = 0; x < SUBSTEPS; ++x) {
       const uint after = IS_SHALLOW ? x + 1 : (x + 1) % SUBSTEPS;
       if (after == 0) {  // all fragments of this stage are in registers: go to the next stage
@@ -239,18 +252,18 @@ void gemm_mma(GEMM_ARGUMENTS) {
         if (tail && step + 2 == from.steps) clear_tail(&from, stages + stage * STAGE_BYTES, tail, item);
       }
       if (after < SUBSTEPS)
-        read_both(left[(x + 1) % 2], right[(x + 1) % 2], stages + stage * STAGE_BYTES, &lanes, warp_row, warp_col, after, lane);
+        read_both(left[(x + 1) % 2], right[(x + 1) % 2], stages + stage * STAGE_BYTES, &lanes, warp_row, warp_col, after, lane MMA_SCRATCH_ARGUMENT);
 #if !IS_SHALLOW
       if (x == 0) {
         copy_step(&from, stages, next, item);
         next = next + 1 == STAGES ? 0 : next + 1;
       }
 #endif
-#pragma unroll
+      UNROLL_UNITS
       for (uint i = 0; i < MS; ++i)
-#pragma unroll
+        UNROLL_UNITS
         for (uint j = 0; j < NS; ++j)
-          multiply_add(sum[i][j], left[x % 2][i], right[x % 2][j]);
+          MULTIPLY_ADD(sum[i][j], left[x % 2][i], right[x % 2][j]);
     }
   }
   WAIT_COPIES(0);
@@ -262,19 +275,19 @@ void gemm_mma(GEMM_ARGUMENTS) {
 #endif
 
 #if A_PAIRED
-#pragma unroll
+  UNROLL_UNITS
   for (uint i = 0; i < MS * NS * 2; ++i) {
     value* const x = sum[i / 2 / NS][i / 2 % NS];
-    in_order(x + i % 2, x + i % 2 + 2, lane / 4, lane / 8 * 4 + lane % 4, 16);
+    in_order(x + i % 2, x + i % 2 + 2, lane / 4, lane / 8 * 4 + lane % 4, 16 MMA_SCRATCH_ARGUMENT);
   }
 #endif
 #if B_PAIRED
-#pragma unroll
+  UNROLL_UNITS
   for (uint i = 0; i < MS * NS; ++i) {
     value* const x = sum[i / NS][i / 2 % (NS / 2) * 2] + i % 2 * 2;
     value* const y = sum[i / NS][i / 2 % (NS / 2) * 2 + 1] + i % 2 * 2;
-    in_order(x, x + 1, lane % 4, lane / 4 * 4 + lane % 4 / 2, 2);
-    in_order(y, y + 1, lane % 4, lane / 4 * 4 + lane % 4 / 2, 2);
+    in_order(x, x + 1, lane % 4, lane / 4 * 4 + lane % 4 / 2, 2 MMA_SCRATCH_ARGUMENT);
+    in_order(y, y + 1, lane % 4, lane / 4 * 4 + lane % 4 / 2, 2 MMA_SCRATCH_ARGUMENT);
     const value even = x[1];
     x[1] = y[0], y[0] = even;
   }
